@@ -1,0 +1,81 @@
+# The commands of everyday work. None of them asks anything; each installs what it is missing.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+python := .venv/bin/python
+install_python := cmake --install build --component python >build/install-python.log
+cpp_files = git ls-files --cached --others --exclude-standard -- '*.cc' '*.h'
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: configured ## Build the library, the program and the Python package (installed into .venv)
+	@cmake --build build --target product
+	@$(install_python)
+
+.PHONY: run
+run: build ## A short tour of the engine, in the terminal
+	@build/attnscope
+
+.PHONY: test
+test: ## All tests: C++, then Python
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory configured
+	@cmake --build build
+	@$(install_python)
+	@tools/test.sh
+
+.PHONY: bench
+bench: ## Measure against the other contenders
+	@tools/setup.sh bench
+	@$(MAKE) --no-print-directory configured
+	@cmake --build build
+	@$(install_python)
+	@$(python) bench/run.py
+
+.PHONY: check
+check: check-format check-tidy check-asan check-tsan ## Format, clang-tidy, and the tests under ASan, UBSan and TSan
+
+.PHONY: check-format
+check-format: check-setup
+	@$(cpp_files) | xargs -r clang-format-19 --dry-run -Werror
+
+# Also the build by clang that must give no warning.
+.PHONY: check-tidy
+check-tidy: check-setup
+	@cmake --preset tidy --log-level=WARNING >/dev/null
+	@cmake --build --preset tidy
+
+.PHONY: check-asan
+check-asan: check-setup
+	@cmake --preset asan --log-level=WARNING >/dev/null
+	@cmake --build --preset asan
+	@ctest --preset asan
+
+# Whatever runs on several threads.
+.PHONY: check-tsan
+check-tsan: check-setup
+	@cmake --preset tsan --log-level=WARNING >/dev/null
+	@cmake --build --preset tsan
+	@ctest --preset tsan
+
+.PHONY: check-setup
+check-setup:
+	@tools/setup.sh check
+
+.PHONY: format
+format: check-setup ## Lay out the C++ sources
+	@$(cpp_files) | xargs -r clang-format-19 -i
+
+.PHONY: clean
+clean: ## Remove what was built; .venv stays
+	@rm -rf build build-*
+
+.PHONY: configured
+configured:
+	@tools/setup.sh build
+	@[[ build/build.ninja -nt CMakePresets.json ]] || cmake --preset release --log-level=WARNING >/dev/null

@@ -1,0 +1,14 @@
+"""FlexAttention with a causal block mask."""
+
+from typing import Optional
+
+from harness.case import Case, Inputs
+from harness.contender import Call
+from peers import flex_attention
+from peers.flex_attention import NAME
+
+__all__ = ["NAME", "make"]
+
+
+def make(case: Case, x: Inputs) -> Optional[Call]:
+    return flex_attention.make(case, x, lambda b, h, i, j: j <= i)

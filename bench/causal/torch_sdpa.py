@@ -1,0 +1,12 @@
+"""torch's fused kernel, told that it is causal."""
+
+from torch.nn.functional import scaled_dot_product_attention
+
+from harness.case import Case, Inputs
+from harness.contender import Call
+
+NAME = "torch SDPA"
+
+
+def make(case: Case, x: Inputs) -> Call:
+    return lambda: scaled_dot_product_attention(x.q, x.k, x.v, is_causal=True)

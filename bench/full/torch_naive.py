@@ -1,0 +1,16 @@
+"""The formula, as tutorials write it: the form that has the weights."""
+
+from typing import Optional
+
+from harness.case import Case, Inputs
+from harness.contender import Call
+
+NAME = "torch naive"
+
+
+def make(case: Case, x: Inputs) -> Optional[Call]:
+    if case.n > 8192:
+        return None  # its tables would take gigabytes
+
+    scale = case.d**-0.5
+    return lambda: (x.q @ x.k.transpose(-1, -2) * scale).softmax(-1) @ x.v

@@ -1,0 +1,5 @@
+"""attnscope; the case says the rest."""
+
+from full.attnscope import NAME, make
+
+__all__ = ["NAME", "make"]

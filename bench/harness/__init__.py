@@ -1,0 +1,1 @@
+"""How the tasks beside this folder are measured, judged and shown."""

@@ -1,0 +1,79 @@
+"""What we promise: a figure, the goal that must hold, and the wish beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Optional
+
+UNITS = {"%": "{:.1f}%", "x": "{:.2f} x", "us": "{:.1f} us", "MB": "{:.0f} MB"}
+
+
+def in_unit(value: Optional[float], unit: str) -> str:
+    return "-" if value is None else UNITS[unit].format(value)
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    value: Optional[float]  # None: could not be measured
+    goal: float
+    wish: Optional[float] = None
+    unit: str = "x"
+    at_most: bool = False  # less is better
+
+    def _reaches(self, mark: Optional[float]) -> bool:
+        if self.value is None or mark is None:
+            return False
+        return self.value <= mark if self.at_most else self.value >= mark
+
+    @property
+    def verdict(self) -> str:
+        if self.value is None:
+            return "not measured"
+        if self._reaches(self.wish):
+            return "wish"
+        return "met" if self._reaches(self.goal) else "missed"
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "verdict": self.verdict}
+
+
+def share(name: str, value: Optional[float], goal: float, wish: Optional[float] = None) -> Figure:
+    """A share between 0 and 1, shown in percent."""
+    return Figure(name, None if value is None else 100 * value, goal, wish, unit="%")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the README's table."""
+
+    label: str
+    share: Optional[float] = None
+    share_of: str = "peak"  # or "read": of a plain read of the same bytes
+    torch: Optional[float] = None  # times faster
+    torch_form: str = "SDPA"
+    flex: Optional[float] = None
+    onnxruntime: Optional[float] = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number that is shown and not judged."""
+
+    name: str
+    value: Optional[float]
+    unit: str
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass
+class Findings:
+    """What a measurement outside the rounds gives."""
+
+    facts: list[Fact] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)

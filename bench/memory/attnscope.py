@@ -1,0 +1,5 @@
+"""attnscope, with all its threads."""
+
+from full.attnscope import NAME, make
+
+__all__ = ["NAME", "make"]

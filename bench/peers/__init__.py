@@ -1,0 +1,1 @@
+"""What several tasks share about a contender."""

@@ -1,0 +1,5 @@
+"""attnscope, called from Python."""
+
+from full.attnscope import NAME, make
+
+__all__ = ["NAME", "make"]

@@ -1,0 +1,22 @@
+"""The formula: torch's fused kernel cannot return weights."""
+
+from typing import Optional
+
+import torch
+
+from harness.case import Case, Inputs
+from harness.contender import Call
+
+NAME = "torch naive"
+
+
+def make(case: Case, x: Inputs) -> Optional[Call]:
+    if not case.weights:
+        return None
+    scale = case.d**-0.5
+
+    def call() -> "tuple[torch.Tensor, torch.Tensor]":
+        weights = (x.q @ x.k.transpose(-1, -2) * scale).softmax(-1)
+        return weights @ x.v, weights
+
+    return call

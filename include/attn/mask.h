@@ -1,0 +1,345 @@
+// attn/mask.h - which query may see which key, as one small value.
+//
+//   Mask mask = Causal{} & Window{256} & Padding{{300, 512}};
+//   Mask same = parse_mask("causal & window(256) & padding(300,512)");
+//
+// A mask has no size of its own: it answers for any position, and check() says whether it fits a problem. Each one is
+// drawn in docs/masks.md.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attn/view.h"
+
+namespace attn {
+
+// The sizes of a problem: B, H, N, M.
+struct Extent {
+  std::int64_t batch = 1, heads = 1, queries = 0, keys = 0;
+};
+
+// Queries [i0, i1) against keys [j0, j1) of head h of sequence b. Never empty.
+struct Tile {
+  std::int64_t b = 0, h = 0, i0 = 0, i1 = 0, j0 = 0, j1 = 0;
+};
+
+// How many pairs of a tile may be seen. `some` is always a safe answer, it only costs time.
+enum class Cover : std::uint8_t { none, some, all };
+
+// What a rule must be able to answer. Anything that does is a mask: Mask m = MyRule{...};
+//
+//   row(b, h, i, j)   64 keys at once: bit t says whether query i may see key j + t. j is a multiple of 64, i < N, j <
+//   M;
+//                     bits of keys at or beyond M are ignored.
+//   cover(tile)       none or all only if that holds for every pair.
+//
+// A rule may also have any of these; else it is taken to have the value in brackets:
+//   bool per_batch() [false], bool per_head() [false]       whether the answers depend on b, on h
+//   void check(const Extent&) [fits anything]               throws std::invalid_argument, as Mask::check
+//   void rows(const Tile&, std::uint64_t* out) [many row()] as Mask::rows
+//   std::string text() ["custom"]                           a name(arguments) that describes it
+//   View<const float, 4> bias() [empty]                     as Mask::bias
+template <typename R>
+concept MaskRule = requires(const R& rule, std::int64_t n, const Tile& tile) {
+  { rule.row(n, n, n, n) } -> std::convertible_to<std::uint64_t>;
+  { rule.cover(tile) } -> std::same_as<Cover>;
+};
+
+namespace detail {
+
+// A rule, or rules combined, behind one face.
+struct MaskNode {
+  enum class Binding : std::uint8_t { any, both, negation, name };  // how tightly the text holds together
+
+  MaskNode() = default;
+  MaskNode(const MaskNode&) = delete;
+  MaskNode& operator=(const MaskNode&) = delete;
+  virtual ~MaskNode() = default;
+
+  virtual std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const = 0;
+  // As Mask::rows: one virtual call for many.
+  virtual void rows(const Tile& tile, std::uint64_t* out) const = 0;
+  virtual Cover cover(const Tile& tile) const = 0;
+  virtual bool per_batch() const = 0;
+  virtual bool per_head() const = 0;
+  virtual void check(const Extent& extent) const = 0;
+  virtual std::string text() const = 0;
+  virtual View<const float, 4> bias() const = 0;
+  virtual Binding binding() const { return Binding::name; }
+  virtual int depth() const { return 1; }
+};
+
+template <MaskRule R>
+struct RuleNode final : MaskNode {
+  explicit RuleNode(R r) : rule(std::move(r)) {}
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+    return rule.row(b, h, i, j);
+  }
+  void rows(const Tile& tile, std::uint64_t* out) const override {
+    if constexpr (requires { rule.rows(tile, out); }) return rule.rows(tile, out);
+    for (std::int64_t i = tile.i0; i < tile.i1; ++i) *out++ = rule.row(tile.b, tile.h, i, tile.j0);
+  }
+  Cover cover(const Tile& tile) const override { return rule.cover(tile); }
+  bool per_batch() const override {
+    if constexpr (requires { rule.per_batch(); }) return rule.per_batch();
+    return false;
+  }
+  bool per_head() const override {
+    if constexpr (requires { rule.per_head(); }) return rule.per_head();
+    return false;
+  }
+  void check(const Extent& extent) const override {
+    if constexpr (requires { rule.check(extent); }) rule.check(extent);
+  }
+  std::string text() const override {
+    if constexpr (requires { rule.text(); }) return rule.text();
+    return "custom";
+  }
+  View<const float, 4> bias() const override {
+    if constexpr (requires { rule.bias(); }) return rule.bias();
+    return {};
+  }
+
+  R rule;
+};
+
+}  // namespace detail
+
+// Everything may be seen. What a mask is by default.
+struct Everything {
+  std::uint64_t row(std::int64_t, std::int64_t, std::int64_t, std::int64_t) const { return ~std::uint64_t{0}; }
+  Cover cover(const Tile&) const { return Cover::all; }
+  std::string text() const { return "everything"; }
+};
+
+// A rule or a combination of rules. Copies share it; it never changes; any number of threads may ask it.
+class Mask {
+ public:
+  Mask() = default;  // everything
+  template <typename R>
+    requires(!std::same_as<R, Mask> && MaskRule<R>)
+  Mask(R rule) {  // NOLINT: a rule is a mask
+    if constexpr (!std::same_as<R, Everything>) {
+      node_ = std::make_shared<const detail::RuleNode<R>>(std::move(rule));
+    }
+  }
+  explicit Mask(std::shared_ptr<const detail::MaskNode> node) : node_(std::move(node)) {}
+
+  // See MaskRule.
+  [[nodiscard]] std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
+    return node_ ? node_->row(b, h, i, j) : ~std::uint64_t{0};
+  }
+  [[nodiscard]] Cover cover(const Tile& tile) const { return node_ ? node_->cover(tile) : Cover::all; }
+
+  // row() of queries tile.i0 ... tile.i1 - 1 at keys tile.j0 ..., into out. At most 64 keys; bits of keys at or beyond
+  // tile.j1 may be anything.
+  void rows(const Tile& tile, std::uint64_t* out) const;
+
+  // One pair; j need not be a multiple of anything.
+  [[nodiscard]] bool allows(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
+    return ((row(b, h, i, j & ~std::int64_t{63}) >> (j & 63)) & 1) != 0;
+  }
+
+  // Whether the answers may depend on b, on h: plans are shared where they do not.
+  [[nodiscard]] bool per_batch() const { return node_ && node_->per_batch(); }
+  [[nodiscard]] bool per_head() const { return node_ && node_->per_head(); }
+
+  // This is the default mask. (Another mask may allow everything too, and not know it.)
+  [[nodiscard]] bool everything() const { return !node_; }
+
+  // What parse_mask() reads back, unless the mask has a bias or a rule that is not from here.
+  [[nodiscard]] std::string text() const { return node_ ? node_->text() : "everything"; }
+
+  // Throws std::invalid_argument if a table, lengths or ids inside do not fit; the message has both sizes.
+  void check(const Extent& extent) const {
+    if (node_) node_->check(extent);
+  }
+
+  // What additive tables add to the scores: [1|B, 1|H, 1|N, M], an axis of 1 has stride 0. Empty: nothing. Lives as
+  // long as this mask or a copy of it.
+  [[nodiscard]] View<const float, 4> bias() const { return node_ ? node_->bias() : View<const float, 4>{}; }
+
+  [[nodiscard]] const std::shared_ptr<const detail::MaskNode>& node() const { return node_; }
+
+ private:
+  std::shared_ptr<const detail::MaskNode> node_;  // null: everything
+};
+
+// Seen by both, by one of them, not seen. Biases of both sides are added, also where only one of them allows the pair;
+// std::invalid_argument if their shapes do not broadcast. ~ of a mask with a bias is std::invalid_argument. A nesting
+// deeper than kMaxMaskDepth is std::invalid_argument too (long chains of one operator are flat).
+inline constexpr int kMaxMaskDepth = 200;
+Mask operator&(const Mask& a, const Mask& b);
+Mask operator|(const Mask& a, const Mask& b);
+Mask operator~(const Mask& a);
+
+// ---- rules by position ----
+
+// No limit on that side of a window.
+inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+// j <= i + offset. A cache that holds M - N older keys passes M - N.
+struct Causal {
+  std::int64_t offset = 0;
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
+  Cover cover(const Tile& tile) const;
+  std::string text() const;
+};
+
+// i - left <= j <= i + right, both ends included. Window{w}: |i - j| <= w. Looking back only: Window{left, 0}.
+struct Window {
+  explicit Window(std::int64_t width) : Window(width, width) {}
+  Window(std::int64_t left, std::int64_t right);  // std::invalid_argument if negative
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
+  Cover cover(const Tile& tile) const;
+  std::string text() const;
+
+  std::int64_t left, right;
+};
+
+// |i - j| <= stride, or i or j is a multiple of stride.
+struct Sparse {
+  explicit Sparse(std::int64_t stride);  // at least 1
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
+  void rows(const Tile& tile, std::uint64_t* out) const;
+  Cover cover(const Tile& tile) const;
+  std::string text() const;
+
+  std::int64_t stride;
+  std::uint64_t comb;  // bits 0, stride, 2 stride ...
+};
+
+// i < count or j < count: the first tokens see everything and are seen by everything.
+struct Global {
+  explicit Global(std::int64_t count);  // at least 0
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
+  Cover cover(const Tile& tile) const;
+  std::string text() const;
+
+  std::int64_t count;
+};
+
+// i / size == j / size.
+struct Block {
+  explicit Block(std::int64_t size);  // at least 1
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
+  Cover cover(const Tile& tile) const;
+  std::string text() const;
+
+  std::int64_t size;
+};
+
+// ---- rules with data ----
+
+// j < lengths[b]; one length serves every sequence. Queries beyond the length are not masked.
+struct Padding {
+  explicit Padding(std::vector<std::int64_t> lengths);  // one or B of them, none negative
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
+  Cover cover(const Tile& tile) const;
+  bool per_batch() const { return lengths.size() > 1; }
+  void check(const Extent& extent) const;
+  std::string text() const;
+
+  std::vector<std::int64_t> lengths;
+};
+
+// j < lengths[b], as Padding, but meant to be added: Causal{} | Prefix{4} lets everybody see the first four keys.
+struct Prefix {
+  explicit Prefix(std::int64_t length) : Prefix(std::vector{length}) {}
+  explicit Prefix(std::vector<std::int64_t> lengths);  // one or B of them, none negative
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
+  Cover cover(const Tile& tile) const;
+  bool per_batch() const { return lengths.size() > 1; }
+  void check(const Extent& extent) const;
+  std::string text() const;
+
+  std::vector<std::int64_t> lengths;
+};
+
+// ids[b, i] == ids[b, j]: several documents in one sequence do not see each other. N = M = the number of ids.
+class Document {
+ public:
+  explicit Document(const std::vector<std::int64_t>& ids);  // the same for every sequence
+  explicit Document(View<const std::int64_t, 2> ids);       // [1|B, N]; copied
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
+  Cover cover(const Tile& tile) const;
+  bool per_batch() const;
+  void check(const Extent& extent) const;
+  std::string text() const;
+
+ private:
+  struct Index;
+  std::shared_ptr<const Index> index_;
+};
+
+namespace detail {
+// Compiled once, beside the rules, where rows() can inline row().
+extern template struct RuleNode<Causal>;
+extern template struct RuleNode<Window>;
+extern template struct RuleNode<Sparse>;
+extern template struct RuleNode<Global>;
+extern template struct RuleNode<Block>;
+extern template struct RuleNode<Padding>;
+extern template struct RuleNode<Prefix>;
+extern template struct RuleNode<Document>;
+}  // namespace detail
+
+// ---- tables: copied, 8 pairs a byte ----
+
+// True (not 0): may be seen. table [1|B, 1|H, 1|N, M].
+Mask table(View<const bool, 4> table);
+Mask table(View<const std::uint8_t, 4> table);
+
+// Padding from a table [1|B, M] of 0 and 1, and from ids: keys whose id is pad_id are not seen.
+Mask padding_table(View<const bool, 2> table);
+Mask padding_table(View<const std::uint8_t, 2> table);
+Mask padding_ids(View<const std::int64_t, 2> ids, std::int64_t pad_id);
+
+// As transformers writes masks: a value at or below -1e9 (also -inf and float's lowest) forbids, any other is added to
+// the score. NaN is such another value. Without a value other than 0 among the allowed ones there is no bias().
+// table [1|B, 1|H, 1|N, M]; copied.
+Mask additive(View<const float, 4> table);
+
+// The [1|B, 1|H, 1|N, M] window on a table of another rank, for a problem of this extent:
+//
+//   [M]   [N,M]   [B,M]   [B,1,M]   [B,N,M]   [B,H,N,M], and 1 for any B, H or N.
+//
+// A table that could be both [N,M] and [B,M] is [N,M]. strides count elements; the last one must be 1 unless M <= 1.
+// std::invalid_argument, with both sizes, for any other shape.
+struct TableAxes {
+  Shape<4> shape{}, strides{};
+};
+TableAxes table_axes(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides, const Extent& extent);
+
+// ---- text ----
+
+// Reads what Mask::text() writes. ~ binds tighter than & and that tighter than |; spaces are free.
+//
+//   everything  causal  causal(3)  window(256)  window(256,0)  window(inf,0)  sparse(4)  global(2)  block(64)
+//   padding(3,5)  prefix(4)  document(0,0,1,1)  document(0,0,1,1;0,1,1,1)  table(110,011)  ~causal  (a | b) & c
+//
+// table: rows of 0 and 1, by `,`; heads by `/`, sequences by `;`, as those of document. Throws std::invalid_argument;
+// its first line says the column and what is wrong, then come the text and a caret below that column.
+Mask parse_mask(std::string_view text);
+
+// The pairs as characters, a query a line: ■ may be seen, · may not.
+std::string draw(const Mask& mask, std::int64_t queries, std::int64_t keys, std::int64_t b = 0, std::int64_t h = 0);
+
+}  // namespace attn

@@ -1,0 +1,80 @@
+// attn/tile_plan.h - a mask compiled into the tiles worth visiting.
+//
+// The N x M pairs are cut into tiles of kTileRows queries by kTileKeys keys. Tiles that nobody may see are left out,
+// tiles that everybody may see run without a mask, the others carry their bits. A plan depends on the mask and the
+// sizes alone: make it once and use it for every layer and call of that shape.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <vector>
+
+#include "attn/mask.h"
+
+namespace attn {
+
+inline constexpr std::int64_t kTileRows = 12;
+inline constexpr std::int64_t kTileKeys = 64;
+
+// Neighbouring key tiles [first, last) of one row of tiles that are treated alike.
+struct TileSpan {
+  static constexpr std::int32_t kFull = -1;
+
+  std::int32_t first = 0;
+  std::int32_t last = 0;      // first + 1 where bits says kFull not
+  std::int32_t bits = kFull;  // kFull: every pair may be seen; else which pattern the tile has
+};
+
+class TilePlan {
+ public:
+  // Takes about 10 ns a visited span and allocates nothing of size N x M unless the mask does. Throws
+  // std::invalid_argument if a size is negative or the mask does not fit, std::length_error for more than 2^31 - 1
+  // different partial tiles.
+  TilePlan(const Mask& mask, const Extent& extent);
+
+  [[nodiscard]] const Extent& extent() const noexcept { return extent_; }
+
+  // Spans of the tile row that holds queries [kTileRows * t, kTileRows * (t + 1)), by rising key.
+  [[nodiscard]] std::span<const TileSpan> row(std::int64_t b, std::int64_t h, std::int64_t t) const noexcept {
+    const std::int64_t at = ((b * batch_step_) + (h * head_step_)) * tile_rows_ + t;
+    return {spans_.data() + starts_[at], spans_.data() + starts_[at + 1]};
+  }
+  // kTileRows words: bit t of word r says whether row r of the tile may see its key t. Bits of rows at or beyond N and
+  // of keys at or beyond M are 0.
+  [[nodiscard]] const std::uint64_t* bits(std::int32_t pattern) const noexcept {
+    return patterns_.data() + pattern * kTileRows;
+  }
+
+  // Every pair of every head may be seen (also if there is none).
+  [[nodiscard]] bool full() const noexcept { return partial_ == 0 && skipped_ == 0; }
+
+  // Tiles of one head, summed over the distinct (b, h) of this plan.
+  [[nodiscard]] std::int64_t full_tiles() const noexcept { return full_; }
+  [[nodiscard]] std::int64_t partial_tiles() const noexcept { return partial_; }
+  [[nodiscard]] std::int64_t skipped_tiles() const noexcept { return skipped_; }
+
+  // Pairs (i, j) that may be seen, over all B and H.
+  [[nodiscard]] std::int64_t pairs() const noexcept { return pairs_; }
+  // Tiles that are visited in one tile row of one head: what a scheduler weighs.
+  [[nodiscard]] std::int64_t tiles(std::int64_t b, std::int64_t h, std::int64_t t) const noexcept {
+    std::int64_t count = 0;
+    for (const TileSpan& span : row(b, h, t)) count += span.last - span.first;
+    return count;
+  }
+  // How many patterns bits() knows: each is stored once, however many tiles have it.
+  [[nodiscard]] std::int64_t patterns() const noexcept { return std::ssize(patterns_) / kTileRows; }
+
+ private:
+  class Builder;
+
+  Extent extent_;
+  std::int64_t tile_rows_ = 0;                   // ceil(N / kTileRows)
+  std::int64_t batch_step_ = 0, head_step_ = 0;  // 0 where the mask does not look at b or h
+  std::int64_t full_ = 0, partial_ = 0, skipped_ = 0, pairs_ = 0;
+  std::vector<std::int64_t> starts_;  // into spans_, a tile row each, and the end
+  std::vector<TileSpan> spans_;
+  std::vector<std::uint64_t> patterns_;  // each pattern once
+};
+
+}  // namespace attn

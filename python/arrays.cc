@@ -1,0 +1,251 @@
+#include "arrays.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "cache.h"
+#include "runtime.h"
+
+namespace attn::python {
+namespace {
+
+const char* const kTaken = "float32, float16 and bfloat16 are taken";
+
+// An array before its elements are looked at. Strides count bytes.
+struct Found {
+  Raw raw;
+  std::optional<Type> type;  // none: not a type that the engine computes with
+};
+
+std::string text_of(nb::handle x) { return nb::cast<std::string>(nb::str(x)); }
+
+std::int64_t integer(PyObject* x) {
+  const std::int64_t value = PyLong_AsLongLong(x);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return value;
+}
+
+bool is_a(nb::handle x, PyTypeObject* type) {
+  PyTypeObject* own = Py_TYPE(x.ptr());
+  return own == type || PyType_IsSubtype(own, type) != 0;
+}
+
+std::optional<Type> numpy_type(nb::handle dtype, const Numpy& np) {
+  if (dtype.ptr() == np.float32) return Type::float32;
+  if (dtype.ptr() == np.float16) return Type::float16;
+  const std::string name = text_of(dtype);  // '>f4', with the byte order, where it is not the machine's
+  if (name == "float32") return Type::float32;
+  if (name == "float16") return Type::float16;
+  if (name == "bfloat16") return Type::bfloat16;
+  return std::nullopt;
+}
+
+Found look_at_numpy(nb::handle x, const nb::object& dtype, const Wanted& wanted) {
+  const Numpy& np = numpy_now();
+  static const Name view("view");
+  if (Py_TYPE(x.ptr()) != np.ndarray && nb::hasattr(x, "filled"))
+    throw nb::type_error((std::string(wanted.name) + " is a masked array; pass its .data, and mask= apart").c_str());
+  Found found;
+  found.type = numpy_type(dtype, np);
+  if (!found.type) return found;
+  // numpy's buffers know no bfloat16.
+  found.raw = found.type == Type::bfloat16 ? read_raw(view.call(x, np.uint16)) : read_raw(x);
+  return found;
+}
+
+std::optional<Type> torch_type(nb::handle dtype, const Torch& torch) {
+  if (dtype.ptr() == torch.float32) return Type::float32;
+  if (dtype.ptr() == torch.float16) return Type::float16;
+  if (dtype.ptr() == torch.bfloat16) return Type::bfloat16;
+  return std::nullopt;
+}
+
+void refuse_gradient(const Wanted& wanted) {
+  static const Name enabled("is_grad_enabled");
+  if (enabled.call(nb::module_::import_("torch")).ptr() != Py_True) return;
+  throw std::runtime_error(std::string(wanted.name) +
+                           " requires a gradient, and attnscope computes none: pass " + wanted.name +
+                           ".detach(), or call inside torch.no_grad()");
+}
+
+// data_ptr(), shape and stride(): 1 us a tensor, where DLPack takes 5.
+Found look_at_torch(nb::handle x, const nb::object& dtype, const Wanted& wanted) {
+  static const Name is_cpu("is_cpu"), device("device"), layout("layout"), requires_grad("requires_grad");
+  static const Name shape("shape"), stride("stride"), data_ptr("data_ptr");
+  if (is_cpu.of(x).ptr() != Py_True)
+    throw nb::type_error((std::string(wanted.name) + " is on the device " + text_of(device.of(x)) +
+                          "; attnscope computes on the CPU: pass " + wanted.name + ".cpu()")
+                             .c_str());
+  if (requires_grad.of(x).ptr() == Py_True) refuse_gradient(wanted);
+  Found found;
+  found.type = torch_type(dtype, torch_now());
+  if (!found.type) return found;
+  if (const nb::object kind = layout.of(x); kind.ptr() != torch_now().strided)
+    throw nb::type_error(
+        (std::string(wanted.name) + " has the layout " + text_of(kind) + "; pass a dense tensor").c_str());
+  const nb::object sizes = shape.of(x), strides = stride.call(x);
+  Raw& raw = found.raw;
+  raw.rank = static_cast<int>(PyTuple_Size(sizes.ptr()));
+  raw.item_size = static_cast<std::int64_t>(size_of(*found.type));
+  for (int axis = 0; axis < std::min(raw.rank, 4); ++axis) {
+    raw.shape[axis] = integer(PyTuple_GetItem(sizes.ptr(), axis));
+    raw.strides[axis] = integer(PyTuple_GetItem(strides.ptr(), axis)) * raw.item_size;
+  }
+  raw.data = PyLong_AsVoidPtr(data_ptr.call(x).ptr());
+  return found;
+}
+
+bool is_empty(const Raw& raw) {
+  return std::any_of(raw.shape.begin(), raw.shape.begin() + raw.rank, [](std::int64_t n) { return n == 0; });
+}
+
+// Whether the engine can read it where it lies: last axis dense, elements on their natural boundaries.
+bool is_readable(const Raw& raw) {
+  if (is_empty(raw)) return true;
+  if (reinterpret_cast<std::uintptr_t>(raw.data) % raw.item_size != 0) return false;
+  for (int axis = 0; axis < raw.rank; ++axis) {
+    if (raw.shape[axis] == 1) continue;
+    if (raw.strides[axis] % raw.item_size != 0) return false;
+    if (axis == raw.rank - 1 && raw.strides[axis] != raw.item_size) return false;
+  }
+  return true;
+}
+
+AnyView<4> lifted(const Raw& raw, Type type) {
+  static const float nothing = 0;  // torch gives no address for an empty tensor; a null view would mean "none"
+  AnyView<4> view(is_empty(raw) ? &nothing : raw.data, type, {1, 1, 1, 1}, {0, 0, 0, 1});
+  for (int axis = 0; axis < raw.rank; ++axis) {
+    view.shape[4 - raw.rank + axis] = raw.shape[axis];
+    view.strides[4 - raw.rank + axis] = raw.shape[axis] == 1 ? 0 : raw.strides[axis] / raw.item_size;
+  }
+  view.strides[3] = 1;
+  return view;
+}
+
+void check_rank(const Raw& raw, const Wanted& wanted) {
+  if (raw.rank >= wanted.least_rank && raw.rank <= wanted.most_rank) return;
+  throw nb::value_error((std::string(wanted.name) + " has " + std::to_string(raw.rank) + " axes; " +
+                         std::to_string(wanted.least_rank) + " to " + std::to_string(wanted.most_rank) + " are taken")
+                            .c_str());
+}
+
+nb::object dense_copy(nb::handle x, Kind kind, const Wanted& wanted) {
+  static const Name contiguous("contiguous"), resolve_neg("resolve_neg");
+  const std::string text = std::string(wanted.name) + " is copied: its last axis is not dense";
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw nb::python_error();
+  if (kind == Kind::torch) return contiguous.call(resolve_neg.call(x));
+  return nb::borrow(numpy_now().ascontiguousarray)(x);
+}
+
+[[noreturn]] void refuse_type(nb::handle dtype, Kind kind, const Wanted& wanted) {
+  const std::string name = wanted.name;
+  throw nb::type_error((name + " has the dtype " + text_of(dtype) + "; " + kTaken + ": pass " + name +
+                        (kind == Kind::torch ? ".float()" : ".astype(numpy.float32)"))
+                           .c_str());
+}
+
+// x in float32, if it holds floats of any size.
+nb::object as_float32(nb::handle x, nb::handle dtype, Kind kind, const Wanted& wanted) {
+  const std::string name = text_of(dtype);
+  if (name.find("float") == std::string::npos) refuse_type(dtype, kind, wanted);
+  if (kind == Kind::torch) return x.attr("float")();
+  return x.attr("astype")(nb::borrow(numpy_now().float32));
+}
+
+Array read_known(nb::object x, Kind kind, const Wanted& wanted) {
+  static const Name dtype_name("dtype");
+  nb::object dtype = dtype_name.of(x);
+  const auto look = [&] {
+    return kind == Kind::torch ? look_at_torch(x, dtype, wanted) : look_at_numpy(x, dtype, wanted);
+  };
+  Found found = look();
+  if (wanted.any_float && found.type != Type::float32) {
+    x = as_float32(x, dtype, kind, wanted);
+    dtype = dtype_name.of(x);
+    found = look();
+  }
+  if (!found.type) refuse_type(dtype, kind, wanted);
+  check_rank(found.raw, wanted);
+  if (!is_readable(found.raw)) {
+    x = dense_copy(x, kind, wanted);
+    found = look();
+  }
+  return {kind, found.raw.rank, lifted(found.raw, *found.type), std::move(x), std::move(dtype)};
+}
+
+Array read_cache_view(nb::handle x, const Wanted& wanted) {
+  const auto& view = nb::cast<const CacheView&>(x);
+  if (wanted.any_float || wanted.most_rank < 4)
+    throw nb::type_error((std::string(wanted.name) + " must be an array, not a view of a KvCache").c_str());
+  return {Kind::numpy, 4, view.view, nb::borrow(x), nb::none()};
+}
+
+}  // namespace
+
+Array read_array(nb::handle x, const Wanted& wanted) {
+  const Numpy* np = numpy_if_imported();
+  if (np != nullptr && is_a(x, np->ndarray)) return read_known(nb::borrow(x), Kind::numpy, wanted);
+  const Torch* torch = torch_if_imported();
+  if (torch != nullptr && is_a(x, torch->tensor)) return read_known(nb::borrow(x), Kind::torch, wanted);
+  if (nb::isinstance<CacheView>(x)) return read_cache_view(x, wanted);
+  if (nb::hasattr(x, "__dlpack__"))
+    return read_known(nb::borrow(numpy_now().from_dlpack)(x), Kind::numpy, wanted);
+  throw nb::type_error((std::string(wanted.name) + " must be a numpy array or a torch tensor, not " +
+                        text_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(x.ptr()))).attr("__name__")))
+                           .c_str());
+}
+
+Raw read_raw(nb::handle numpy_array) {
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(numpy_array.ptr(), &buffer, PyBUF_STRIDES) != 0) throw nb::python_error();
+  Raw raw;
+  raw.data = buffer.buf;
+  raw.rank = buffer.ndim;
+  raw.item_size = buffer.itemsize;
+  for (int axis = 0; axis < std::min(buffer.ndim, 4); ++axis) {
+    raw.shape[axis] = buffer.shape[axis];
+    raw.strides[axis] = buffer.strides[axis];
+  }
+  PyBuffer_Release(&buffer);  // the array itself is held by whoever called
+  return raw;
+}
+
+Result new_result(Kind kind, std::span<const std::int64_t> shape) {
+  static const Name data_ptr("data_ptr");
+  const nb::object sizes = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    PyTuple_SetItem(sizes.ptr(), static_cast<Py_ssize_t>(axis), PyLong_FromLongLong(shape[axis]));
+  Result result;
+  static float nothing = 0;
+  if (kind == Kind::torch) {
+    const Torch& torch = torch_now();
+    PyObject* args[] = {sizes.ptr(), torch.float32, torch.cpu};
+    result.array = nb::steal(PyObject_Vectorcall(torch.empty, args, 1, torch.empty_names));
+    if (!result.array.is_valid()) throw nb::python_error();
+    result.data = static_cast<float*>(PyLong_AsVoidPtr(data_ptr.call(result.array).ptr()));
+  } else {
+    const Numpy& np = numpy_now();
+    PyObject* args[] = {sizes.ptr(), np.float32};
+    result.array = nb::steal(PyObject_Vectorcall(np.empty, args, 2, nullptr));
+    if (!result.array.is_valid()) throw nb::python_error();
+    result.data = static_cast<float*>(read_raw(result.array).data);
+  }
+  if (result.data == nullptr) result.data = &nothing;
+  return result;
+}
+
+nb::object in_type_of(const Array& like, nb::object array) {
+  static const Name to("to"), astype("astype");
+  if (like.view.type == Type::float32 || like.dtype.is_none()) return array;
+  return like.kind == Kind::torch ? to.call(array, like.dtype) : astype.call(array, like.dtype);
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string text = "[";
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    text += (axis == 0 ? "" : ", ") + std::to_string(shape[axis]);
+  return text + "]";
+}
+
+}  // namespace attn::python

@@ -1,0 +1,120 @@
+"""Attention: exact, fused; and linear attention."""
+
+from . import _attnscope
+from ._attnscope import Mask, Plan
+from ._masks import _argument
+
+_LSE, _WEIGHTS = 1, 2
+_FEATURES = {"elu+1": 0, "relu": 1, "identity": 2}
+
+
+def attention(
+    q,
+    k,
+    v,
+    *,
+    mask=None,
+    scale=None,
+    softcap=None,
+    bias=None,
+    sink=None,
+    dropout=0.0,
+    seed=0,
+    return_lse=False,
+    return_weights=False,
+):
+    """softmax(scale q k^T + bias) v over the keys that the mask allows; no N x M array is stored.
+
+    q [B, H, N, D], k [B, G, M, D], v [B, G, M, E]; H query heads share G key heads. The first axis, or the first two,
+    may be left out of all. numpy arrays, torch tensors on the CPU or a KvCache's k and v; float32, float16 or bfloat16,
+    each for itself. They are read where they lie; only a last axis that is not dense is copied, with a warning.
+
+    Returns the output [B, H, N, E], numpy or torch as q is, in q's dtype (computed in float32). With return_lse also
+    log sum exp of the scores [B, H, N], with return_weights also the weights [B, H, N, M]; both are float32.
+
+    mask      see mask(), causal(), window() ...; also text, a table of bool or floats, or a plan(). A query that may see
+              no key gets zeros, and lse -inf.
+    scale     1 / sqrt(D) unless given
+    softcap   scores become softcap tanh(score / softcap)
+    bias      added to the scores: [N, M], [H, N, M] or [B, H, N, M], an axis of 1 serves all; or distance_bias()
+    sink      [H]: a logit a head that takes part in the softmax and has no value
+    dropout   the share of weights that is dropped, by seed; lse and the weights returned are those before it
+
+    Nothing is recorded for a gradient: a torch tensor that requires one is refused unless inside torch.no_grad().
+
+    >>> import numpy as np, attnscope as at
+    >>> rng = np.random.default_rng(0)
+    >>> q, k, v = (rng.standard_normal((1, 2, 5, 8), dtype=np.float32) for _ in range(3))
+    >>> at.attention(q, k, v, mask=at.causal() & at.window(2)).shape
+    (1, 2, 5, 8)
+    >>> out, lse = at.attention(q, k, v, return_lse=True)
+    >>> lse.shape
+    (1, 2, 5)
+    >>> out, weights = at.attention(q, k, v, mask="causal", return_weights=True)
+    >>> weights[0, 0].sum(axis=1).round(5)
+    array([1., 1., 1., 1., 1.], dtype=float32)
+    """
+    if mask is not None and not isinstance(mask, (Mask, Plan)):
+        mask = _argument(mask)
+    returns = (_LSE if return_lse else 0) | (_WEIGHTS if return_weights else 0)
+    return _attnscope.attention(q, k, v, (mask, scale, softcap, bias, sink, dropout, seed), returns)
+
+
+def _range(part, size, name):
+    """Where a slice, a range, a number or None begins, and how many it takes."""
+    if part is None:
+        return 0, size
+    if isinstance(part, slice):
+        part = range(*part.indices(size))
+    elif not isinstance(part, range):
+        part = range(part, part + 1) if part >= 0 else range(part + size, part + size + 1)
+    if len(part) > 1 and part.step != 1:
+        raise ValueError(f"{name} must be neighbours (step 1), not step {part.step}")
+    if len(part) and not 0 <= part.start <= part.stop <= size:
+        raise ValueError(f"{name} {part.start} to {part.stop} are not all within 0 to {size}")
+    return (part.start, len(part)) if len(part) else (0, 0)
+
+
+def weights(q, k, lse, *, rows=None, cols=None, mask=None, scale=None, softcap=None, bias=None, sink=None):
+    """Rebuilds a rectangle of the weights, exactly, from what attention(..., return_lse=True) returned.
+
+    rows and cols are slices, ranges or single numbers (which keep their axis); None takes all. The other options must
+    be those of the call that gave lse. Returns [B, H, rows, cols] in float32, without the axes that q lacks.
+
+    >>> import numpy as np, attnscope as at
+    >>> q = k = v = np.eye(4, dtype=np.float32)
+    >>> out, lse, table = at.attention(q, k, v, mask=at.causal(), return_lse=True, return_weights=True)
+    >>> part = at.weights(q, k, lse, rows=slice(1, 3), cols=slice(0, 2), mask=at.causal())
+    >>> np.allclose(part, table[1:3, 0:2])
+    True
+    """
+    if mask is not None and not isinstance(mask, (Mask, Plan)):
+        mask = _argument(mask)
+    row, row_count = _range(rows, q.shape[-2], "rows")
+    col, col_count = _range(cols, k.shape[-2], "cols")
+    options = (mask, scale, softcap, bias, sink, 0.0, 0)
+    return _attnscope.weights(q, k, lse, options, (row, row_count, col, col_count))
+
+
+def linear_attention(q, k, v, *, causal=False, feature="elu+1", epsilon=1e-6):
+    """phi(q) S / (phi(q) z + epsilon), where S = sum phi(k)^T v and z = sum phi(k): time and memory grow as N.
+
+    The sums run over all keys or, causal, over j <= i. feature is phi: "elu+1" (Katharopoulos et al., 2020), "relu",
+    "identity" (q and k hold phi already), or a function that takes an array [..., D] and returns one [..., F]. Shapes,
+    kinds and dtypes are those of attention().
+
+    >>> import numpy as np, attnscope as at
+    >>> rng = np.random.default_rng(0)
+    >>> q, k, v = (rng.standard_normal((1, 2, 6, 4), dtype=np.float32) for _ in range(3))
+    >>> out = at.linear_attention(q, k, v, causal=True)
+    >>> np.allclose(out[:, :, 0], v[:, :, 0], atol=1e-5)
+    True
+    >>> same = at.linear_attention(q, k, v, causal=True, feature=lambda x: np.where(x > 0, x + 1, np.exp(x)))
+    >>> np.allclose(out, same, atol=1e-5)
+    True
+    """
+    if callable(feature):
+        q, k, feature = feature(q), feature(k), "identity"
+    if feature not in _FEATURES:
+        raise ValueError(f"feature is {feature!r}; take one of {', '.join(map(repr, _FEATURES))} or a function")
+    return _attnscope.linear_attention(q, k, v, (_FEATURES[feature], bool(causal), epsilon))

@@ -1,0 +1,269 @@
+"""Masks: which query may see which key."""
+
+import operator
+import sys
+
+from . import _attnscope
+from ._attnscope import Mask, Plan
+
+_LIMIT = 2**63
+
+
+def _integer(value, name):
+    number = operator.index(value)
+    if not -_LIMIT <= number < _LIMIT:
+        raise OverflowError(f"{name} is {number}, which does not fit into 64 bits")
+    return number
+
+
+def _integers(values, name):
+    """A number or a sequence of numbers, as a list."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    if hasattr(values, "__index__"):
+        values = [values]
+    return [_integer(value, name) for value in values]
+
+
+def _to_numpy(array, name):
+    """numpy's view of an array, and the lowest number that its own type can hold."""
+    import numpy as np
+
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        if array.device.type != "cpu":
+            raise TypeError(f"{name} is on the device {array.device}; attnscope computes on the CPU: pass {name}.cpu()")
+        lowest = torch.finfo(array.dtype).min if array.dtype.is_floating_point else None
+        array = array.detach()
+        return (array.float() if array.dtype is torch.bfloat16 else array).numpy(), lowest
+    if not isinstance(array, np.ndarray):
+        array = np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(array)
+    if array.dtype.name == "bfloat16":
+        import ml_dtypes
+
+        return array.astype(np.float32), float(ml_dtypes.finfo(array.dtype).min)
+    return array, float(np.finfo(array.dtype).min) if array.dtype.kind == "f" else None
+
+
+def _table(array, name="mask"):
+    """A boolean or additive table as the module reads it: numpy, bool or float32, last axis dense."""
+    import numpy as np
+
+    table, lowest = _to_numpy(array, name)
+    if table.dtype == np.bool_:
+        dense = table
+    elif table.dtype.kind == "f":
+        dense = table.astype(np.float32, copy=False)
+        if lowest > -1e9:  # float16: the lowest number means "never", as that of float32 does
+            dense = np.where(dense <= lowest, np.float32(-np.inf), dense)
+    else:
+        raise TypeError(
+            f"{name} has the dtype {table.dtype}; pass bool (True may be seen) or a float type (added to the scores)"
+        )
+    if dense.ndim and (dense.strides[-1] != dense.itemsize or any(s % dense.itemsize for s in dense.strides)):
+        dense = np.ascontiguousarray(dense)
+    return dense
+
+
+def _ids(array, name):
+    """Numbers [N] or [B, N] as int64, dense."""
+    import numpy as np
+
+    ids, _ = _to_numpy(array, name)
+    if ids.dtype.kind not in "iub":
+        raise TypeError(f"{name} has the dtype {ids.dtype}; integers are taken")
+    if ids.ndim not in (1, 2):
+        raise ValueError(f"{name} has the shape {ids.shape}; [N] or [B, N] is taken")
+    if ids.dtype == np.uint64 and ids.size and ids.max() >= _LIMIT:
+        raise OverflowError(f"{name} holds {ids.max()}, which does not fit into 64 bits")
+    return np.ascontiguousarray(ids, dtype=np.int64)
+
+
+def _argument(mask):
+    """What mask= may be, as the module takes it."""
+    if isinstance(mask, str):
+        return _attnscope.parse_mask(mask)
+    return _table(mask)
+
+
+def mask(rule, axes: str | None = None) -> Mask:
+    """A mask from its text, or from a table.
+
+    A table of bool says what may be seen. A table of floats is added to the scores; a value at or below -1e9, or the
+    lowest of its own type, forbids. Its axes are ``"M"``, ``"NM"``, ``"BNM"`` or ``"BHNM"`` by their number, unless
+    ``axes`` names them otherwise, as ``"BM"`` or ``"HNM"``. An axis of length 1 serves all.
+
+    (A table passed as ``attention(mask=table)`` is read as [M], [N,M], [B,M], [B,1,M], [B,N,M] or [B,H,N,M], by its
+    sizes; what could be [N,M] and [B,M] is [N,M]. If q is [H,N,D], three axes are [H,N,M].)
+
+    >>> import numpy as np, attnscope as at
+    >>> at.mask("causal & window(256)")
+    attnscope.mask('causal & window(256)')
+    >>> at.mask(np.array([[True, True], [False, True]]))
+    attnscope.mask('table(11,01)')
+    >>> at.mask(np.array([[True, False], [True, True]]), axes="BM").table(2, 1, 1, 2).tolist()
+    [[[[True, False]]], [[[True, True]]]]
+    >>> at.mask("causal & windw(256)")
+    Traceback (most recent call last):
+        ...
+    ValueError: ...
+    """
+    if isinstance(rule, str):
+        return _attnscope.parse_mask(rule)
+    if isinstance(rule, Mask):
+        return rule
+    table = _table(rule)
+    if axes is None:
+        if not 1 <= table.ndim <= 4:
+            raise ValueError(f"a mask table has 1 to 4 axes, not {table.ndim}")
+        axes = ("M", "NM", "BNM", "BHNM")[table.ndim - 1]
+    return _attnscope.mask_of_axes(table, axes)
+
+
+def causal(offset: int = 0) -> Mask:
+    """Key j may be seen by query i if j <= i + offset.
+
+    A cache that holds older keys passes their number: len(cache) - N.
+
+    >>> import attnscope as at
+    >>> print(at.causal().draw(3, 3))
+    ■ · ·
+    ■ ■ ·
+    ■ ■ ■
+    """
+    return _attnscope.causal(_integer(offset, "offset"))
+
+
+def window(left: int | None, right: int | None | str = "same") -> Mask:
+    """Key j may be seen by query i if i - left <= j <= i + right; window(w) looks w to both sides. None: no limit.
+
+    >>> import attnscope as at
+    >>> print(at.window(1).draw(4, 4))
+    ■ ■ · ·
+    ■ ■ ■ ·
+    · ■ ■ ■
+    · · ■ ■
+    >>> print(at.window(1, 0).draw(4, 4))
+    ■ · · ·
+    ■ ■ · ·
+    · ■ ■ ·
+    · · ■ ■
+    """
+    if isinstance(right, str):
+        if right != "same":
+            raise TypeError("right must be a number or None")
+        right = left
+    sides = [_attnscope.unlimited if side is None else _integer(side, "window") for side in (left, right)]
+    return _attnscope.window(*sides)
+
+
+def padding(lengths) -> Mask:
+    """Hides the keys behind the end of each sequence: from lengths, or from a table [B, M] of 0 and 1.
+
+    >>> import attnscope as at
+    >>> at.padding([3, 5])
+    attnscope.mask('padding(3,5)')
+    >>> at.padding([[1, 1, 0], [1, 1, 1]]).table(2, 1, 1, 3).tolist()
+    [[[[True, True, False]]], [[[True, True, True]]]]
+    """
+    if hasattr(lengths, "__index__") and not getattr(lengths, "ndim", 0):
+        return _attnscope.padding(_integers(lengths, "length"))
+    array, _ = _to_numpy(lengths, "padding")
+    if array.ndim < 2:
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"lengths have the dtype {array.dtype}; integers are taken")
+        return _attnscope.padding(_integers(array, "length"))
+    if array.ndim != 2 or array.dtype.kind not in "iub" or (array > 1).any() or (array < 0).any():
+        raise ValueError("padding is lengths, or a table [B, M] of 0 and 1")
+    return _attnscope.padding_table(array.astype(bool, order="C"))
+
+
+def padding_ids(ids, pad: int = 0) -> Mask:
+    """Hides the keys whose id [B, M] is pad.
+
+    >>> import attnscope as at
+    >>> at.padding_ids([[7, 8, 0], [7, 8, 9]]).table(2, 1, 1, 3).tolist()
+    [[[[True, True, False]]], [[[True, True, True]]]]
+    """
+    return _attnscope.padding_ids(_ids(ids, "ids"), _integer(pad, "pad"))
+
+
+def document(ids) -> Mask:
+    """Several documents in one sequence do not see each other: ids [N] or [B, N] says which is where.
+
+    >>> import attnscope as at
+    >>> print(at.document([0, 0, 1]).draw(3, 3))
+    ■ ■ ·
+    ■ ■ ·
+    · · ■
+    """
+    return _attnscope.document(_ids(ids, "ids"))
+
+
+def prefix(length) -> Mask:
+    """The first keys, a number or one a sequence, may be seen; meant to be added to another mask.
+
+    >>> import attnscope as at
+    >>> print((at.causal() | at.prefix(2)).draw(3, 3))
+    ■ ■ ·
+    ■ ■ ·
+    ■ ■ ■
+    """
+    return _attnscope.prefix(_integers(length, "length"))
+
+
+def sparse(stride: int) -> Mask:
+    """|i - j| <= stride, or i or j a multiple of stride.
+
+    >>> import attnscope as at
+    >>> print(at.sparse(2).draw(6, 6))
+    ■ ■ ■ ■ ■ ■
+    ■ ■ ■ ■ ■ ·
+    ■ ■ ■ ■ ■ ■
+    ■ ■ ■ ■ ■ ■
+    ■ ■ ■ ■ ■ ■
+    ■ · ■ ■ ■ ■
+    """
+    return _attnscope.sparse(_integer(stride, "stride"))
+
+
+def global_(count: int) -> Mask:
+    """The first tokens see everything and are seen by everything.
+
+    >>> import attnscope as at
+    >>> print((at.global_(1) | at.window(0)).draw(3, 3))
+    ■ ■ ■
+    ■ ■ ·
+    ■ · ■
+    """
+    return _attnscope.global_(_integer(count, "count"))
+
+
+def block(size: int) -> Mask:
+    """Tokens see those of their own block of this size.
+
+    >>> import attnscope as at
+    >>> print(at.block(2).draw(4, 4))
+    ■ ■ · ·
+    ■ ■ · ·
+    · · ■ ■
+    · · ■ ■
+    """
+    return _attnscope.block(_integer(size, "size"))
+
+
+def plan(mask, batch: int, heads: int, queries: int, keys: int) -> Plan:
+    """Compiles a mask for one shape, once, for many calls: attention(..., mask=plan).
+
+    >>> import numpy as np, attnscope as at
+    >>> p = at.plan("causal", batch=1, heads=2, queries=100, keys=100)
+    >>> p.pairs
+    10100
+    >>> q = np.ones((1, 2, 100, 8), np.float32)
+    >>> bool((at.attention(q, q, q, mask=p) == at.attention(q, q, q, mask=at.causal())).all())
+    True
+    """
+    sizes = (("batch", batch), ("heads", heads), ("queries", queries), ("keys", keys))
+    if mask is not None and not isinstance(mask, (Mask, Plan)):
+        mask = _argument(mask)
+    return _attnscope.plan(mask, *(_integer(size, name) for name, size in sizes))

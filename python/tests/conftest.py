@@ -1,0 +1,44 @@
+"""Says aloud whether torch is there: without it the comparisons with it are skipped."""
+
+import importlib.util
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+import attnscope as at
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+_TORCH_IS_THERE = importlib.util.find_spec("torch") is not None
+
+
+def pytest_report_header():
+    return [
+        f"attnscope {at.__version__} from {pathlib.Path(at.__file__).parent}, {at.get_num_threads()} threads",
+        "torch: there" if _TORCH_IS_THERE else "torch: MISSING, every test that compares with it is SKIPPED",
+    ]
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not _TORCH_IS_THERE:
+        count = len(terminalreporter.stats.get("skipped", []))
+        terminalreporter.write_line(f"torch is not installed: {count} tests were SKIPPED", yellow=True)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+@pytest.fixture
+def qkv(rng):
+    return tuple(rng.standard_normal((2, 3, 10, 8), dtype=np.float32) for _ in range(3))
+
+
+@pytest.fixture
+def threads_restored():
+    before = at.get_num_threads()
+    yield
+    at.set_num_threads(before)

@@ -1,0 +1,125 @@
+"""The package itself: its examples, what importing it costs, threads, and calls from several of them."""
+
+import doctest
+import importlib.metadata
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import attnscope as at
+
+DOCUMENTED = {"attnscope": at, **{name: getattr(at, name) for name in at.__all__}}
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_its_examples_give_what_they_say(name):
+    text = DOCUMENTED[name].__doc__
+    assert text
+    test = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    failures = []
+    runner.run(test, out=failures.append)
+    assert runner.failures == 0, "".join(failures)
+
+
+def python(code, **environment):
+    folder = str(pathlib.Path(at.__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": folder, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_importing_it_is_quick_and_brings_neither_torch_nor_numpy():
+    code = (
+        "import sys, time; begin = time.process_time(); import attnscope; end = time.process_time();"
+        "print('torch' in sys.modules, 'numpy' in sys.modules, end - begin)"
+    )
+    runs = [python(code) for _ in range(3)]
+    assert all(run[:2] == ["False", "False"] for run in runs)
+    assert min(float(run[2]) for run in runs) < 0.2
+
+
+def test_numpy_alone_does_not_bring_torch():
+    code = (
+        "import sys, numpy as np, attnscope as at; q = np.ones((2, 4), np.float32);"
+        "at.attention(q, q, q, mask=at.mask(np.ones((2, 2), bool))); print('torch' in sys.modules)"
+    )
+    assert python(code) == ["False"]
+
+
+def test_the_environment_says_how_many_threads():
+    assert python("import attnscope as at; print(at.get_num_threads())", ATTNSCOPE_THREADS="3") == ["3"]
+
+
+def test_version_is_that_of_the_installed_package():
+    try:
+        installed = importlib.metadata.version("attnscope")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("not installed: imported from the build tree")
+    assert installed == at.__version__
+
+
+@pytest.mark.parametrize(("count", "error"), [(0, ValueError), (-1, ValueError), (10**6, ValueError), (1.5, TypeError)])
+def test_thread_counts_that_make_no_sense_are_refused(count, error):
+    before = at.get_num_threads()
+    with pytest.raises(error):
+        at.set_num_threads(count)
+    assert at.get_num_threads() == before
+
+
+def test_many_threads_may_call_while_the_pool_is_replaced(rng, threads_restored):
+    q = rng.standard_normal((1, 2, 100, 16), dtype=np.float32)
+    wanted = at.attention(q, q, q, mask="causal")
+    wrong = []
+
+    def work():
+        for _ in range(50):
+            if not np.array_equal(at.attention(q, q, q, mask="causal"), wanted):
+                wrong.append(1)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for count in (1, 2, 3, 4) * 5:
+        at.set_num_threads(count)
+        time.sleep(0.001)
+    for worker in workers:
+        worker.join()
+    assert not wrong
+
+
+def test_python_goes_on_while_a_call_computes(rng, threads_restored):
+    at.set_num_threads(1)
+    q = rng.standard_normal((1, 8, 1500, 64), dtype=np.float32)
+    worker = threading.Thread(target=lambda: at.attention(q, q, q))
+    ticks = 0
+    worker.start()
+    while worker.is_alive():
+        time.sleep(0.001)
+        ticks += 1
+    # Holding the lock for the whole call would let this loop go round once or twice.
+    assert ticks > 5
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_computes_and_ends(threads_restored):
+    code = (
+        "import os, numpy as np, attnscope as at; at.set_num_threads(3); q = np.ones((1, 4, 300, 32), np.float32);"
+        "out = at.attention(q, q, q); child = os.fork();\n"
+        "same = np.array_equal(at.attention(q, q, q), out) and at.get_num_threads() == 3\n"
+        "if child == 0: at.set_num_threads(2); os._exit(0 if same else 1)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), same)"
+    )
+    assert python(code) == ["0", "True"]

@@ -1,0 +1,47 @@
+// attn_engine/attention.cc - the public calls.
+#include "attn/attention.h"
+
+#include "attn_engine/problem.h"
+
+namespace attn {
+namespace {
+
+void compute(const Problem& problem, ThreadPool& pool) {
+  const Sizes& n = problem.sizes;
+  if (n.batch == 0 || n.heads == 0 || n.queries == 0) return;
+  if (wants_split(problem)) {
+    run_split(problem, pool);
+  } else {
+    run_forward(problem, pool);
+  }
+}
+
+void check_outputs(const Sizes& n, const View<float, 4>& out, const View<float, 3>& lse) {
+  check_shape("out", out.shape, {n.batch, n.heads, n.queries, n.value_width});
+  check_dense_last("out", out.strides[3], n.value_width);
+  if (!lse.empty()) check_shape("lse", lse.shape, {n.batch, n.heads, n.queries});
+}
+
+}  // namespace
+
+void attention(const Inputs& in, const Options& options, View<float, 4> out, View<float, 3> lse, ThreadPool& pool) {
+  attention(in, options, out, lse, View<float, 4>{}, pool);
+}
+
+void attention(const Inputs& in, const Options& options, View<float, 4> out, View<float, 3> lse, View<float, 4> weights,
+               ThreadPool& pool) {
+  const Sizes n = check_inputs(in);
+  check_outputs(n, out, lse);
+  check_options(options, n);
+  if (!weights.empty()) {
+    check_shape("weights", weights.shape, {n.batch, n.heads, n.queries, n.keys});
+    check_dense_last("weights", weights.strides[3], n.keys);
+  }
+  Problem problem = make_problem(in, options, n);
+  problem.out = out;
+  problem.lse = lse;
+  problem.weights = weights;
+  compute(problem, pool);
+}
+
+}  // namespace attn

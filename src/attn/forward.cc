@@ -1,0 +1,218 @@
+// attn_engine/forward.cc - blocks of queries, shared out over threads.
+//
+// Every output row has one owner and meets its keys in one order, whatever the blocks and threads are: the bits of the
+// result do not depend on them.
+#include "kernels/forward.h"
+
+#include <algorithm>
+
+#include "attn_engine/problem.h"
+#include "attn_engine/scratch.h"
+#include "kernels/pack.h"
+
+namespace attn {
+namespace {
+
+constexpr std::int64_t kBlockRows = 96;
+constexpr std::int64_t kBlockRowsWithWeights = 24;
+constexpr std::int64_t kPackTile = 512;                          // keys packed at a time
+constexpr std::int64_t kStretchFloats = std::int64_t{64} << 10;  // K and V of a stretch: half of a 512 KB cache
+constexpr std::int64_t kSharedFloats = std::int64_t{8} << 20;    // panels of heads in flight: 32 MB
+constexpr std::int64_t kOwnFloats = std::int64_t{1} << 20;       // panels that a task packs for itself: 4 MB
+
+// One key head of one sequence, with its keys and values as the kernels want them.
+struct Unit {
+  const Sequence* sequence = nullptr;
+  std::int64_t key_head = 0;
+  float* panels = nullptr;
+  float* values_copy = nullptr;  // null: V is read where it is
+  std::uint8_t* flags = nullptr;
+  bool not_finite = false;
+};
+
+struct Layout {
+  std::int64_t panels = 0, values = 0, flags = 0;  // floats, floats, bytes of the longest sequence
+  bool copies_values = false;
+  bool looks_for_not_finite = false;  // only a tile that some rows may not see needs to know
+};
+
+Layout layout_of(const Problem& p) {
+  Layout layout;
+  layout.copies_values = !kernels::values_are_ready(p.v(p.sequences.front(), 0), p.sizes.value_width);
+  for (const Sequence& s : p.sequences) {
+    layout.panels = std::max(layout.panels, kernels::panel_floats(s.keys, p.sizes.width));
+    layout.values = std::max(layout.values, s.keys * kernels::padded_width(p.sizes.value_width));
+    layout.flags = std::max(layout.flags, (s.keys + kTileKeys - 1) / kTileKeys);
+    layout.looks_for_not_finite = layout.looks_for_not_finite || s.plan->partial_tiles() > 0;
+  }
+  if (!layout.copies_values) layout.values = 0;
+  return layout;
+}
+
+// Packs keys and values [first, first + count) of a unit; says whether some value is not finite.
+bool pack(const Problem& p, const Layout& layout, const Unit& unit, std::int64_t first, std::int64_t count) {
+  const Sequence& s = *unit.sequence;
+  kernels::pack_keys({p.k(s, unit.key_head), first, count, p.sizes.width, unit.panels});
+  const kernels::Rows v = p.v(s, unit.key_head);
+  if (layout.copies_values) kernels::pack_values({v, first, count, p.sizes.value_width, unit.values_copy});
+  if (!layout.looks_for_not_finite) return false;
+  const std::int64_t padded = kernels::padded_width(p.sizes.value_width);
+  const bool copied = layout.copies_values;
+  return kernels::find_not_finite({copied ? unit.values_copy : static_cast<const float*>(v.data),
+                                   copied ? padded : v.stride, first, count, padded, unit.flags});
+}
+
+kernels::Forward task_of(const Problem& p, const Unit& unit, std::int64_t h) {
+  const Sequence& s = *unit.sequence;
+  kernels::Forward t;
+  t.q = p.q(s, h);
+  t.width = p.sizes.width;
+  t.keys = unit.panels;
+  t.value_width = p.sizes.value_width;
+  if (unit.values_copy != nullptr) {
+    t.values = unit.values_copy;
+    t.value_stride = kernels::padded_width(p.sizes.value_width);
+  } else {
+    const kernels::Rows v = p.v(s, unit.key_head);
+    t.values = static_cast<const float*>(v.data);
+    t.value_stride = v.stride;
+  }
+  t.not_finite = unit.not_finite ? unit.flags : nullptr;
+  t.scoring = p.scoring(s, h);
+  t.keep = p.keep(s, h);
+  t.sink = p.sink(h);
+  t.out = p.out_row(s, h);
+  t.out_stride = p.out.strides[2];
+  t.lse = p.lse_row(s, h);
+  t.lse_stride = p.lse.empty() ? 0 : p.lse.strides[2];
+  t.key_count = s.keys;
+  return t;
+}
+
+struct RowRange {
+  std::int64_t first = 0, rows = 0;
+};
+
+void run_block(const Problem& p, const Unit& unit, std::int64_t h, RowRange range) {
+  Workspace& work = Workspace::mine();
+  const Sequence& s = *unit.sequence;
+  const bool with_weights = !p.weights.empty();
+  const std::int64_t stretch = std::max(
+      kernels::kChunk, kStretchFloats / (p.sizes.width + p.sizes.value_width) / kernels::kChunk * kernels::kChunk);
+  plan_visits({&s, h, range.first, range.rows, 0, s.keys, with_weights ? s.keys : stretch}, work);
+  kernels::Forward t = task_of(p, unit, h);
+  t.first = range.first;
+  t.rows = range.rows;
+  t.segments = work.segments.data();
+  t.visits = work.visits.data();
+  t.visit_count = std::ssize(work.visits);
+  if (with_weights) {
+    t.weights = p.weights.at(s.batch, h);
+    t.weight_stride = p.weights.strides[2];
+    t.scratch = work.kernel.reserve(kernels::forward_with_weights_scratch(s.keys, p.sizes.value_width));
+    kernels::forward_with_weights(t);
+  } else {
+    t.scratch = work.kernel.reserve(kernels::forward_scratch(range.rows, p.sizes.value_width));
+    kernels::forward(t);
+  }
+}
+
+std::int64_t block_rows(const Problem& p, int threads) {
+  std::int64_t rows = 0;  // of all heads
+  for (const Sequence& s : p.sequences) rows += s.queries * p.sizes.heads;
+  const std::int64_t most = p.weights.empty() ? kBlockRows : kBlockRowsWithWeights;
+  const std::int64_t fair = rows / (threads * std::int64_t{8}) / kTileRows * kTileRows;
+  return threads == 1 ? most : std::clamp(fair, kTileRows, most);
+}
+
+// Later rows first: under a causal mask they are the longer ones, and long tasks should not come last.
+template <typename F>
+void for_each_block(std::int64_t queries, std::int64_t block, F&& f) {
+  for (std::int64_t first = (queries - 1) / block * block; first >= 0; first -= block) {
+    f(RowRange{first, std::min(block, queries - first)});
+  }
+}
+
+// Each task packs the keys of one key head for itself and computes all of its queries.
+void run_own(const Problem& p, const Layout& layout, ThreadPool& pool) {
+  const std::int64_t block = p.weights.empty() ? kBlockRows : kBlockRowsWithWeights;
+  pool.run(std::ssize(p.sequences) * p.sizes.key_heads, [&](std::int64_t n, int) {
+    Workspace& work = Workspace::mine();
+    Unit unit;
+    unit.sequence = &p.sequences[static_cast<std::size_t>(n / p.sizes.key_heads)];
+    unit.key_head = n % p.sizes.key_heads;
+    unit.panels = work.panels.reserve(layout.panels);
+    if (layout.copies_values) unit.values_copy = work.values.reserve(layout.values);
+    work.flags.resize(static_cast<std::size_t>(layout.flags));
+    unit.flags = work.flags.data();
+    if (unit.sequence->keys > 0) unit.not_finite = pack(p, layout, unit, 0, unit.sequence->keys);
+    for (std::int64_t h = 0; h < p.sizes.group(); ++h) {
+      for_each_block(unit.sequence->queries, block,
+                     [&](RowRange range) { run_block(p, unit, unit.key_head * p.sizes.group() + h, range); });
+    }
+    work.release();
+  });
+}
+
+struct BlockTask {
+  const Unit* unit = nullptr;
+  std::int64_t head = 0;
+  RowRange range;
+};
+
+// All threads pack the keys of some heads together, then share out blocks of their queries.
+void run_shared(const Problem& p, const Layout& layout, std::span<Unit> units, ThreadPool& pool) {
+  const std::int64_t tiles = (layout.flags * kTileKeys + kPackTile - 1) / kPackTile;
+  std::vector<std::uint8_t> found(units.size() * static_cast<std::size_t>(tiles), 0);
+  pool.run(std::ssize(units) * tiles, [&](std::int64_t n, int) {
+    const Unit& unit = units[static_cast<std::size_t>(n / tiles)];
+    const std::int64_t first = n % tiles * kPackTile;
+    const std::int64_t count = std::min(kPackTile, unit.sequence->keys - first);
+    if (count > 0) found[static_cast<std::size_t>(n)] = pack(p, layout, unit, first, count) ? 1 : 0;
+  });
+  const std::int64_t block = block_rows(p, pool.threads());
+  std::vector<BlockTask> tasks;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const auto* flags = found.data() + u * static_cast<std::size_t>(tiles);
+    units[u].not_finite = std::any_of(flags, flags + tiles, [](std::uint8_t flag) { return flag != 0; });
+    for (std::int64_t h = 0; h < p.sizes.group(); ++h) {
+      for_each_block(units[u].sequence->queries, block, [&](RowRange range) {
+        tasks.push_back({&units[u], units[u].key_head * p.sizes.group() + h, range});
+      });
+    }
+  }
+  pool.run(std::ssize(tasks), [&](std::int64_t n, int) {
+    const BlockTask& task = tasks[static_cast<std::size_t>(n)];
+    run_block(p, *task.unit, task.head, task.range);
+  });
+}
+
+}  // namespace
+
+void run_forward(const Problem& p, ThreadPool& pool) {
+  const Layout layout = layout_of(p);
+  const std::int64_t count = std::ssize(p.sequences) * p.sizes.key_heads;
+  const std::int64_t size = std::max<std::int64_t>(1, layout.panels + layout.values);
+  if (size <= kOwnFloats && (count >= 8 * pool.threads() || p.sizes.queries <= 2 * kBlockRows)) {
+    return run_own(p, layout, pool);
+  }
+  const std::int64_t at_once = std::clamp<std::int64_t>(kSharedFloats / size, 1, count);
+  Workspace& work = Workspace::mine();
+  std::vector<std::uint8_t> flags(static_cast<std::size_t>(at_once * layout.flags));
+  Floats memory = std::move(work.panels);  // tasks on this thread have scratch of their own
+  float* floats = memory.reserve(at_once * (layout.panels + layout.values));
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    std::vector<Unit> units;
+    for (std::int64_t n = first; n < std::min(count, first + at_once); ++n) {
+      const std::int64_t slot = n - first;
+      float* at = floats + slot * (layout.panels + layout.values);
+      units.push_back({&p.sequences[static_cast<std::size_t>(n / p.sizes.key_heads)], n % p.sizes.key_heads, at,
+                       layout.copies_values ? at + layout.panels : nullptr, flags.data() + slot * layout.flags, false});
+    }
+    run_shared(p, layout, units, pool);
+  }
+  memory.release();
+  work.panels = std::move(memory);
+}
+
+}  // namespace attn

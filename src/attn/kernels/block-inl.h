@@ -1,0 +1,70 @@
+// kernels/block-inl.h - what the two forward kernels share: queries in, rows out.
+#if defined(ATTN_KERNELS_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_KERNELS_BLOCK_INL_H_
+#undef ATTN_KERNELS_BLOCK_INL_H_
+#else
+#define ATTN_KERNELS_BLOCK_INL_H_
+#endif
+
+#include <cmath>
+
+#include "kernels/forward.h"
+#include "kernels/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+
+// Queries of a row of tiles, scaled; rows beyond its end are zeros.
+HWY_INLINE void load_queries(const Forward& t, const Visit& visit, float* q) {
+  for (int r = 0; r < visit.rows; ++r) {
+    scale_row(t.q, t.first + visit.row + r, t.width, t.scoring.q_scale, q + r * kQueryStride);
+  }
+  const auto padded = static_cast<int>(round_up(visit.rows, kRows));
+  for (int r = visit.rows; r < padded; ++r) std::fill_n(q + r * kQueryStride, t.width, 0.0F);
+}
+
+HWY_INLINE Values values_of(const Forward& t) {
+  return {t.values, t.value_stride, round_up(t.value_width, lanes_of_float()), t.not_finite};
+}
+
+// What the sums of a row come to.
+struct Outcome {
+  float factor = 0;    // turns exp2(score - peak) into a weight; 0 for a row that saw nothing
+  float lse = kNever;  // natural
+};
+
+// sum is that of exp2(score - peak) over all keys.
+HWY_INLINE Outcome conclude(float sum, float peak, float sink) {
+  if (sum == 0) return {0.0F, sink == kNever ? kNever : sink * kLn2};  // saw nothing, or only scores of -inf
+  if (peak == kNever) peak = 0;                                        // all that it saw was NaN
+  const float top = std::max(peak, sink);
+  const float share = exp2_below_zero(peak - top);
+  const float total = sum * share + exp2_below_zero(sink - top);
+  return {share / total, (top + std::log2(total)) * kLn2};
+}
+
+// out = factor o
+HWY_INLINE void write_row(const Forward& t, std::int64_t i, const float* HWY_RESTRICT o, const Outcome& outcome) {
+  scale_row(o, t.value_width, outcome.factor * t.keep.scale, t.out + i * t.out_stride);
+  if (t.lse != nullptr) t.lse[i * t.lse_stride] = outcome.lse;
+}
+
+// Calls step.run<R>(from, rows) for groups of rows of a tile, with the smallest register tile that holds them.
+template <class Step>
+HWY_INLINE void for_each_group(int rows_of_tile, const Step& step) {
+  for (int from = 0; from < rows_of_tile; from += kRows) {
+    const int rows = std::min(kRows, rows_of_tile - from);
+    if (rows > kRows * 2 / 3) {
+      step.template run<kRows>(from, rows);
+    } else if (rows > kRows / 3) {
+      step.template run<kRows * 2 / 3>(from, rows);
+    } else {
+      step.template run<kRows / 3>(from, rows);
+    }
+  }
+}
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

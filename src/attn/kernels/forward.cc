@@ -1,0 +1,126 @@
+// kernels/forward.cc - online softmax (Milakov & Gimelshein, 2018) over the chunks that a block visits.
+#include "kernels/forward.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/forward.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/block-inl.h"
+#include "kernels/denormals.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+
+// What a block knows of its rows so far.
+struct Block {
+  float* q;     // [kTileRows][kQueryStride]: the present row of tiles, scaled
+  float* s;     // [kTileRows][kScoreStride]
+  float* peak;  // [rows]: largest score so far
+  float* sum;   // [rows][lanes]: sum of exp2(score - peak)
+  float* o;     // [rows][E padded]: sum of exp2(score - peak) v
+};
+
+HWY_INLINE std::int64_t padded_rows(std::int64_t rows) { return round_up(rows, kTileRows); }
+
+std::int64_t scratch_floats(std::int64_t rows, std::int64_t value_width) {
+  const std::int64_t lanes = lanes_of_float();
+  const std::int64_t padded = padded_rows(rows);
+  return kTileRows * (kQueryStride + kScoreStride) + round_up(padded, 16) + padded * lanes +
+         padded * round_up(value_width, lanes);
+}
+
+HWY_INLINE Block lay_out(const Forward& t) {
+  const std::int64_t padded = padded_rows(t.rows);
+  Block block{};
+  block.q = t.scratch;
+  block.s = block.q + kTileRows * kQueryStride;
+  block.peak = block.s + kTileRows * kScoreStride;
+  block.sum = block.peak + round_up(padded, 16);
+  block.o = block.sum + padded * lanes_of_float();
+  return block;
+}
+
+// Takes one chunk of keys into rows [row, row + rows) of the block; rows <= R. from is the first of them in the tile.
+template <int R>
+HWY_NOINLINE void absorb(const Forward& t, const Block& block, const Visit& visit, int from, int rows) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  const Slots slots = place(t.segments, visit, from, rows);
+  if (slots.count == 0) return;
+  for (int n = 0; n < slots.count; ++n) {
+    multiply_keys<R>(block.q + from * kQueryStride, t.keys, t.width, slots.at[n], block.s);
+  }
+
+  const std::int64_t row = visit.row + from;
+  HWY_ALIGN float shrink[R] = {};
+  bool fresh = true;
+  for (int r = 0; r < rows; ++r) {
+    float* s = block.s + r * kScoreStride;
+    finish_scores(t.scoring, slots, r, t.first + row + r, s);
+    const float before = block.peak[row + r];
+    const float peak = std::max(before, largest(s, slots.width));
+    const Vec sum = exponentiate(s, slots.width, peak);
+    if (before != kNever) {
+      shrink[r] = exp2_below_zero(before - peak);
+      fresh = false;
+    }
+    float* total = block.sum + (row + r) * lanes;
+    hn::Store(hn::MulAdd(hn::Set(f, shrink[r]), hn::Load(f, total), sum), f, total);
+    block.peak[row + r] = peak;
+    if (t.keep.threshold != 0) drop(t.keep, slots, t.first + row + r, s);
+  }
+
+  const Values v = values_of(t);
+  float* o = block.o + row * v.width;
+  multiply_values<R>(block.s, slots, v, fresh ? nullptr : shrink, o);
+  for (int n = 0; n < slots.count; ++n) {
+    if (HWY_UNLIKELY(needs_care(v, slots.at[n]))) add_values_one_by_one(block.s, slots.at[n], v, rows, o);
+  }
+}
+
+struct Absorb {
+  const Forward& t;
+  const Block& block;
+  const Visit& visit;
+  template <int R>
+  HWY_INLINE void run(int from, int rows) const {
+    absorb<R>(t, block, visit, from, rows);
+  }
+};
+
+void run(const Forward& t) {
+  const FlushDenormals guard;
+  const Block block = lay_out(t);
+  const std::int64_t padded = padded_rows(t.rows);
+  std::fill_n(block.peak, padded, kNever);
+  std::fill_n(block.sum, padded * lanes_of_float(), 0.0F);
+  std::fill_n(block.o, padded * round_up(t.value_width, lanes_of_float()), 0.0F);
+  std::int32_t loaded = -1;
+  for (std::int64_t n = 0; n < t.visit_count; ++n) {
+    const Visit& visit = t.visits[n];
+    if (visit.row != loaded) load_queries(t, visit, block.q);
+    loaded = visit.row;
+    for_each_group(visit.rows, Absorb{t, block, visit});
+  }
+  for (std::int64_t r = 0; r < t.rows; ++r) {
+    const F f;
+    const float sum = hn::GetLane(hn::SumOfLanes(f, hn::Load(f, block.sum + r * lanes_of_float())));
+    write_row(t, t.first + r, block.o + r * values_of(t).width, conclude(sum, block.peak[r], t.sink));
+  }
+}
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn::kernels {
+HWY_EXPORT(scratch_floats);
+HWY_EXPORT(run);
+
+std::int64_t forward_scratch(std::int64_t rows, std::int64_t value_width) noexcept {
+  return HWY_DYNAMIC_DISPATCH(scratch_floats)(rows, value_width);
+}
+void forward(const Forward& task) noexcept { HWY_DYNAMIC_DISPATCH(run)(task); }
+}  // namespace attn::kernels
+#endif

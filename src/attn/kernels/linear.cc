@@ -1,0 +1,489 @@
+// kernels/linear.cc - linear attention in chunks of kLinearChunk keys.
+//
+// A chunk adds phi(K)^T V to S as one product of that depth. Causal, a query meets the chunks before its own through S,
+// and its own chunk by the scores phi(q) phi(K)^T up to the diagonal: the work grows as N, and nothing is divided
+// before the end (Katharopoulos et al., 2020; in chunks: Hua et al., 2022).
+#include "kernels/linear.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/linear.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "kernels/denormals.h"
+#include "kernels/micro-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr int kStride = static_cast<int>(kLinearChunk);  // of all that is a chunk wide; also features in a panel
+constexpr int kFour = 4;                                 // rows that go through phi at once
+static_assert(kTileRows % kFour == 0 && kLinearChunk % (2 * HWY_MAX_BYTES / sizeof(float)) == 0);
+
+struct LinearScratch {
+  float* raw;     // [kFour][F padded]: rows as floats, where they are not so already
+  float* phi_k;   // [kLinearChunk][F padded], or transposed [F padded][kLinearChunk]
+  float* z;       // [F padded]: of the chunk alone
+  float* values;  // [kLinearChunk][E padded]: where V cannot be read in its place
+  float* phi_q;   // panels [kTileRows][kStride] of kStride features each
+};
+
+HWY_INLINE LinearScratch lay_out(const Linear& t) {
+  const std::int64_t features = t.widths.padded_features();
+  LinearScratch scratch{};
+  scratch.raw = t.scratch;
+  scratch.phi_k = scratch.raw + kFour * features;
+  scratch.z = scratch.phi_k + kLinearChunk * features;
+  scratch.values = scratch.z + features;
+  scratch.phi_q = scratch.values + kLinearChunk * t.widths.stride();
+  return scratch;
+}
+
+// The exponential of a positive x is rubbish, and not looked at. NaN gives NaN, whichever its sign.
+template <Phi kPhi>
+HWY_INLINE Vec phi_of(Vec x) {
+  const F f;
+  if constexpr (kPhi == Phi::elu_plus_one) {
+    constexpr float kLog2E = 1.44269504088896340736F;
+    const Vec power = exp2_below_zero(hn::Mul(hn::Set(f, kLog2E), x));
+    return hn::IfNegativeThenElse(x, power, hn::Add(x, hn::Set(f, 1.0F)));
+  }
+  if constexpr (kPhi == Phi::relu) return hn::Max(hn::Zero(f), x);  // this order keeps NaN
+  return x;
+}
+
+// Up to four rows, each readable up to a whole number of vectors. Those that are missing are the first one again.
+struct FourRows {
+  const float* at[kFour];
+  std::int64_t rows;
+};
+
+HWY_INLINE FourRows four_rows(const Rows& from, std::int64_t first, std::int64_t rows, const Linear& t, float* raw) {
+  const std::int64_t features = t.widths.features;
+  const bool ready = from.type == Element::float32 && features % lanes_of_float() == 0;
+  FourRows four{{}, std::min<std::int64_t>(rows, kFour)};
+  for (int r = 0; r < kFour; ++r) {
+    const std::int64_t row = first + (r < rows ? r : 0);
+    if (ready) {
+      four.at[r] = static_cast<const float*>(from.data) + row * from.stride;
+    } else {
+      float* to = raw + r * t.widths.padded_features();
+      scale_row(from, row, features, 1.0F, to);
+      std::fill(to + features, to + t.widths.padded_features(), 0.0F);
+      four.at[r] = to;
+    }
+  }
+  return four;
+}
+
+// take(d, x): x holds features [d, d + a vector) of phi of the four rows; 0 where there is no row or no feature.
+template <Phi kPhi, class Take>
+HWY_INLINE void map_four_by(const FourRows& four, std::int64_t features, Take& take) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  for (std::int64_t d = 0; d < features; d += lanes) {
+    Vec x[kFour];
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r) x[r] = phi_of<kPhi>(hn::LoadU(f, four.at[r] + d));
+    if (HWY_UNLIKELY(four.rows < kFour || d + lanes > features)) {
+      const auto present = hn::FirstN(f, static_cast<std::size_t>(features - d));
+#pragma GCC unroll 4
+      for (int r = 0; r < kFour; ++r) x[r] = r < four.rows ? hn::IfThenElseZero(present, x[r]) : hn::Zero(f);
+    }
+    take(d, x);
+  }
+}
+
+template <class Take>
+HWY_INLINE void map_four(Phi phi, const FourRows& four, std::int64_t features, Take&& take) {
+  switch (phi) {
+    case Phi::elu_plus_one:
+      return map_four_by<Phi::elu_plus_one>(four, features, take);
+    case Phi::relu:
+      return map_four_by<Phi::relu>(four, features, take);
+    case Phi::identity:
+      return map_four_by<Phi::identity>(four, features, take);
+  }
+}
+
+HWY_INLINE void add_to_z(std::int64_t d, const Vec (&x)[kFour], float* z) {
+  const F f;
+  hn::Store(hn::Add(hn::Load(f, z + d), hn::Add(hn::Add(x[0], x[1]), hn::Add(x[2], x[3]))), f, z + d);
+}
+
+// phi of a chunk of keys, a row a key.
+HWY_NOINLINE void map_keys(const Linear& t, const LinearKeys& keys, const LinearScratch& scratch, std::int64_t first,
+                           std::int64_t count) {
+  const std::int64_t stride = t.widths.padded_features();
+  std::fill_n(scratch.z, stride, 0.0F);
+  for (std::int64_t key = 0; key < count; key += kFour) {
+    const FourRows four = four_rows(keys.k, first + key, count - key, t, scratch.raw);
+    map_four(t.phi, four, t.widths.features, [&](std::int64_t d, const Vec(&x)[kFour]) HWY_ATTR {
+      add_to_z(d, x, scratch.z);
+#pragma GCC unroll 4
+      for (int r = 0; r < kFour; ++r) hn::Store(x[r], F(), scratch.phi_k + (key + r) * stride + d);
+    });
+  }
+}
+
+// Block b of v, four numbers, goes to row 4 b of `to`.
+template <class D>
+HWY_INLINE void store_blocks(D d, hn::Vec<D> v, float* to) {
+  if constexpr (hn::MaxLanes(D()) <= 4) {
+    hn::Store(v, d, to);
+  } else {
+    const hn::Half<D> half;
+    store_blocks(half, hn::LowerHalf(half, v), to);
+    store_blocks(half, hn::UpperHalf(half, v), to + static_cast<std::int64_t>(hn::Lanes(half)) * kStride);
+  }
+}
+
+// The same, a row a feature.
+HWY_NOINLINE void map_keys_transposed(const Linear& t, const LinearKeys& keys, const LinearScratch& scratch,
+                                      std::int64_t first, std::int64_t count) {
+  const F f;
+  const hn::Repartition<double, F> pairs;
+  std::fill_n(scratch.z, t.widths.padded_features(), 0.0F);
+  for (std::int64_t key = 0; key < count; key += kFour) {
+    const FourRows four = four_rows(keys.k, first + key, count - key, t, scratch.raw);
+    map_four(t.phi, four, t.widths.features, [&](std::int64_t d, const Vec(&x)[kFour]) HWY_ATTR {
+      add_to_z(d, x, scratch.z);
+      const auto a = hn::BitCast(pairs, hn::InterleaveLower(f, x[0], x[1]));
+      const auto b = hn::BitCast(pairs, hn::InterleaveLower(f, x[2], x[3]));
+      const auto c = hn::BitCast(pairs, hn::InterleaveUpper(f, x[0], x[1]));
+      const auto e = hn::BitCast(pairs, hn::InterleaveUpper(f, x[2], x[3]));
+      float* to = scratch.phi_k + d * kStride + key;
+      store_blocks(f, hn::BitCast(f, hn::InterleaveLower(pairs, a, b)), to);
+      store_blocks(f, hn::BitCast(f, hn::InterleaveUpper(pairs, a, b)), to + kStride);
+      store_blocks(f, hn::BitCast(f, hn::InterleaveLower(pairs, c, e)), to + 2 * kStride);
+      store_blocks(f, hn::BitCast(f, hn::InterleaveUpper(pairs, c, e)), to + 3 * kStride);
+    });
+  }
+}
+
+struct LinearValues {
+  const float* data;
+  std::int64_t stride;
+};
+
+// The values of a chunk, each row readable up to a whole number of vectors. There are always kLinearChunk rows to read
+// if `whole` asks for it; those without a key are 0.
+HWY_INLINE LinearValues read_values(const Linear& t, const LinearKeys& keys, float* copy, std::int64_t first,
+                                    std::int64_t count, bool whole) {
+  const std::int64_t width = t.widths.values;
+  const bool ready = keys.v.type == Element::float32 && width % lanes_of_float() == 0;
+  if (ready && (count == kLinearChunk || !whole)) {
+    return {static_cast<const float*>(keys.v.data) + first * keys.v.stride, keys.v.stride};
+  }
+  const std::int64_t stride = t.widths.stride();
+  for (std::int64_t key = 0; key < count; ++key) {
+    scale_row(keys.v, first + key, width, 1.0F, copy + key * stride);
+    std::fill(copy + key * stride + width, copy + (key + 1) * stride, 0.0F);
+  }
+  if (whole) std::fill(copy + count * stride, copy + kLinearChunk * stride, 0.0F);
+  return {copy, stride};
+}
+
+HWY_INLINE void add_at(const LinearSums& sums, std::int64_t at, Vec x) {
+  const F f;
+  const Vec part = hn::Add(hn::Load(f, sums.part + at), x);
+  hn::Store(part, f, sums.part + at);
+  if (sums.before != nullptr) hn::Store(hn::Add(hn::Load(f, sums.before + at), part), f, sums.now + at);
+}
+
+// Adds a chunk to S. It is summed up from 0 and then added, which loses less than adding key by key to a long sum.
+template <bool kTransposed>
+HWY_NOINLINE void add_chunk(const Linear& t, const LinearScratch& scratch, const LinearValues& v, std::int64_t count,
+                            const LinearSums& sums) {
+  const std::int64_t lanes = lanes_of_float();
+  const std::int64_t stride = t.widths.stride();
+  const auto tile = [&]<int R, int NV>(std::int64_t row, std::int64_t e) HWY_ATTR {
+    Accumulators<R, NV> c;
+    c.clear();
+    if constexpr (kTransposed) {
+      c.template add_product<kStride>(scratch.phi_k + row * kStride, v.data + e, v.stride, count);
+    } else {
+      c.add_transposed(scratch.phi_k + row, t.widths.padded_features(), v.data + e, v.stride, count);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+      for (int n = 0; n < NV; ++n) add_at(sums, (row + r) * stride + e + n * lanes, c.at[r][n]);
+  };
+  const std::int64_t rows = round_up(t.widths.features, kFour);
+  std::int64_t large = rows / kRows * kRows;
+  if ((rows - large) % kFour != 0) large -= kRows;
+  const auto strip = [&]<int NV>(std::int64_t e) HWY_ATTR {
+    for (std::int64_t row = 0; row < large; row += kRows) tile.template operator()<kRows, NV>(row, e);
+    for (std::int64_t row = large; row < rows; row += kFour) tile.template operator()<kFour, NV>(row, e);
+  };
+  std::int64_t e = 0;
+  for (; e + lanes < t.widths.values; e += 2 * lanes) strip.template operator()<2>(e);
+  if (e < t.widths.values) strip.template operator()<1>(e);
+  for (std::int64_t d = 0; d < t.widths.features; d += lanes) {
+    add_at(sums, t.widths.z() + d, hn::Load(F(), scratch.z + d));
+  }
+}
+
+// to[r] = the sum of the lanes of x[r]
+HWY_INLINE void store_sums(const Vec (&x)[kFour], float* to) {
+  const F f;
+  const hn::Repartition<double, F> pairs;
+  const Vec a = hn::Add(hn::InterleaveLower(f, x[0], x[1]), hn::InterleaveUpper(f, x[0], x[1]));
+  const Vec b = hn::Add(hn::InterleaveLower(f, x[2], x[3]), hn::InterleaveUpper(f, x[2], x[3]));
+  const auto low = hn::InterleaveLower(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b));
+  const auto high = hn::InterleaveUpper(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b));
+  HWY_ALIGN float blocks[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(hn::Add(hn::BitCast(f, low), hn::BitCast(f, high)), f, blocks);
+  const hn::FixedTag<float, 4> four;
+  auto sum = hn::Load(four, blocks);
+  for (std::int64_t n = 4; n < lanes_of_float(); n += 4) sum = hn::Add(sum, hn::Load(four, blocks + n));
+  hn::Store(sum, four, to);
+}
+
+// A block of at most kTileRows queries of one head on its way through the steps.
+struct LinearBlock {
+  std::int64_t first;  // query
+  std::int64_t rows;
+  std::int64_t diagonal;                // causal: the block's first key in the chunk
+  const float* sum;                     // S and z
+  LinearValues v;                       // causal: of the chunk
+  alignas(64) float divisor[kStride];   // [kTileRows], and then one over it
+  alignas(64) float scores[kTileRows * kStride];  // causal: against the keys of the chunk
+};
+
+// phi(q) into panels, phi(q) z into divisor.
+HWY_INLINE void map_queries(const Linear& t, const Rows& q, const LinearScratch& scratch, LinearBlock& block) {
+  const F f;
+  const float* z = block.sum + t.widths.z();
+  for (std::int64_t row = 0; row < block.rows; row += kFour) {
+    const FourRows four = four_rows(q, block.first + row, block.rows - row, t, scratch.raw);
+    Vec sums[kFour] = {hn::Zero(f), hn::Zero(f), hn::Zero(f), hn::Zero(f)};
+    float* to = scratch.phi_q + row * kStride;
+    map_four(t.phi, four, t.widths.features, [&](std::int64_t d, const Vec(&x)[kFour]) HWY_ATTR {
+      const Vec at = hn::Load(f, z + d);
+      float* panel = to + d / kStride * kStride * kTileRows + d % kStride;
+#pragma GCC unroll 4
+      for (int r = 0; r < kFour; ++r) {
+        sums[r] = hn::MulAdd(x[r], at, sums[r]);
+        hn::Store(x[r], f, panel + r * kStride);
+      }
+    });
+    store_sums(sums, block.divisor + row);
+  }
+}
+
+// c += phi(q) b, for rows of the block from `row` on; b has a row a feature.
+template <int R, int NV>
+HWY_INLINE void add_features(const Linear& t, const float* phi_q, std::int64_t row, const float* b, std::int64_t stride,
+                             Accumulators<R, NV>& c) {
+  const float* a = phi_q + row * kStride;
+  for (std::int64_t d = 0; d < t.widths.features; d += kStride) {
+    c.template add_product<kStride>(a + d * kTileRows, b + d * stride, stride,
+                                    std::min<std::int64_t>(kStride, t.widths.features - d));
+  }
+}
+
+// Calls step<R>(row) until all rows of the block are covered by tiles of R rows.
+template <class Step>
+HWY_INLINE void for_each_tile(std::int64_t rows, const Step& step) {
+  for (std::int64_t row = 0; row < rows;) {
+    if (rows - row > kFour) {
+      step.template operator()<kRows>(row);
+      row += kRows;
+    } else {
+      step.template operator()<kFour>(row);
+      row += kFour;
+    }
+  }
+}
+
+// scores[r, j] = phi(q[r]) phi(k[j]) up to the diagonal and a little beyond; adds those up to the diagonal to divisor.
+HWY_INLINE void score_own_chunk(const Linear& t, const LinearScratch& scratch, LinearBlock& block) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  for_each_tile(block.rows, [&]<int R>(std::int64_t row) HWY_ATTR {
+    const auto keys = [&]<int NV>(std::int64_t key) HWY_ATTR {
+      Accumulators<R, NV> c;
+      c.clear();
+      add_features<R, NV>(t, scratch.phi_q, row, scratch.phi_k + key, kStride, c);
+      c.store(block.scores + row * kStride + key, kStride);
+    };
+    const std::int64_t end = block.diagonal + row + R;
+    std::int64_t key = 0;
+    for (; key + lanes < end; key += 2 * lanes) keys.template operator()<2>(key);
+    if (key < end) keys.template operator()<1>(key);
+  });
+  for (std::int64_t row = 0; row < block.rows; row += kFour) {
+    Vec sums[kFour];
+    for (int r = 0; r < kFour; ++r) {
+      const float* s = block.scores + (row + r) * kStride;
+      const std::int64_t end = row + r < block.rows ? block.diagonal + row + r + 1 : 0;
+      Vec sum = hn::Zero(f);
+      for (std::int64_t key = 0; key < end; key += lanes) {
+        const auto seen = hn::FirstN(f, static_cast<std::size_t>(end - key));
+        sum = hn::Add(sum, hn::IfThenElseZero(seen, hn::Load(f, s + key)));
+      }
+      sums[r] = sum;
+    }
+    alignas(16) float more[kFour];
+    store_sums(sums, more);
+    for (int r = 0; r < kFour; ++r) block.divisor[row + r] += more[r];
+  }
+}
+
+// c[r] += sum of s[r, k] v[k] over k <= r. A key beyond the diagonal is not touched, so its NaN does no harm.
+template <int R, int NV>
+HWY_INLINE void add_triangle(const float* HWY_RESTRICT s, const float* HWY_RESTRICT v, std::int64_t stride,
+                             Accumulators<R, NV>& c) {
+  const std::int64_t lanes = lanes_of_float();
+#pragma GCC unroll 16
+  for (int k = 0; k < R; ++k) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      if (r < k) continue;
+      const Vec x = hn::Set(F(), s[r * kStride + k]);
+#pragma GCC unroll 2
+      for (int n = 0; n < NV; ++n) c.at[r][n] = hn::MulAdd(x, hn::LoadU(F(), v + k * stride + n * lanes), c.at[r][n]);
+    }
+  }
+}
+
+// out[r] = c[r] divisor[r] for the rows that there are, in columns [e, values).
+template <int R, int NV>
+HWY_INLINE void write_out(const Accumulators<R, NV>& c, const float* divisor, std::int64_t rows, std::int64_t columns,
+                          float* out, std::int64_t stride) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+    if (r >= rows) break;
+    const Vec factor = hn::Set(f, divisor[r]);
+#pragma GCC unroll 2
+    for (int n = 0; n < NV; ++n) {
+      const Vec x = hn::Mul(factor, c.at[r][n]);
+      float* to = out + r * stride + n * lanes;
+      if (HWY_LIKELY((n + 1) * lanes <= columns)) {
+        hn::StoreU(x, f, to);
+      } else {
+        hn::BlendedStore(x, hn::FirstN(f, static_cast<std::size_t>(columns - n * lanes)), f, to);
+      }
+    }
+  }
+}
+
+template <bool kCausal>
+HWY_NOINLINE void answer_block(const Linear& t, const LinearScratch& scratch, const Rows& q, LinearBlock& block,
+                               float* out, std::int64_t out_stride) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  map_queries(t, q, scratch, block);
+  if constexpr (kCausal) score_own_chunk(t, scratch, block);
+  for (std::int64_t r = 0; r < block.rows; r += lanes) {
+    const Vec divisor = hn::Add(hn::Load(f, block.divisor + r), hn::Set(f, t.epsilon));
+    const Vec inverse = hn::Div(hn::Set(f, 1.0F), divisor);
+    hn::Store(hn::IfThenZeroElse(hn::Eq(divisor, hn::Zero(f)), inverse), f, block.divisor + r);
+  }
+  for_each_tile(block.rows, [&]<int R>(std::int64_t row) HWY_ATTR {
+    const auto columns = [&]<int NV>(std::int64_t e) HWY_ATTR {
+      Accumulators<R, NV> c;
+      c.clear();
+      add_features<R, NV>(t, scratch.phi_q, row, block.sum + e, t.widths.stride(), c);
+      if constexpr (kCausal) {
+        const float* s = block.scores + row * kStride;
+        const std::int64_t diagonal = block.diagonal + row;
+        c.template add_product<kStride>(s, block.v.data + e, block.v.stride, diagonal);
+        add_triangle<R, NV>(s + diagonal, block.v.data + diagonal * block.v.stride + e, block.v.stride, c);
+      }
+      write_out<R, NV>(c, block.divisor + row, block.rows - row, t.widths.values - e,
+                       out + (block.first + row) * out_stride + e, out_stride);
+    };
+    std::int64_t e = 0;
+    for (; e + lanes < t.widths.values; e += 2 * lanes) columns.template operator()<2>(e);
+    if (e < t.widths.values) columns.template operator()<1>(e);
+  });
+}
+
+HWY_INLINE Rows head_of(const LinearQueries& queries, std::int64_t head) {
+  const std::int64_t bytes = queries.q.type == Element::float32 ? 4 : 2;
+  Rows q = queries.q;
+  q.data = static_cast<const char*>(q.data) + head * queries.q_head * bytes;
+  return q;
+}
+
+void add_keys(const Linear& t, const LinearKeys& keys, float* sum) {
+  const FlushDenormals guard;
+  const LinearScratch scratch = lay_out(t);
+  for (std::int64_t first = 0; first < keys.count; first += kLinearChunk) {
+    const std::int64_t count = std::min(kLinearChunk, keys.count - first);
+    map_keys(t, keys, scratch, first, count);
+    const LinearValues v = read_values(t, keys, scratch.values, first, count, false);
+    add_chunk<false>(t, scratch, v, count, {nullptr, sum, sum});
+  }
+}
+
+void answer(const Linear& t, const LinearQueries& queries, const float* sum) {
+  const FlushDenormals guard;
+  const LinearScratch scratch = lay_out(t);
+  LinearBlock block;
+  block.sum = sum;
+  for (std::int64_t head = 0; head < queries.heads; ++head) {
+    const Rows q = head_of(queries, head);
+    for (block.first = 0; block.first < queries.count; block.first += kTileRows) {
+      block.rows = std::min(kTileRows, queries.count - block.first);
+      answer_block<false>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride);
+    }
+  }
+}
+
+void answer_causally(const Linear& t, const LinearQueries& queries, const LinearKeys& keys, const LinearSums& sums) {
+  const FlushDenormals guard;
+  const LinearScratch scratch = lay_out(t);
+  LinearBlock block;
+  block.sum = sums.now;
+  for (std::int64_t first = 0; first < keys.count; first += kLinearChunk) {
+    const std::int64_t count = std::min(kLinearChunk, keys.count - first);
+    map_keys_transposed(t, keys, scratch, first, count);
+    block.v = read_values(t, keys, scratch.values, first, count, true);
+    for (std::int64_t head = 0; head < queries.heads; ++head) {
+      const Rows q = head_of(queries, head);
+      for (block.diagonal = 0; block.diagonal < count; block.diagonal += kTileRows) {
+        block.first = first + block.diagonal;
+        block.rows = std::min(kTileRows, count - block.diagonal);
+        answer_block<true>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride);
+      }
+    }
+    add_chunk<true>(t, scratch, block.v, count, sums);
+  }
+}
+
+}  // namespace
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn::kernels {
+HWY_EXPORT(add_keys);
+HWY_EXPORT(answer);
+HWY_EXPORT(answer_causally);
+
+std::int64_t linear_scratch(const LinearWidths& widths) noexcept {
+  const std::int64_t panels = (widths.features + kLinearChunk - 1) / kLinearChunk;
+  return (kLinearChunk + 5) * widths.padded_features() + kLinearChunk * widths.stride() +
+         panels * kTileRows * kLinearChunk;
+}
+void add_linear_keys(const Linear& task, const LinearKeys& keys, float* sum) noexcept {
+  HWY_DYNAMIC_DISPATCH(add_keys)(task, keys, sum);
+}
+void answer_linear(const Linear& task, const LinearQueries& queries, const float* sum) noexcept {
+  HWY_DYNAMIC_DISPATCH(answer)(task, queries, sum);
+}
+void answer_linear_causally(const Linear& task, const LinearQueries& queries, const LinearKeys& keys,
+                            const LinearSums& sums) noexcept {
+  HWY_DYNAMIC_DISPATCH(answer_causally)(task, queries, keys, sums);
+}
+}  // namespace attn::kernels
+#endif

@@ -1,0 +1,272 @@
+// kernels/rows-inl.h - the steps of one chunk: scores, what is added to them, softmax, values.
+//
+// A group of R query rows goes through all steps at once, so that its scores stay in the first cache. The scores of
+// one row lie kChunk apart in `s`; slots say which keys they belong to.
+#if defined(ATTN_KERNELS_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_KERNELS_ROWS_INL_H_
+#undef ATTN_KERNELS_ROWS_INL_H_
+#else
+#define ATTN_KERNELS_ROWS_INL_H_
+#endif
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "kernels/keep.h"
+#include "kernels/micro-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+
+inline constexpr int kQueryStride = static_cast<int>(kMaxWidth) + 16;  // not a power of two: rows meet in no cache set
+inline constexpr int kScoreStride = static_cast<int>(kChunk);
+inline constexpr int kMaxSlots = static_cast<int>(kChunk / kTileKeys);
+inline constexpr float kLog2E = 1.44269504088896340736F;
+inline constexpr float kLn2 = 0.69314718055994530942F;
+
+// A segment's place among the scores: key `key` (a multiple of the vector length) lies at s[at], and the keys
+// [begin, end) are those that some row of the group sees.
+struct Slot {
+  std::int64_t key = 0, at = 0, begin = 0, end = 0;
+  std::int64_t tile = 0;                // key that bit 0 stands for
+  const std::uint64_t* bits = nullptr;  // a word a row of the group; null: all of [begin, end)
+
+  [[nodiscard]] HWY_INLINE std::int64_t width() const { return round_up(end - key, lanes_of_float()); }
+};
+
+struct Slots {
+  Slot at[kMaxSlots];
+  int count = 0;
+  std::int64_t width = 0;  // scores a row, a multiple of the vector length
+};
+
+// Places the segments of a visit for the group of rows that starts at `row` of the tile.
+HWY_INLINE Slots place(const Segment* segments, const Visit& visit, int row, int rows) {
+  Slots slots;
+  for (int n = 0; n < visit.count; ++n) {
+    const Segment& segment = segments[visit.segment + n];
+    Slot slot;
+    slot.tile = segment.key;
+    slot.begin = segment.key;
+    slot.end = segment.key + segment.keys;
+    if (segment.bits != nullptr) {
+      slot.bits = segment.bits + row;
+      std::uint64_t any = 0;
+      for (int r = 0; r < rows; ++r) any |= slot.bits[r];
+      if (any == 0) continue;
+      slot.begin = segment.key + std::countr_zero(any);
+      slot.end = segment.key + kTileKeys - std::countl_zero(any);
+    }
+    slot.key = slot.begin / lanes_of_float() * lanes_of_float();
+    slot.at = slots.width;
+    slots.width += slot.width();
+    slots.at[slots.count++] = slot;
+  }
+  return slots;
+}
+
+// s[r, at..] = <q[r], k[key..]> for the keys of a slot. Keys lie in panels [D][2 vectors].
+template <int R>
+HWY_INLINE void multiply_keys(const float* HWY_RESTRICT q, const float* HWY_RESTRICT panels, std::int64_t width,
+                              const Slot& slot, float* HWY_RESTRICT s) {
+  const std::int64_t lanes = lanes_of_float();
+  const std::int64_t panel = 2 * lanes;
+  float* to = s + slot.at;
+  for (std::int64_t key = slot.key; key < slot.end;) {
+    const std::int64_t half = key % panel;
+    const float* from = panels + (key - half) * width + half;
+    if (half == 0 && key + lanes < slot.end) {
+      Accumulators<R, 2> c;
+      c.clear();
+      c.template add_product<kQueryStride>(q, from, panel, width);
+      c.store(to, kScoreStride);
+      key += panel;
+      to += panel;
+    } else {
+      Accumulators<R, 1> c;
+      c.clear();
+      c.template add_product<kQueryStride>(q, from, panel, width);
+      c.store(to, kScoreStride);
+      key += lanes;
+      to += lanes;
+    }
+  }
+}
+
+// Reads p[0, n), n at most a vector, and nothing beyond.
+HWY_INLINE Vec load_first(const float* p, std::int64_t n) {
+  if (n >= lanes_of_float()) return hn::LoadU(F(), p);
+  HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
+  std::copy_n(p, n, buffer);
+  return hn::Load(F(), buffer);
+}
+
+// Softcap and biases of row i, in place.
+HWY_INLINE void adjust_scores(const Scoring& how, const Slot& slot, std::int64_t i, float* HWY_RESTRICT s) {
+  const F f;
+  const Vec to_log2 = hn::Set(f, kLog2E);
+  const Vec cap = hn::Set(f, how.softcap);
+  for (std::int64_t key = slot.key; key < slot.end; key += lanes_of_float()) {
+    float* at = s + slot.at + (key - slot.key);
+    Vec x = hn::Load(f, at);
+    if (how.softcap != 0) x = hn::Mul(cap, tanh_of(x));
+    if (how.bias != nullptr) x = hn::MulAdd(to_log2, load_first(how.bias + (key - i), slot.end - key), x);
+    for (const Dense& dense : how.dense) {
+      if (dense.data == nullptr) continue;
+      x = hn::MulAdd(to_log2, load_first(dense.data + i * dense.stride + key, slot.end - key), x);
+    }
+    hn::Store(x, f, at);
+  }
+}
+
+// Puts `instead` where row r of the group may not see the key of a slot, or where there is no key.
+HWY_INLINE void forbid(const Slot& slot, int r, float instead, float* HWY_RESTRICT s) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  const Vec never = hn::Set(f, instead);
+  float* at = s + slot.at;
+  if (slot.bits == nullptr) {
+    const std::int64_t last = (slot.end - slot.key) / lanes * lanes;
+    if (last == slot.end - slot.key) return;
+    const auto seen = hn::FirstN(f, static_cast<std::size_t>(slot.end - slot.key - last));
+    hn::Store(hn::IfThenElse(seen, hn::Load(f, at + last), never), f, at + last);
+    return;
+  }
+  std::uint64_t word = slot.bits[r] >> static_cast<unsigned>(slot.key - slot.tile);
+  for (std::int64_t key = slot.key; key < slot.end; key += lanes, at += lanes) {
+    std::uint8_t bytes[8];
+    std::memcpy(bytes, &word, sizeof bytes);
+    hn::Store(hn::IfThenElse(hn::LoadMaskBits(f, bytes), hn::Load(f, at), never), f, at);
+    word = lanes < 64 ? word >> static_cast<unsigned>(lanes) : 0;
+  }
+}
+
+// Scores of row r of the group, query i: everything that comes after the product and before the softmax.
+HWY_INLINE void finish_scores(const Scoring& how, const Slots& slots, int r, std::int64_t i, float* HWY_RESTRICT s) {
+  const bool adjust =
+      how.softcap != 0 || how.bias != nullptr || how.dense[0].data != nullptr || how.dense[1].data != nullptr;
+  for (int n = 0; n < slots.count; ++n) {
+    if (adjust) adjust_scores(how, slots.at[n], i, s);
+    forbid(slots.at[n], r, kNever, s);
+  }
+}
+
+HWY_INLINE float largest(const float* HWY_RESTRICT s, std::int64_t count) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  Vec a = hn::Set(f, kNever), b = a;
+  std::int64_t j = 0;
+  for (; j + 2 * lanes <= count; j += 2 * lanes) {
+    a = hn::Max(a, hn::Load(f, s + j));
+    b = hn::Max(b, hn::Load(f, s + j + lanes));
+  }
+  if (j < count) a = hn::Max(a, hn::Load(f, s + j));
+  return hn::GetLane(hn::MaxOfLanes(f, hn::Max(a, b)));
+}
+
+// s = exp2(s - peak); gives the sums, a lane each.
+HWY_INLINE Vec exponentiate(float* HWY_RESTRICT s, std::int64_t count, float peak) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  const Vec top = hn::Set(f, peak == kNever ? 0.0F : peak);
+  Vec a = hn::Zero(f), b = a;
+  std::int64_t j = 0;
+  for (; j + 2 * lanes <= count; j += 2 * lanes) {
+    const Vec x = exp2_below_zero(hn::Sub(hn::Load(f, s + j), top));
+    const Vec y = exp2_below_zero(hn::Sub(hn::Load(f, s + j + lanes), top));
+    hn::Store(x, f, s + j);
+    hn::Store(y, f, s + j + lanes);
+    a = hn::Add(a, x);
+    b = hn::Add(b, y);
+  }
+  if (j < count) {
+    const Vec x = exp2_below_zero(hn::Sub(hn::Load(f, s + j), top));
+    hn::Store(x, f, s + j);
+    a = hn::Add(a, x);
+  }
+  return hn::Add(a, b);
+}
+
+// Dropout of row i: weights that are not kept become 0. What is kept is scaled at the end, with the sum.
+HWY_INLINE void drop(const Keep& keep, const Slots& slots, std::int64_t i, float* HWY_RESTRICT s) {
+  const F f;
+  const U u;
+  const std::uint64_t key = keep_row_key(keep.seed, i);
+  const auto before = hn::Set(u, static_cast<std::uint32_t>(key));
+  const auto after = hn::Set(u, static_cast<std::uint32_t>(key >> 32U));
+  const auto mix1 = hn::Set(u, kKeepMix1);
+  for (int n = 0; n < slots.count; ++n) {
+    const Slot& slot = slots.at[n];
+    for (std::int64_t j = slot.key; j < slot.end; j += lanes_of_float()) {
+      auto x = hn::Add(hn::Mul(hn::Iota(u, static_cast<std::uint32_t>(j)), hn::Set(u, kKeepStep)), before);
+      x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), mix1);
+      x = hn::Mul(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(u, kKeepMix2));
+      x = hn::Xor(hn::Xor(x, hn::ShiftRight<15>(x)), after);
+      x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), mix1);
+      x = hn::Xor(x, hn::ShiftRight<15>(x));
+      const auto dropped = hn::RebindMask(f, hn::Lt(x, hn::Set(u, keep.threshold)));
+      float* at = s + slot.at + (j - slot.key);
+      hn::Store(hn::IfThenZeroElse(dropped, hn::Load(f, at)), f, at);
+    }
+  }
+}
+
+struct Values {
+  const float* data = nullptr;  // [M][stride], each row readable up to a whole number of vectors
+  std::int64_t stride = 0;
+  std::int64_t width = 0;                    // E, rounded up to whole vectors
+  const std::uint8_t* not_finite = nullptr;  // a flag a key tile, null: all numbers are finite
+};
+
+// Whether 0 times the value could be something else than 0 in this slot, for some row that does not see the key.
+HWY_INLINE bool needs_care(const Values& v, const Slot& slot) {
+  return slot.bits != nullptr && v.not_finite != nullptr && v.not_finite[slot.tile / kTileKeys] != 0;
+}
+
+template <int R, int NV>
+HWY_INLINE void add_values(const float* HWY_RESTRICT s, const Slots& slots, const Values& v, std::int64_t e,
+                           Accumulators<R, NV>& c) {
+  for (int n = 0; n < slots.count; ++n) {
+    const Slot& slot = slots.at[n];
+    if (HWY_UNLIKELY(needs_care(v, slot))) continue;
+    c.template add_product<kScoreStride>(s + slot.at + (slot.begin - slot.key), v.data + slot.begin * v.stride + e,
+                                         v.stride, slot.end - slot.begin);
+  }
+}
+
+// The same for a slot that needs care: only keys that the row sees are touched.
+inline HWY_NOINLINE void add_values_one_by_one(const float* s, const Slot& slot, const Values& v, int rows, float* o) {
+  for (int r = 0; r < rows; ++r) {
+    for (std::int64_t key = slot.begin; key < slot.end; ++key) {
+      if (((slot.bits[r] >> static_cast<unsigned>(key - slot.tile)) & 1U) == 0) continue;
+      const float p = s[r * kScoreStride + slot.at + (key - slot.key)];
+      for (std::int64_t e = 0; e < v.width; ++e) o[r * v.width + e] += p * v.data[key * v.stride + e];
+    }
+  }
+}
+
+// o[r] = shrink[r] o[r] + sum_j s[r, j] v[j]; with a null shrink o starts from zero.
+template <int R>
+HWY_INLINE void multiply_values(const float* HWY_RESTRICT s, const Slots& slots, const Values& v,
+                                const float* HWY_RESTRICT shrink, float* HWY_RESTRICT o) {
+  const std::int64_t lanes = lanes_of_float();
+  const auto columns = [&]<int NV>(std::int64_t e) HWY_ATTR {
+    Accumulators<R, NV> c;
+    if (shrink == nullptr) {
+      c.clear();
+    } else {
+      c.load_scaled(o + e, v.width, shrink);
+    }
+    add_values<R, NV>(s, slots, v, e, c);
+    c.store(o + e, v.width);
+  };
+  std::int64_t e = 0;
+  for (; e + 2 * lanes <= v.width; e += 2 * lanes) columns.template operator()<2>(e);
+  if (e < v.width) columns.template operator()<1>(e);
+}
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

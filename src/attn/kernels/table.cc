@@ -1,0 +1,136 @@
+// kernels/table.cc - attention that also writes its weights.
+//
+// All scores of a group of rows are kept until the softmax is known, then used for the output and written once.
+#include "kernels/forward.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/table.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/block-inl.h"
+#include "kernels/denormals.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+
+constexpr std::int64_t kChunkFloats = kTileRows * kScoreStride;
+
+std::int64_t table_scratch_floats(std::int64_t keys, std::int64_t value_width) {
+  const std::int64_t chunks = (keys + kChunk - 1) / kChunk;
+  return kTileRows * kQueryStride + chunks * kChunkFloats + kTileRows * round_up(value_width, lanes_of_float());
+}
+
+// One row of tiles: all of its visits.
+struct TileRow {
+  const Forward& t;
+  const Visit* visits;
+  int count;
+  float* q;
+  float* s;  // kChunkFloats a visit
+  float* o;
+
+  [[nodiscard]] HWY_INLINE Slots slots(int n, int from, int rows) const {
+    return place(t.segments, visits[n], from, rows);
+  }
+
+  template <int R>
+  HWY_NOINLINE void run(int from, int rows) const {
+    float peak[R];
+    score<R>(from, rows, peak);
+    Outcome outcome[R];
+    for (int r = 0; r < rows; ++r) outcome[r] = soften(from, rows, r, peak[r]);
+    for (int r = 0; r < rows; ++r) write_weights(from, rows, r, outcome[r].factor);
+    const Values v = values_of(t);
+    HWY_ALIGN float shrink[R];
+    std::fill_n(shrink, R, 1.0F);
+    std::fill_n(o, R * v.width, 0.0F);
+    for (int n = 0; n < count; ++n) {
+      const Slots here = slots(n, from, rows);
+      const float* chunk = s + n * kChunkFloats;
+      multiply_values<R>(chunk, here, v, n == 0 ? nullptr : shrink, o);
+      for (int m = 0; m < here.count; ++m) {
+        if (HWY_UNLIKELY(needs_care(v, here.at[m]))) add_values_one_by_one(chunk, here.at[m], v, rows, o);
+      }
+    }
+    for (int r = 0; r < rows; ++r) write_row(t, query(from, r), o + r * v.width, outcome[r]);
+  }
+
+ private:
+  [[nodiscard]] HWY_INLINE std::int64_t query(int from, int r) const { return t.first + visits[0].row + from + r; }
+
+  template <int R>
+  HWY_INLINE void score(int from, int rows, float* peak) const {
+    std::fill_n(peak, R, kNever);
+    for (int n = 0; n < count; ++n) {
+      const Slots here = slots(n, from, rows);
+      float* chunk = s + n * kChunkFloats;
+      for (int m = 0; m < here.count; ++m) {
+        multiply_keys<R>(q + from * kQueryStride, t.keys, t.width, here.at[m], chunk);
+      }
+      for (int r = 0; r < rows; ++r) {
+        finish_scores(t.scoring, here, r, query(from, r), chunk + r * kScoreStride);
+        peak[r] = std::max(peak[r], largest(chunk + r * kScoreStride, here.width));
+      }
+    }
+  }
+
+  HWY_INLINE Outcome soften(int from, int rows, int r, float peak) const {
+    Vec sum = hn::Zero(F());
+    for (int n = 0; n < count; ++n) {
+      const std::int64_t width = slots(n, from, rows).width;
+      sum = hn::Add(sum, exponentiate(s + n * kChunkFloats + r * kScoreStride, width, peak));
+    }
+    return conclude(hn::GetLane(hn::SumOfLanes(F(), sum)), peak, t.sink);
+  }
+
+  // The row of the table, and then dropout.
+  HWY_INLINE void write_weights(int from, int rows, int r, float factor) const {
+    float* to = t.weights + query(from, r) * t.weight_stride;
+    std::int64_t done = 0;
+    for (int n = 0; n < count; ++n) {
+      const Slots here = slots(n, from, rows);
+      float* row = s + n * kChunkFloats + r * kScoreStride;
+      for (int m = 0; m < here.count; ++m) {
+        const Slot& slot = here.at[m];
+        std::fill(to + done, to + slot.begin, 0.0F);
+        scale_row(row + slot.at + (slot.begin - slot.key), slot.end - slot.begin, factor, to + slot.begin);
+        done = slot.end;
+      }
+      if (t.keep.threshold != 0) drop(t.keep, here, query(from, r), row);
+    }
+    std::fill(to + done, to + t.key_count, 0.0F);
+  }
+};
+
+void run_table(const Forward& t) {
+  const FlushDenormals guard;
+  float* q = t.scratch;
+  float* o = q + kTileRows * kQueryStride;
+  float* s = o + kTileRows * values_of(t).width;
+  std::int64_t n = 0;
+  for (std::int32_t row = 0; row < t.rows; row += kTileRows) {
+    std::int64_t end = n;
+    while (end < t.visit_count && t.visits[end].row == row) ++end;
+    const Visit nothing{row, static_cast<std::int32_t>(std::min(kTileRows, t.rows - row)), 0, 0};
+    const Visit* visits = end > n ? t.visits + n : &nothing;
+    load_queries(t, *visits, q);
+    for_each_group(visits->rows, TileRow{t, visits, static_cast<int>(end - n), q, s, o});
+    n = end;
+  }
+}
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn::kernels {
+HWY_EXPORT(table_scratch_floats);
+HWY_EXPORT(run_table);
+
+std::int64_t forward_with_weights_scratch(std::int64_t keys, std::int64_t value_width) noexcept {
+  return HWY_DYNAMIC_DISPATCH(table_scratch_floats)(keys, value_width);
+}
+void forward_with_weights(const Forward& task) noexcept { HWY_DYNAMIC_DISPATCH(run_table)(task); }
+}  // namespace attn::kernels
+#endif

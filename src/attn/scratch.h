@@ -1,0 +1,67 @@
+// attn_engine/scratch.h - memory that a thread keeps from call to call.
+//
+// A call of a few microseconds cannot afford to fault fresh pages in. What is large is given back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "kernels/plain.h"
+
+namespace attn {
+
+// Floats aligned to a cache line, grown and never copied.
+class Floats {
+ public:
+  static constexpr std::int64_t kKeep = std::int64_t{2} << 20;  // floats that survive release(): 8 MB
+
+  // At least n floats, with whatever is in them. What was given before is void.
+  float* reserve(std::int64_t n) {
+    if (n > size_) {
+      release(0);
+      data_.reset(static_cast<float*>(::operator new(static_cast<std::size_t>(n) * sizeof(float), kAlignment)));
+      size_ = n;
+    }
+    return data_.get();
+  }
+  // Gives the memory back if it is more than `keep`.
+  void release(std::int64_t keep = kKeep) noexcept {
+    if (size_ <= keep) return;
+    data_.reset();
+    size_ = 0;
+  }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  struct Free {
+    void operator()(float* p) const noexcept { ::operator delete(p, kAlignment); }
+  };
+  std::unique_ptr<float, Free> data_;
+  std::int64_t size_ = 0;
+};
+
+// What one thread needs while it computes a block.
+struct Workspace {
+  Floats kernel;  // of a kernel's own
+  Floats panels;  // keys, where a task packs its own
+  Floats values;  // values, likewise
+  std::vector<std::uint8_t> flags;
+  std::vector<kernels::Segment> segments;
+  std::vector<kernels::Visit> visits;
+  std::vector<std::int32_t> cursors;
+  std::vector<std::uint64_t> bits;
+
+  void release() noexcept {
+    kernel.release();
+    panels.release();
+    values.release();
+  }
+  static Workspace& mine() {
+    thread_local Workspace workspace;
+    return workspace;
+  }
+};
+
+}  // namespace attn

@@ -1,0 +1,34 @@
+// support/golden.h - reads tests/golden/attention.golden; make_attention.py beside it says how the file is built.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "attn/view.h"
+
+namespace attn::test {
+
+struct GoldenCase {
+  std::string name;
+  std::map<std::string, std::string> keys;
+  std::vector<float> out;  // [B, H, N, E]
+  std::vector<float> lse;  // [B, H, N], empty for linear attention
+
+  [[nodiscard]] const std::string& text(const std::string& key) const;
+  [[nodiscard]] std::int64_t whole(const std::string& key) const;
+  [[nodiscard]] float number(const std::string& key) const;
+  [[nodiscard]] Type type() const;
+  // Stream `n` of this case's random numbers.
+  [[nodiscard]] std::uint64_t stream(std::uint64_t n) const;
+};
+
+// How a failing test names the case.
+inline void PrintTo(const GoldenCase& c, std::ostream* out) { *out << c.name; }
+
+// Throws std::runtime_error if the file is not there or ends too early.
+std::vector<GoldenCase> read_golden(const std::string& path);
+
+}  // namespace attn::test

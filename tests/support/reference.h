@@ -1,0 +1,41 @@
+// support/reference.h - attention as the textbook writes it: loops over double precision, nothing clever.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "attn/attention.h"
+#include "attn/linear.h"
+
+namespace attn::test {
+
+struct Textbook {
+  Shape<4> shape{};             // B, H, N, E
+  std::int64_t keys = 0;        // M
+  std::vector<double> out;      // [B, H, N, E]
+  std::vector<double> lse;      // [B, H, N]
+  std::vector<double> weights;  // [B, H, N, M]; not for packed sequences
+  std::vector<double> doubt;    // [B, H, N]: by how much rounding to float may move a score of this row, roughly
+  double largest_value = 0;     // max |v| over its finite values, over 1 - dropout rate
+};
+
+Textbook textbook(const Inputs& in, const Options& options);
+Textbook textbook(const Inputs& in, const Options& options, const Packing& packing);
+
+// Linear attention by its quadratic form; state is not looked at. [B, H, N, E]
+std::vector<double> linear_textbook(const Inputs& in, const LinearOptions& options);
+
+// Float arithmetic against the textbook. A score is a sum of D products and carries an error of some eps times the sum
+// of their absolute values, which `doubt` holds; e to that power multiplies the weights. So, a row:
+//   lse      |error| <= 1e-5 (1 + |lse|) + 4 doubt
+//   weights  |error| <= 1e-5 + 4 doubt
+//   out      |error| <= (2e-5 + 4 doubt) max |v|
+// NaN must meet NaN, and infinities must be equal. The message names the worst element.
+testing::AssertionResult out_agrees(const Textbook& book, const View<const float, 4>& out);
+testing::AssertionResult lse_agrees(const Textbook& book, const View<const float, 3>& lse);
+testing::AssertionResult weights_agree(const Textbook& book, const View<const float, 4>& weights,
+                                       Rectangle window = {});
+
+}  // namespace attn::test

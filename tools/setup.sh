@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# tools/setup.sh STAGE - installs what is missing, by package name; silent and quick when nothing is.
+#
+#   build   compiler, CMake, libraries, and .venv with what the Python module takes
+#   test    also pytest and torch
+#   bench   also the other contenders
+#   check   clang, clang-format, clang-tidy and the sanitizers' runtimes
+#
+# Never asks: packages are installed as root or through a sudo that needs no password, else one line says what to run.
+# PYTHON=/path/to/python3 chooses the interpreter that .venv is made from.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+build_packages=(build-essential cmake ninja-build ccache pkg-config libhwy-dev libgtest-dev libgmock-dev libbenchmark-dev
+  python3-dev python3-venv)
+check_packages=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev)
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() {
+  say "$*"
+  exit 1
+}
+
+# Where there is no dpkg, the tools themselves are asked for, and installing them is left to the user.
+need_commands() {
+  local absent=()
+  local name
+  for name in "$@"; do command -v "$name" >/dev/null || absent+=("$name"); done
+  ((${#absent[@]} == 0)) || fail "not found: ${absent[*]}; install them with your system's package manager"
+}
+
+need_packages() {
+  local installed absent=() name as_root=()
+  installed=" $(dpkg-query -W -f '${Package}=${db:Status-Status} ' "$@" 2>/dev/null || true)"
+  for name in "$@"; do [[ $installed == *" $name=installed "* ]] || absent+=("$name"); done
+  ((${#absent[@]} > 0)) || return 0
+  if ((EUID != 0)); then
+    sudo -n true 2>/dev/null || fail "packages are missing; as root run: apt-get install ${absent[*]}"
+    as_root=(sudo -n)
+  fi
+  say "installing ${absent[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  # An index that could not be refreshed may still be good enough; the install says what is wrong if it is not.
+  "${as_root[@]}" apt-get update -qq >/dev/null || say "the package index could not be refreshed"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    -o Dpkg::Use-Pty=0 "${absent[@]}" >/dev/null
+}
+
+# A python3 with headers and venv. The system's own comes first: python3-dev belongs to it, whereas another one earlier
+# on PATH may lack Python.h.
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:+"$PYTHON"} /usr/bin/python3 python3; do
+    if "$candidate" - 2>/dev/null <<'PY'; then
+import os, sys, sysconfig, ensurepip, venv
+header = os.path.join(sysconfig.get_paths()["include"], "Python.h")
+sys.exit(not (sys.version_info >= (3, 10) and os.path.exists(header)))
+PY
+      echo "$candidate"
+      return
+    fi
+    [[ -z ${PYTHON:-} ]] || fail "PYTHON=$PYTHON is not a Python 3.10 or newer with Python.h and venv"
+  done
+  fail "no python3 with Python.h and venv (Debian: python3-dev python3-venv)"
+}
+
+need_venv() {
+  if ! .venv/bin/python -c '' 2>/dev/null; then
+    rm -rf .venv
+    local python
+    python=$(find_python)
+    "$python" -m venv .venv
+  fi
+}
+
+# need_wheels NAME: what tools/requirements-NAME.txt lists. The stamp keeps the list's hash, so that nothing is asked of
+# pip until the list changes.
+need_wheels() {
+  local list="tools/requirements-$1.txt" stamp=".venv/.attnscope-$1" hash
+  hash=$(sha256sum <"$list")
+  [[ -f $stamp && $(<"$stamp") == "$hash" ]] && return
+  say "installing $(grep -o '^[a-z][a-z0-9-]*' "$list" | paste -sd ' ') into .venv"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input -r "$list"
+  echo "$hash" >"$stamp"
+}
+
+need_system() {
+  if command -v dpkg-query >/dev/null; then
+    need_packages "$@"
+  else
+    need_commands cmake ninja c++ python3
+  fi
+}
+
+need_build() {
+  need_system "${build_packages[@]}"
+  need_venv
+  need_wheels build
+}
+
+case "${1:-}" in
+  build) need_build ;;
+  test)
+    need_build
+    need_wheels test
+    ;;
+  bench)
+    need_build
+    need_wheels test
+    need_wheels bench
+    ;;
+  check) need_system "${build_packages[@]}" "${check_packages[@]}" ;;
+  *) fail "usage: tools/setup.sh build|test|bench|check" ;;
+esac

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# tools/test.sh - runs the C++ tests, then the Python tests, of what `make build` made; both run even if one fails.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+ctest --test-dir build --parallel 2 --output-on-failure --no-tests=error 2>&1 | tee build/ctest.log
+cpp=$?
+.venv/bin/python -m pytest -q python/tests 2>&1 | tee build/pytest.log
+python=$?
+
+echo
+echo "C++     $(grep -E '[0-9]+% tests passed' build/ctest.log || echo 'did not run')"
+echo "Python  $(grep -E '[0-9]+ (passed|failed|error)' build/pytest.log | tail -n 1 || echo 'did not run')"
+((cpp == 0 && python == 0))
