@@ -33,7 +33,7 @@ test: ## All tests: C++, then Python
 bench: ## Measure against the other contenders
 	@tools/setup.sh bench
 	@$(MAKE) --no-print-directory configured
-	@cmake --build build
+	@cmake --build build --target product bench/all
 	@$(install_python)
 	@$(python) bench/run.py
 

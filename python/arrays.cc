@@ -1,5 +1,7 @@
 #include "arrays.h"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -64,9 +66,8 @@ std::optional<Type> torch_type(nb::handle dtype, const Torch& torch) {
 void refuse_gradient(const Wanted& wanted) {
   static const Name enabled("is_grad_enabled");
   if (enabled.call(nb::module_::import_("torch")).ptr() != Py_True) return;
-  throw std::runtime_error(std::string(wanted.name) +
-                           " requires a gradient, and attnscope computes none: pass " + wanted.name +
-                           ".detach(), or call inside torch.no_grad()");
+  throw std::runtime_error(std::string(wanted.name) + " requires a gradient, and attnscope computes none: pass " +
+                           wanted.name + ".detach(), or call inside torch.no_grad()");
 }
 
 // data_ptr(), shape and stride(): 1 us a tensor, where DLPack takes 5.
@@ -189,8 +190,7 @@ Array read_array(nb::handle x, const Wanted& wanted) {
   const Torch* torch = torch_if_imported();
   if (torch != nullptr && is_a(x, torch->tensor)) return read_known(nb::borrow(x), Kind::torch, wanted);
   if (nb::isinstance<CacheView>(x)) return read_cache_view(x, wanted);
-  if (nb::hasattr(x, "__dlpack__"))
-    return read_known(nb::borrow(numpy_now().from_dlpack)(x), Kind::numpy, wanted);
+  if (nb::hasattr(x, "__dlpack__")) return read_known(nb::borrow(numpy_now().from_dlpack)(x), Kind::numpy, wanted);
   throw nb::type_error((std::string(wanted.name) + " must be a numpy array or a torch tensor, not " +
                         text_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(x.ptr()))).attr("__name__")))
                            .c_str());
@@ -243,8 +243,7 @@ nb::object in_type_of(const Array& like, nb::object array) {
 
 std::string shape_text(std::span<const std::int64_t> shape) {
   std::string text = "[";
-  for (std::size_t axis = 0; axis < shape.size(); ++axis)
-    text += (axis == 0 ? "" : ", ") + std::to_string(shape[axis]);
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) text += (axis == 0 ? "" : ", ") + std::to_string(shape[axis]);
   return text + "]";
 }
 

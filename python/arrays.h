@@ -32,8 +32,8 @@ struct Wanted {
   bool any_float = false;  // other float types are converted to float32 instead of refused
 };
 
-// Throws TypeError for anything but a dense array of floats in the machine's memory, ValueError for a wrong rank. A last
-// axis that is not dense is copied once, with a UserWarning.
+// Throws TypeError for anything but a dense array of floats in the machine's memory, ValueError for a wrong rank. A
+// last axis that is not dense is copied once, with a UserWarning.
 Array read_array(nb::handle x, const Wanted& wanted);
 
 // The last Rank axes of an array that any_float was asked for.

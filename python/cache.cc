@@ -117,7 +117,8 @@ void bind_cache(nb::module_& m) {
           },
           "batch"_a, "heads"_a, "width"_a, "value_width"_a = nb::none(), "max_tokens"_a = 1 << 20,
           "dtype"_a = "float32")
-      .def("append", &append, "k"_a, "v"_a, "Adds k [B, G, n, D] and v [B, G, n, E], converted to the cache's dtype.")
+      .def("append", &append, "k"_a.none(), "v"_a.none(),
+           "Adds k [B, G, n, D] and v [B, G, n, E], converted to the cache's dtype.")
       .def("truncate", &KvCache::truncate, "tokens"_a, "Forgets all but the first tokens.")
       .def("__len__", &KvCache::size)
       .def_prop_ro("k", &keys, "CacheView [B, G, len, D] of the keys so far.")

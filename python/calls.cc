@@ -1,6 +1,5 @@
 #include "calls.h"
 
-
 #include <array>
 #include <cstdint>
 #include <span>
@@ -10,6 +9,7 @@
 #include "arrays.h"
 #include "attn/attention.h"
 #include "attn/linear.h"
+#include "bias.h"
 #include "masks.h"
 #include "runtime.h"
 
@@ -46,8 +46,8 @@ struct Settings {
 };
 
 void read_bias(nb::handle x, Settings& settings) {
-  if (nb::isinstance<DistanceBias>(x)) {
-    settings.bias = read_array(nb::cast<const DistanceBias&>(x).table,
+  if (nb::isinstance<DistanceTable>(x)) {
+    settings.bias = read_array(nb::cast<const DistanceTable&>(x).table,
                                {.name = "bias", .least_rank = 1, .most_rank = 2, .any_float = true});
     settings.options.bias = last_axes<2>(settings.bias);
   } else {
@@ -74,9 +74,7 @@ void read_settings(const nb::tuple& given, const Extent& extent, int rank, Setti
   options.dropout.seed = to_seed(at(6));
 }
 
-Extent extent_of(const AnyView<4>& q, const AnyView<4>& k) {
-  return {q.shape[0], q.shape[1], q.shape[2], k.shape[2]};
-}
+Extent extent_of(const AnyView<4>& q, const AnyView<4>& k) { return {q.shape[0], q.shape[1], q.shape[2], k.shape[2]}; }
 
 // A result that lacks the axes which q lacks.
 template <std::size_t Rank>
@@ -158,12 +156,10 @@ nb::object linear_attention(nb::handle query, nb::handle key, nb::handle value, 
 }  // namespace
 
 void bind_calls(nb::module_& m) {
-  nb::class_<DistanceBias>(m, "DistanceBias", "A bias that depends on j - i alone: see distance_bias().")
-      .def("__init__", [](DistanceBias* self, nb::object table) { new (self) DistanceBias{std::move(table)}; })
-      .def_ro("table", &DistanceBias::table);
-  m.def("attention", &attention);
-  m.def("weights", &weights);
-  m.def("linear_attention", &linear_attention);
+  // None is taken here and refused by read_array, which can say what was wanted.
+  m.def("attention", &attention, "q"_a.none(), "k"_a.none(), "v"_a.none(), "options"_a, "returns"_a);
+  m.def("weights", &weights, "q"_a.none(), "k"_a.none(), "lse"_a.none(), "options"_a, "window"_a);
+  m.def("linear_attention", &linear_attention, "q"_a.none(), "k"_a.none(), "v"_a.none(), "options"_a);
 }
 
 }  // namespace attn::python

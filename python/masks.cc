@@ -19,7 +19,8 @@ namespace {
 
 using namespace nb::literals;
 
-// A numpy array of any rank up to 4 with its strides in elements. Its last axis is dense: attnscope/_masks.py saw to it.
+// A numpy array of any rank up to 4 with its strides in elements. Its last axis is dense: attnscope/_masks.py saw to
+// it.
 template <typename T>
 struct Table {
   const T* data = nullptr;
@@ -45,8 +46,7 @@ bool holds_bools(nb::handle array) {
 }
 
 Mask mask_of(nb::handle array, const TableAxes& axes) {
-  if (holds_bools(array))
-    return table(View<const bool, 4>(table_of<bool>(array).data, axes.shape, axes.strides));
+  if (holds_bools(array)) return table(View<const bool, 4>(table_of<bool>(array).data, axes.shape, axes.strides));
   return additive(View<const float, 4>(table_of<float>(array).data, axes.shape, axes.strides));
 }
 
@@ -55,8 +55,8 @@ template <typename T>
 TableAxes named_axes(const Table<T>& table, const std::string& letters) {
   constexpr std::string_view all = "BHNM";
   if (letters.size() != table.shape.size())
-    throw nb::value_error(("axes '" + letters + "' do not name the axes of a table of shape " + shape_text(table.shape))
-                              .c_str());
+    throw nb::value_error(
+        ("axes '" + letters + "' do not name the axes of a table of shape " + shape_text(table.shape)).c_str());
   TableAxes axes{{1, 1, 1, 1}, {0, 0, 0, 1}};
   std::size_t before = 0;
   for (std::size_t axis = 0; axis < letters.size(); ++axis) {
@@ -102,7 +102,8 @@ nb::object whole_table(const Mask& mask, const Extent& extent) {
       for (std::int64_t i = 0; i < extent.queries; ++i)
         for (std::int64_t j = 0; j < extent.keys; j += 64) {
           const std::uint64_t bits = mask.row(b, h, i, j);
-          for (std::int64_t t = 0; t < std::min<std::int64_t>(64, extent.keys - j); ++t) *out++ = ((bits >> t) & 1) != 0;
+          for (std::int64_t t = 0; t < std::min<std::int64_t>(64, extent.keys - j); ++t)
+            *out++ = ((bits >> t) & 1) != 0;
         }
   return array;
 }
@@ -111,6 +112,11 @@ nb::object whole_table(const Mask& mask, const Extent& extent) {
 bool same(const Mask& a, const Mask& b) {
   if (a.node() == b.node()) return true;
   return a.bias().empty() && b.bias().empty() && a.text() == b.text();
+}
+
+nb::object pickled(const Mask& mask) {
+  if (!mask.bias().empty()) throw nb::type_error("a mask with a bias has no text and cannot be pickled");
+  return nb::make_tuple(nb::module_::import_("attnscope").attr("mask"), nb::make_tuple(mask.text()));
 }
 
 Plan make_plan(nb::handle mask, const Extent& extent) {
@@ -153,9 +159,12 @@ void bind_plan(nb::module_& m) {
         const std::array<std::int64_t, 4> shape{e.batch, e.heads, e.queries, e.keys};
         return "Plan('" + plan.mask.text() + "', shape=" + shape_text(shape) + ")";
       });
-  m.def("plan", [](nb::handle mask, std::int64_t batch, std::int64_t heads, std::int64_t queries, std::int64_t keys) {
-    return make_plan(mask, {batch, heads, queries, keys});
-  });
+  m.def(
+      "plan",
+      [](nb::handle mask, std::int64_t batch, std::int64_t heads, std::int64_t queries, std::int64_t keys) {
+        return make_plan(mask, {batch, heads, queries, keys});
+      },
+      "mask"_a.none(), "batch"_a, "heads"_a, "queries"_a, "keys"_a);
 }
 
 void bind_rules(nb::module_& m) {
@@ -183,8 +192,8 @@ MaskArgument read_mask(nb::handle x, const Extent& extent, int rank) {
     const auto& plan = nb::cast<const Plan&>(x);
     return {plan.mask, &plan.tiles};
   }
-  const TableAxes axes = holds_bools(x) ? fitted_axes(table_of<bool>(x), extent, rank)
-                                        : fitted_axes(table_of<float>(x), extent, rank);
+  const TableAxes axes =
+      holds_bools(x) ? fitted_axes(table_of<bool>(x), extent, rank) : fitted_axes(table_of<float>(x), extent, rank);
   return {mask_of(x, axes)};
 }
 
@@ -195,6 +204,8 @@ void bind_masks(nb::module_& m) {
       .def(~nb::self)
       .def("__eq__", &same, nb::is_operator())
       .def("__hash__", [](const Mask& mask) { return nb::hash(nb::str(mask.text().c_str())); })
+      .def("__deepcopy__", [](const Mask& mask, nb::handle) { return mask; })  // copies share what never changes
+      .def("__reduce__", &pickled)
       .def("__str__", &Mask::text)
       .def("__repr__", [](const Mask& mask) { return "attnscope.mask('" + mask.text() + "')"; })
       .def(

@@ -1,6 +1,7 @@
 // python/module.cc - the extension module that the package attnscope is made of.
 #include <nanobind/nanobind.h>
 
+#include "bias.h"
 #include "cache.h"
 #include "calls.h"
 #include "masks.h"
@@ -8,6 +9,7 @@
 
 NB_MODULE(_attnscope, m) {
   attn::python::bind_masks(m);
+  attn::python::bind_bias(m);
   attn::python::bind_cache(m);
   attn::python::bind_calls(m);
   m.def("set_num_threads", &attn::python::replace_pool);

@@ -16,6 +16,18 @@ void heading(std::ostream& out, const Terminal& terminal, std::string_view title
   out << "\n  " << terminal.bold(title) << "\n  " << terminal.line() << "\n";
 }
 
+// A blank line, then text broken between words; ASCII only.
+void paragraph(std::ostream& out, const Terminal& terminal, std::string_view text) {
+  const auto room = static_cast<std::size_t>(terminal.width() - 4);
+  out << "\n";
+  while (text.size() > room) {
+    const std::size_t space = text.rfind(' ', room);
+    out << "  " << text.substr(0, space) << "\n";
+    text.remove_prefix(space + 1);
+  }
+  out << "  " << text << "\n";
+}
+
 // Two blocks of lines side by side where there is room, else one below the other.
 struct Block {
   int width;
@@ -31,6 +43,7 @@ void beside(std::ostream& out, const Terminal& terminal, const Block& first, con
     out << "\n";
   }
   if (fits) return;
+  if (!second.lines.front().empty()) out << "\n";
   for (const std::string& line : second.lines) out << (line.empty() ? "" : "  ") << line << "\n";
 }
 
@@ -47,11 +60,12 @@ void by_hand(std::ostream& out, const Terminal& terminal, ThreadPool& pool) {
   attention({queries, keys, values}, {}, output, {}, table, pool);
 
   heading(out, terminal, "A query asks, three keys answer");
-  out << "  query [1 0]\n\n" << terminal.dim("     key    score   weight                          value") << "\n";
+  const int bar = std::clamp(terminal.width() - 42, 8, 22);
+  out << "  query [1 0]\n\n" << terminal.dim("     key    score   " + left("weight", bar + 9) + "value") << "\n";
   for (std::size_t j = 0; j < weights.size(); ++j) {
     const double score = (q[0] * k[2 * j] + q[1] * k[2 * j + 1]) / std::sqrt(2.0);
     out << "    [" << k[2 * j] << " " << k[2 * j + 1] << "]  " << right(number(score, 3), 6) << "   "
-        << number(weights[j], 4) << " " << terminal.bar(weights[j] * 2, 22) << " [" << right(number(v[2 * j], 0), 2)
+        << number(weights[j], 4) << " " << terminal.bar(weights[j] * 2, bar) << " [" << right(number(v[2 * j], 0), 2)
         << " " << right(number(v[2 * j + 1], 0), 2) << "]\n";
   }
   out << "\n  output = sum of weight x value = "
@@ -82,7 +96,7 @@ void sentence(std::ostream& out, const Terminal& terminal, ThreadPool& pool) {
   heading(out, terminal, "A sentence looks at itself");
   constexpr int kCell = 6;
   Block picture{6 + kWords * kCell, {repeat(" ", 6)}};
-  Block words{26, {terminal.dim("most of all it looks at")}};
+  Block words{26, {terminal.dim("each looks most of all at")}};
   for (const std::string_view word : kText) picture.lines[0] += left(" " + std::string(word), kCell);
   for (std::int64_t i = 0; i < kWords; ++i) {
     std::string row = right(kText[i], 4) + "  ";
@@ -90,13 +104,15 @@ void sentence(std::ostream& out, const Terminal& terminal, ThreadPool& pool) {
     picture.lines.push_back(row);
     const float* first = rebuilt.at(0, 0, i);
     const std::int64_t top = std::max_element(first, first + kWords) - first;
-    words.lines.push_back(left(kText[top], 5) + number(first[top], 3));
+    words.lines.push_back(left(kText[i], 3) + " -> " + left(kText[top], 5) + number(first[top], 3));
   }
   beside(out, terminal, picture, words);
   if (!terminal.coloured())
     out << "\n        " << terminal.dim("· < .03 <= ░ < .15 <= ▒ < .35 <= ▓ < .60 <= █") << "\n";
-  out << "\n  The weights were never stored: each was rebuilt from q, k and one number a row,\n"
-         "  lse = log sum exp(score), as exp(score - lse).\n";
+  paragraph(
+      out, terminal,
+      "The weights were never stored: each was rebuilt from q, k and one number a row, lse = log sum exp(score), as "
+      "exp(score - lse).");
 }
 
 void masks(std::ostream& out, const Terminal& terminal) {
@@ -165,8 +181,9 @@ void speed(std::ostream& out, const Terminal& terminal, ThreadPool& pool) {
         << right(number(flops / median * 1e-9, 0), 4) << " GFLOP/s\n";
   }
   const double table = 4e-6 * kHeads * kTokens * kTokens, kept = 4e-3 * kHeads * kTokens;
-  out << "\n  The weights would take " << number(table, 1) << " MB; what is kept of them, one number a row, takes "
-      << number(kept, 1) << " kB.\n";
+  paragraph(out, terminal,
+            "The weights would take " + number(table, 1) + " MB; what is kept of them, one number a row, takes " +
+                number(kept, 1) + " kB.");
 }
 
 }  // namespace attn::tour

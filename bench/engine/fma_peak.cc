@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-#include "cpu_clock.h"
-#include "probe.h"
+#include "engine/cpu_clock.h"
+#include "engine/probe.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "fma_peak.cc"
+#define HWY_TARGET_INCLUDE "engine/fma_peak.cc"
 #include <hwy/foreach_target.h>
 // after foreach_target.h, as Highway asks
 #include <hwy/highway.h>

@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "probe.h"
+#include "engine/probe.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "plain_read.cc"
+#define HWY_TARGET_INCLUDE "engine/plain_read.cc"
 #include <hwy/foreach_target.h>
 // after foreach_target.h, as Highway asks
 #include <hwy/cache_control.h>
@@ -41,7 +41,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace bench {
 HWY_EXPORT(sum_words);
-static std::uint32_t sum(const std::uint32_t* p, std::size_t count) { return HWY_DYNAMIC_DISPATCH(sum_words)(p, count); }
+static std::uint32_t sum(const std::uint32_t* p, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(sum_words)(p, count);
+}
 }  // namespace bench
 
 unsigned bench_plain_read(const void* data, std::size_t bytes) {

@@ -13,4 +13,4 @@ def make(case: Case, x: Inputs) -> Optional[Call]:
         return None  # its tables would take gigabytes
 
     scale = case.d**-0.5
-    return lambda: (x.q @ x.k.transpose(-1, -2) * scale).softmax(-1) @ x.v
+    return lambda: (x.q * scale @ x.k.transpose(-1, -2)).softmax(-1) @ x.v

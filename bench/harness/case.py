@@ -52,6 +52,8 @@ class Case:
         text = f"{self.b},{self.h},{self.n},{self.d}"
         if self.m:
             text = f"{self.h} heads on {self.heads}, {self.m:,} keys, D {self.d}"
+        if self.rule != "everything":
+            text += f" {self.rule}"
         if self.dtype != "float32":
             text += f" {self.dtype}"
         if self.weights:

@@ -60,8 +60,8 @@ def print_task(task: Json) -> None:
     for lane in task["lanes"]:
         if lane["note"]:
             print(paint(f"  {lane['name']}, {lane['case']}: {lane['note']}", YELLOW))
-    for name, why in task["absent"].items():
-        print(paint(f"  {name} is left out: {why}", YELLOW))
+    if task["absent"]:
+        print(paint(f"  left out: {', '.join(task['absent'])}", YELLOW))
     for fact in task["facts"]:
         print(paint(f"     {in_unit(fact['value'], fact['unit']):>9}  {fact['name']}", DIM))
     for figure in task["figures"]:
@@ -80,6 +80,9 @@ def print_summary(results: Json) -> None:
     print(f"{machine['cpu']}, {machine['cores']} cores, {machine['vectors']}, {results['peak_gflops']:.0f} GFLOP/s a core")
     met = count["wish"] + count["met"]
     print(f"{met} of {len(figures)} goals met, {count['wish']} beyond the wish; {results['seconds'] / 60:.1f} minutes")
+    absent = {(name, why) for task in results["tasks"] for name, why in task["absent"].items()}
+    for name, why in sorted(absent):
+        print(paint(f"{name} was left out: {why}", YELLOW))
     missed = [(task, f) for task in results["tasks"] for f in task["figures"] if f["verdict"] == "missed"]
     if missed:
         print(paint("missed:", RED))

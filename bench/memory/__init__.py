@@ -14,24 +14,23 @@ LONG = Case(1, 2, 65536, 64)
 CHILD = Path(__file__).parent.parent / "harness" / "memory_child.py"
 
 
-def growth(contender: str, case: Case) -> "tuple[float | None, str]":
-    """MB, and why not. In a process of its own: a peak that was reached before cannot hide this one."""
+def growth(contender: str, case: Case) -> "float | None":
+    """MB. In a process of its own: a peak that was reached before cannot hide this one."""
     threads = len(os.sched_getaffinity(0))
     arguments = [sys.executable, str(CHILD), contender, str(case.n), str(threads)]
     done = subprocess.run(arguments, capture_output=True, text=True)
     if done.returncode != 0:
-        return None, (done.stderr.strip().splitlines() or ["no message"])[-1]
-    return json.loads(done.stdout)["extra_mb"], ""
+        print(f"memory: {contender} failed: {done.stderr.strip()}", file=sys.stderr)
+        return None
+    return json.loads(done.stdout)["extra_mb"]
 
 
 def measure(context: Context) -> Findings:
     case = LONG.with_(n=8192) if context.quick else LONG
-    own, why = growth("attnscope", case)
-    peer, _ = growth("torch_sdpa", case)
     name = f"memory beyond inputs and output, {case.label}"
     return Findings(
-        facts=[Fact(f"{name}, torch SDPA", peer, "MB")],
-        figures=[Figure(name + (f" ({why})" if why else ""), own, 64, unit="MB", at_most=True)],
+        facts=[Fact(f"{name}, torch SDPA", growth("torch_sdpa", case), "MB")],
+        figures=[Figure(name, growth("attnscope", case), 64, unit="MB", at_most=True)],
     )
 
 

@@ -9,11 +9,9 @@ def measure(context: Context) -> Findings:
     found = run_engine(context, "plan") or {}
     masks = found.get("masks", [])
     worst = max((mask["share"] for mask in masks), default=None)
-    figure = Figure(
-        "planning, share of the call, the slowest mask", None if worst is None else 100 * worst, 3, unit="%", at_most=True
-    )
-    facts = [Fact(f"planning {mask['mask']}", mask["plan_us"], "us") for mask in masks]
-    facts += [Fact(f"share of the call, {mask['mask']}", 100 * mask["share"], "%") for mask in masks]
+    percent = None if worst is None else 100 * worst
+    figure = Figure("planning, share of the call, the slowest mask", percent, 3, unit="%", at_most=True)
+    facts = [Fact(f"{mask['mask']}, {100 * mask['share']:.2f}% of the call", mask["plan_us"], "us") for mask in masks]
     return Findings(facts, [figure])
 
 

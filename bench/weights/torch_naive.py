@@ -16,7 +16,7 @@ def make(case: Case, x: Inputs) -> Optional[Call]:
     scale = case.d**-0.5
 
     def call() -> "tuple[torch.Tensor, torch.Tensor]":
-        weights = (x.q @ x.k.transpose(-1, -2) * scale).softmax(-1)
+        weights = (x.q * scale @ x.k.transpose(-1, -2)).softmax(-1)
         return weights @ x.v, weights
 
     return call

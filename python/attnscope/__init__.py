@@ -14,7 +14,7 @@ import os as _os
 from . import _attnscope
 from ._attention import attention, linear_attention, weights
 from ._attnscope import CacheView, DistanceBias, KvCache, Mask, Plan
-from ._bias import distance_bias
+from ._bias import alibi, clamped_relative, distance_bias, t5_bias
 from ._masks import (
     block,
     causal,
@@ -38,9 +38,11 @@ __all__ = [
     "KvCache",
     "Mask",
     "Plan",
+    "alibi",
     "attention",
     "block",
     "causal",
+    "clamped_relative",
     "distance_bias",
     "document",
     "get_num_threads",
@@ -53,6 +55,7 @@ __all__ = [
     "prefix",
     "set_num_threads",
     "sparse",
+    "t5_bias",
     "weights",
     "window",
 ]

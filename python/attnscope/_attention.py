@@ -60,6 +60,12 @@ def attention(
     return _attnscope.attention(q, k, v, (mask, scale, softcap, bias, sink, dropout, seed), returns)
 
 
+def _length(array):
+    """How many queries or keys; what is no array is left for the module to refuse, which says what was wanted."""
+    shape = getattr(array, "shape", ())
+    return shape[-2] if len(shape) > 1 else 0
+
+
 def _range(part, size, name):
     """Where a slice, a range, a number or None begins, and how many it takes."""
     if part is None:
@@ -90,8 +96,8 @@ def weights(q, k, lse, *, rows=None, cols=None, mask=None, scale=None, softcap=N
     """
     if mask is not None and not isinstance(mask, (Mask, Plan)):
         mask = _argument(mask)
-    row, row_count = _range(rows, q.shape[-2], "rows")
-    col, col_count = _range(cols, k.shape[-2], "cols")
+    row, row_count = _range(rows, _length(q), "rows")
+    col, col_count = _range(cols, _length(k), "cols")
     options = (mask, scale, softcap, bias, sink, 0.0, 0)
     return _attnscope.weights(q, k, lse, options, (row, row_count, col, col_count))
 

@@ -1,6 +1,8 @@
 """Biases that depend on the distance j - i alone."""
 
+from . import _attnscope
 from ._attnscope import DistanceBias
+from ._masks import _integer
 
 
 def distance_bias(table) -> DistanceBias:
@@ -14,3 +16,43 @@ def distance_bias(table) -> DistanceBias:
     True
     """
     return DistanceBias(table)
+
+
+def _positions(queries, keys, query_offset):
+    return _integer(queries, "queries"), _integer(keys, "keys"), _integer(query_offset, "query_offset")
+
+
+def alibi(heads: int, queries: int, keys: int, query_offset: int = 0) -> DistanceBias:
+    """-slope[h] |i - j| (Press, Smith, Lewis: Train Short, Test Long, ICLR 2022).
+
+    Query i stands at position i + query_offset: a cache that held older keys passes their number.
+
+    >>> import attnscope as at
+    >>> at.alibi(heads=8, queries=1, keys=4, query_offset=3).table[0]
+    array([-1.5, -1. , -0.5, -0. ], dtype=float32)
+    """
+    return _attnscope.alibi(_integer(heads, "heads"), _positions(queries, keys, query_offset))
+
+
+def t5_bias(
+    table, queries: int, keys: int, query_offset: int = 0, *, bidirectional: bool = True, max_distance: int = 128
+) -> DistanceBias:
+    """A T5 model's table [buckets, H], looked up by the bucket of each distance (Raffel et al., JMLR 2020).
+
+    >>> import numpy as np, attnscope as at
+    >>> bias = at.t5_bias(np.arange(32, dtype=np.float32)[:, None], queries=3, keys=3)
+    >>> bias.table
+    array([[ 2.,  1.,  0., 17., 18.]], dtype=float32)
+    """
+    positions = _positions(queries, keys, query_offset)
+    return _attnscope.t5_bias(table, positions, bool(bidirectional), _integer(max_distance, "max_distance"))
+
+
+def clamped_relative(table, queries: int, keys: int, query_offset: int = 0) -> DistanceBias:
+    """table [2 R + 1, H], a row for each distance j - i from -R to R; farther ones count as -R and R.
+
+    >>> import numpy as np, attnscope as at
+    >>> at.clamped_relative(np.array([[-1.0], [0.0], [1.0]]), queries=3, keys=3).table
+    array([[-1., -1.,  0.,  1.,  1.]], dtype=float32)
+    """
+    return _attnscope.clamped_relative(table, _positions(queries, keys, query_offset))

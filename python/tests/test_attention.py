@@ -60,7 +60,7 @@ def test_a_bias_by_distance_is_the_dense_one_with_equal_diagonals(rng, heads):
     k, v = (rng.standard_normal((2, 3, 9, 8), dtype=np.float32) for _ in range(2))
     table = rng.standard_normal((heads, 7 + 9 - 1), dtype=np.float32)
     i, j = np.ogrid[:7, :9]
-    dense = table[:, j - i + 6]
+    dense = np.ascontiguousarray(table[:, j - i + 6])
     out = at.attention(q, k, v, bias=at.distance_bias(table), mask=at.causal(2))
     close(out, textbook.attention(q, k, v, bias=dense, allowed=j <= i + 2)[0])
     close(at.attention(q, k, v, bias=dense, mask=at.causal(2)), np.float64(out))
@@ -92,7 +92,7 @@ def test_dropout_depends_on_the_seed_alone(qkv):
     assert np.array_equal(first, at.attention(q, k, v, dropout=0.5, seed=1))
     assert not np.array_equal(first, at.attention(q, k, v, dropout=0.5, seed=2))
     mean = np.mean([at.attention(q, k, v, dropout=0.3, seed=s) for s in range(2**64 - 400, 2**64)], axis=0)
-    assert np.abs(mean - at.attention(q, k, v)).max() < 0.4
+    assert np.abs(mean - at.attention(q, k, v)).max() < 0.2
 
 
 @pytest.mark.parametrize("rows", [None, slice(2, 7), slice(-3, None), range(0, 4), 5, -1, slice(4, 4)])
@@ -130,3 +130,17 @@ def test_same_bits_whatever_the_number_of_threads(rng, threads, threads_restored
     assert at.get_num_threads() == threads
     many = at.attention(q, k, v, mask="causal", return_lse=True)
     assert np.array_equal(one[0], many[0]) and np.array_equal(one[1], many[1])
+
+
+def test_weights_refuse_what_does_not_fit(qkv):
+    q, k, v = qkv
+    _, lse = at.attention(q, k, v, return_lse=True)
+    for options in ({"rows": slice(0, 9, 2)}, {"rows": range(8, 12)}, {"cols": 10}, {"cols": -11}):
+        with pytest.raises(ValueError):
+            at.weights(q, k, lse, **options)
+    with pytest.raises(ValueError):
+        at.weights(q, k, lse[:, :, :-1])
+    with pytest.raises(ValueError):
+        at.weights(q, k[..., :-1], lse)
+    with pytest.raises(TypeError, match="q must be a numpy array"):
+        at.weights([[1.0]], k, lse)

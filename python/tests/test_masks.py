@@ -1,5 +1,8 @@
 """Masks: the same tables as the plain definitions, their algebra, their text, and arrays as masks."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -71,7 +74,7 @@ def test_document_keeps_documents_apart():
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint64])
 def test_padding_from_lengths_table_or_ids_is_the_same(dtype):
-    lengths = np.array([3, 130, 0], dtype)
+    lengths = np.array([3, 120, 0], dtype)
     table = (np.arange(M) < lengths[:, None].astype(int)).astype(dtype)
     wanted = np.broadcast_to(table.astype(bool)[:, None, None], (3, 2, N, M))
     for mask in (at.padding(lengths), at.padding(list(lengths)), at.padding(table), at.padding_ids(table + 6, 6)):
@@ -202,3 +205,10 @@ def test_tables_may_come_from_torch(problem, rng):
     assert at.document(ids[0]) == at.document([1, 1, 0])
     assert np.array_equal(at.padding_ids(ids).table(2, 1, 1, 3)[:, 0, 0], ids.numpy() != 0)
     assert at.padding(torch.tensor([3, 5])) == at.padding([3, 5])
+
+
+def test_masks_are_copied_and_pickled_by_their_text():
+    mask = at.causal() & at.padding([3, 5])
+    assert copy.deepcopy(mask) == mask and pickle.loads(pickle.dumps(mask)) == mask
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(at.mask(np.full((2, 2), 0.5, np.float32)))

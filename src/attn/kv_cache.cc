@@ -2,6 +2,7 @@
 #include "attn/kv_cache.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "attn_engine/sixteen_bit.h"
@@ -75,8 +77,10 @@ KvCache::Config checked(KvCache::Config c) {
 
 // Tells the system something about the whole pages within [begin, end). A refusal costs speed or memory, nothing else.
 void advise(std::byte* begin, std::byte* end, int advice) {
-  const auto skip = (kPage - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(begin) % kPage)) % kPage;
-  const auto bytes = (end - begin - skip) / kPage * kPage;
+  static const std::int64_t page = sysconf(_SC_PAGESIZE);
+  const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(begin));
+  const auto skip = round_up(address, page) - address;
+  const auto bytes = (end - begin - skip) / page * page;
   if (bytes > 0) madvise(begin + skip, static_cast<std::size_t>(bytes), advice);
 }
 

@@ -13,6 +13,7 @@
 
 #include "attn_engine/problem.h"
 #include "attn_engine/scratch.h"
+#include "kernels/denormals.h"
 #include "kernels/linear.h"
 
 namespace attn {
@@ -154,9 +155,7 @@ class LinearCall {
  private:
   [[nodiscard]] std::int64_t units() const noexcept { return n_.batch * n_.key_heads; }
   [[nodiscard]] Unit unit(std::int64_t u) const noexcept { return {u / n_.key_heads, u % n_.key_heads}; }
-  [[nodiscard]] Stretch part(std::int64_t p) const noexcept {
-    return {p * part_, std::min(n_.keys, (p + 1) * part_)};
-  }
+  [[nodiscard]] Stretch part(std::int64_t p) const noexcept { return {p * part_, std::min(n_.keys, (p + 1) * part_)}; }
   [[nodiscard]] bool mapped() const noexcept { return options_.map != nullptr; }
 
   template <typename F>
@@ -333,7 +332,7 @@ void LinearCall::run_units(ThreadPool& pool) {
 }
 
 void LinearCall::run_parts(ThreadPool& pool) {
-  const std::int64_t size = (widths_.sum_floats() + 15) / 16 * 16;
+  const std::int64_t size = widths_.sum_floats();
   Floats memory_of_sums;
   float* sums = memory_of_sums.reserve(units() * (parts_ + 1) * size);
   const auto sum_of = [&](std::int64_t u, std::int64_t p) { return sums + (u * (parts_ + 1) + p) * size; };
@@ -344,11 +343,12 @@ void LinearCall::run_parts(ThreadPool& pool) {
   });
   // Then sum p is that of everything before part p, and the last one that of all.
   share_out(pool, units(), [&](std::int64_t u, TaskMemory&) {
+    const kernels::FlushDenormals guard;  // as the kernel does where it adds the same sums itself
     load_state(unit(u), sum_of(u, 0));
     for (std::int64_t p = 0; p < parts_; ++p) {
       const float* before = sum_of(u, p);
       float* sum = sum_of(u, p + 1);
-      for (std::int64_t n = 0; n < widths_.sum_floats(); ++n) sum[n] += before[n];
+      for (std::int64_t n = 0; n < size; ++n) sum[n] += before[n];
     }
     store_state(unit(u), sum_of(u, parts_));
   });

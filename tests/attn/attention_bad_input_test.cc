@@ -103,7 +103,7 @@ TEST_P(WrongAxis, IsRefusedAndTheMessageHasTheNumber) {
   EXPECT_THAT(message, has({right}));
 }
 INSTANTIATE_TEST_SUITE_P(Every, WrongAxis,
-                         testing::Values(Spoiled{"q", 0, 1}, Spoiled{"q", 1, 3}, Spoiled{"q", 2, 3},
+                         testing::Values(Spoiled{"q", 0, 1}, Spoiled{"q", 1, 2}, Spoiled{"q", 2, 3},
                                          Spoiled{"q", 3, 15}, Spoiled{"k", 0, 1}, Spoiled{"k", 1, 1},
                                          Spoiled{"k", 2, 6}, Spoiled{"k", 3, 15}, Spoiled{"v", 0, 1},
                                          Spoiled{"v", 1, 1}, Spoiled{"v", 2, 6}, Spoiled{"out", 0, 1},
@@ -234,7 +234,8 @@ TEST(BadInput, LastAxisThatIsNotDenseIsRefused) {
     if (name == "v" || name == "out") c.in.v.shape[3] = c.out.shape[3] = 12;
     if (name == "v") c.in.v.strides[3] = 2;
     if (name == "out") c.out.strides[3] = 2;
-    if (name == "lse") c.lse.strides[2] = 2;
+    std::vector<float> wide(2 * 4 * 10);
+    if (name == "lse") c.lse = {wide.data(), {2, 4, 5}, {40, 10, 2}};
     EXPECT_THAT(refused(c), AllOf(HasSubstr(name), has({2})));
   }
 }

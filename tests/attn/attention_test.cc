@@ -16,7 +16,7 @@
 namespace attn::test {
 namespace {
 
-constexpr std::uint64_t kBatches = 32, kProblemsEach = 20;  // 640 problems
+constexpr std::uint64_t kBatches = 32, kProblemsEach = 25;  // 800 problems
 
 class RandomProblems : public testing::TestWithParam<std::uint64_t> {};
 

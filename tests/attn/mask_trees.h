@@ -1,6 +1,8 @@
 // mask_trees.h - random masks beside what they mean, pair by pair.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -13,6 +15,29 @@
 namespace attn::testing {
 
 using Truth = std::function<bool(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j)>;
+
+template <typename F>
+void for_each_pair(const Extent& e, F&& f) {
+  for (std::int64_t b = 0; b < e.batch; ++b) {
+    for (std::int64_t h = 0; h < e.heads; ++h) {
+      for (std::int64_t i = 0; i < e.queries; ++i) {
+        for (std::int64_t j = 0; j < e.keys; ++j) f(b, h, i, j);
+      }
+    }
+  }
+}
+
+inline std::int64_t count(const Mask& mask, std::int64_t queries, std::int64_t keys) {
+  std::int64_t pairs = 0;
+  for_each_pair({1, 1, queries, keys}, [&](auto b, auto h, auto i, auto j) { pairs += mask.allows(b, h, i, j); });
+  return pairs;
+}
+
+inline void expect_same(const Mask& a, const Mask& b, const Extent& e) {
+  std::int64_t wrong = 0;
+  for_each_pair(e, [&](auto n, auto h, auto i, auto j) { wrong += a.allows(n, h, i, j) != b.allows(n, h, i, j); });
+  EXPECT_EQ(wrong, 0) << a.text() << "\nand\n" << b.text();
+}
 
 struct MaskSample {
   Mask mask;
@@ -111,8 +136,11 @@ class MaskTrees {
     const Shape<4> s{number(0, 1) == 0 ? 1 : e.batch, number(0, 1) == 0 ? 1 : e.heads,
                      number(0, 1) == 0 ? 1 : e.queries, e.keys};
     auto values = std::make_shared<std::vector<std::uint8_t>>(s[0] * s[1] * s[2] * s[3]);
-    std::uint8_t run = 1;
-    for (auto& x : *values) x = noisy ? number(0, 1) : (number(0, 150) == 0 ? run ^= 1 : run);
+    bool run = true;
+    for (auto& x : *values) {
+      run = noisy ? number(0, 1) == 0 : run != (number(0, 150) == 0);
+      x = run ? 1 : 0;
+    }
     return {attn::table(View<const std::uint8_t, 4>(values->data(), s)), [=](auto b, auto h, auto i, auto j) {
               const std::int64_t at = (s[0] == 1 ? 0 : b) * s[1] + (s[1] == 1 ? 0 : h);
               return (*values)[(at * s[2] + (s[2] == 1 ? 0 : i)) * s[3] + j] != 0;

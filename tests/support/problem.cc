@@ -24,7 +24,7 @@ std::int64_t random_width(Random& random) {
 
 // The textbook takes about 1 ns for each of these products.
 Sizes random_sizes(Random& random) {
-  const double most = random.chance(0.1) ? 4e7 : 8e6;
+  const double most = random.chance(0.1) ? 1e8 : 1.5e7;
   for (;;) {
     Sizes s;
     s.B = random.between(1, 3);

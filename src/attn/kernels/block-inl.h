@@ -14,18 +14,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-// Queries of a row of tiles, scaled; rows beyond its end are zeros.
-HWY_INLINE void load_queries(const Forward& t, const Visit& visit, float* q) {
-  for (int r = 0; r < visit.rows; ++r) {
-    scale_row(t.q, t.first + visit.row + r, t.width, t.scoring.q_scale, q + r * kQueryStride);
+// Rows [row, row + rows) of the block, scaled; zeros up to a whole number of register tiles.
+HWY_INLINE void load_queries(const Forward& t, std::int64_t row, std::int64_t rows, float* q) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    scale_row(t.q, t.first + row + r, t.width, t.scoring.q_scale, q + r * kQueryStride);
   }
-  const auto padded = static_cast<int>(round_up(visit.rows, kRows));
-  for (int r = visit.rows; r < padded; ++r) std::fill_n(q + r * kQueryStride, t.width, 0.0F);
+  for (std::int64_t r = rows; r < round_up(rows, kRows); ++r) std::fill_n(q + r * kQueryStride, t.width, 0.0F);
 }
 
 HWY_INLINE Values values_of(const Forward& t) {
-  return {t.values, t.value_stride, round_up(t.value_width, lanes_of_float()), t.not_finite};
+  return {t.values, t.value_stride, round_up(t.value_width, lanes_of_float()), t.origin, t.not_finite};
 }
+HWY_INLINE Keys keys_of(const Forward& t) { return {t.keys, t.width, t.origin}; }
 
 // What the sums of a row come to.
 struct Outcome {

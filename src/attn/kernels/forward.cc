@@ -14,7 +14,7 @@ namespace attn::kernels::HWY_NAMESPACE {
 
 // What a block knows of its rows so far.
 struct Block {
-  float* q;     // [kTileRows][kQueryStride]: the present row of tiles, scaled
+  float* q;     // [rows][kQueryStride], scaled
   float* s;     // [kTileRows][kScoreStride]
   float* peak;  // [rows]: largest score so far
   float* sum;   // [rows][lanes]: sum of exp2(score - peak)
@@ -26,7 +26,7 @@ HWY_INLINE std::int64_t padded_rows(std::int64_t rows) { return round_up(rows, k
 std::int64_t scratch_floats(std::int64_t rows, std::int64_t value_width) {
   const std::int64_t lanes = lanes_of_float();
   const std::int64_t padded = padded_rows(rows);
-  return kTileRows * (kQueryStride + kScoreStride) + round_up(padded, 16) + padded * lanes +
+  return padded * kQueryStride + kTileRows * kScoreStride + round_up(padded, 16) + padded * lanes +
          padded * round_up(value_width, lanes);
 }
 
@@ -34,7 +34,7 @@ HWY_INLINE Block lay_out(const Forward& t) {
   const std::int64_t padded = padded_rows(t.rows);
   Block block{};
   block.q = t.scratch;
-  block.s = block.q + kTileRows * kQueryStride;
+  block.s = block.q + padded * kQueryStride;
   block.peak = block.s + kTileRows * kScoreStride;
   block.sum = block.peak + round_up(padded, 16);
   block.o = block.sum + padded * lanes_of_float();
@@ -48,27 +48,33 @@ HWY_NOINLINE void absorb(const Forward& t, const Block& block, const Visit& visi
   const std::int64_t lanes = lanes_of_float();
   const Slots slots = place(t.segments, visit, from, rows);
   if (slots.count == 0) return;
+  const std::int64_t row = visit.row + from;
   for (int n = 0; n < slots.count; ++n) {
-    multiply_keys<R>(block.q + from * kQueryStride, t.keys, t.width, slots.at[n], block.s);
+    multiply_keys<R>(block.q + row * kQueryStride, keys_of(t), slots.at[n], block.s);
   }
 
-  const std::int64_t row = visit.row + from;
+  // All peaks before all powers: a row's powers wait for its peak, and would keep the next row's out of the way.
+  HWY_ALIGN float peak[R];
+  for (int r = 0; r < rows; ++r) {
+    float* scores = block.s + r * kScoreStride;
+    finish_scores(t.scoring, slots, r, t.first + row + r, scores);
+    peak[r] = std::max(block.peak[row + r], largest(scores, slots.width));
+  }
   HWY_ALIGN float shrink[R] = {};
   bool fresh = true;
   for (int r = 0; r < rows; ++r) {
-    float* s = block.s + r * kScoreStride;
-    finish_scores(t.scoring, slots, r, t.first + row + r, s);
     const float before = block.peak[row + r];
-    const float peak = std::max(before, largest(s, slots.width));
-    const Vec sum = exponentiate(s, slots.width, peak);
-    if (before != kNever) {
-      shrink[r] = exp2_below_zero(before - peak);
-      fresh = false;
-    }
+    if (before == kNever) continue;
+    shrink[r] = exp2_below_zero(before - peak[r]);
+    fresh = false;
+  }
+  for (int r = 0; r < rows; ++r) {
+    float* scores = block.s + r * kScoreStride;
     float* total = block.sum + (row + r) * lanes;
+    const Vec sum = exponentiate(scores, slots.width, peak[r]);
     hn::Store(hn::MulAdd(hn::Set(f, shrink[r]), hn::Load(f, total), sum), f, total);
-    block.peak[row + r] = peak;
-    if (t.keep.threshold != 0) drop(t.keep, slots, t.first + row + r, s);
+    block.peak[row + r] = peak[r];
+    if (t.keep.threshold != 0) drop(t.keep, slots, t.first + row + r, scores);
   }
 
   const Values v = values_of(t);
@@ -96,11 +102,9 @@ void run(const Forward& t) {
   std::fill_n(block.peak, padded, kNever);
   std::fill_n(block.sum, padded * lanes_of_float(), 0.0F);
   std::fill_n(block.o, padded * round_up(t.value_width, lanes_of_float()), 0.0F);
-  std::int32_t loaded = -1;
+  load_queries(t, 0, t.rows, block.q);
   for (std::int64_t n = 0; n < t.visit_count; ++n) {
     const Visit& visit = t.visits[n];
-    if (visit.row != loaded) load_queries(t, visit, block.q);
-    loaded = visit.row;
     for_each_group(visit.rows, Absorb{t, block, visit});
   }
   for (std::int64_t r = 0; r < t.rows; ++r) {

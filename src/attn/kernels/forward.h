@@ -10,11 +10,12 @@ namespace attn::kernels {
 struct Forward {
   Rows q;                       // rows of this head, from query 0
   std::int64_t width = 0;       // D
-  const float* keys = nullptr;  // panels of all keys (pack.h)
+  const float* keys = nullptr;  // panels (pack.h)
   const float* values = nullptr;
+  std::int64_t origin = 0;  // the key that stands first in keys and values, a multiple of kTileKeys
   std::int64_t value_stride = 0;
   std::int64_t value_width = 0;              // E
-  const std::uint8_t* not_finite = nullptr;  // a flag a key tile (pack.h), null: V is finite
+  const std::uint8_t* not_finite = nullptr;  // a flag a key tile from origin on (pack.h), null: V is finite
 
   Scoring scoring;
   Keep keep;

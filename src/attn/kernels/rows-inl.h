@@ -66,27 +66,32 @@ HWY_INLINE Slots place(const Segment* segments, const Visit& visit, int row, int
   return slots;
 }
 
-// s[r, at..] = <q[r], k[key..]> for the keys of a slot. Keys lie in panels [D][2 vectors].
+struct Keys {
+  const float* panels = nullptr;  // [D][2 vectors] each
+  std::int64_t width = 0;         // D
+  std::int64_t origin = 0;        // the first key in them
+};
+
+// s[r, at..] = <q[r], k[key..]> for the keys of a slot.
 template <int R>
-HWY_INLINE void multiply_keys(const float* HWY_RESTRICT q, const float* HWY_RESTRICT panels, std::int64_t width,
-                              const Slot& slot, float* HWY_RESTRICT s) {
+HWY_INLINE void multiply_keys(const float* HWY_RESTRICT q, const Keys& keys, const Slot& slot, float* HWY_RESTRICT s) {
   const std::int64_t lanes = lanes_of_float();
   const std::int64_t panel = 2 * lanes;
   float* to = s + slot.at;
   for (std::int64_t key = slot.key; key < slot.end;) {
     const std::int64_t half = key % panel;
-    const float* from = panels + (key - half) * width + half;
+    const float* from = keys.panels + (key - half - keys.origin) * keys.width + half;
     if (half == 0 && key + lanes < slot.end) {
       Accumulators<R, 2> c;
       c.clear();
-      c.template add_product<kQueryStride>(q, from, panel, width);
+      c.template add_product<kQueryStride>(q, from, panel, keys.width);
       c.store(to, kScoreStride);
       key += panel;
       to += panel;
     } else {
       Accumulators<R, 1> c;
       c.clear();
-      c.template add_product<kQueryStride>(q, from, panel, width);
+      c.template add_product<kQueryStride>(q, from, panel, keys.width);
       c.store(to, kScoreStride);
       key += lanes;
       to += lanes;
@@ -213,15 +218,18 @@ HWY_INLINE void drop(const Keep& keep, const Slots& slots, std::int64_t i, float
 }
 
 struct Values {
-  const float* data = nullptr;  // [M][stride], each row readable up to a whole number of vectors
+  const float* data = nullptr;  // rows readable up to a whole number of vectors
   std::int64_t stride = 0;
   std::int64_t width = 0;                    // E, rounded up to whole vectors
+  std::int64_t origin = 0;                   // the first key in data and not_finite
   const std::uint8_t* not_finite = nullptr;  // a flag a key tile, null: all numbers are finite
+
+  [[nodiscard]] HWY_INLINE const float* row(std::int64_t key) const { return data + (key - origin) * stride; }
 };
 
 // Whether 0 times the value could be something else than 0 in this slot, for some row that does not see the key.
 HWY_INLINE bool needs_care(const Values& v, const Slot& slot) {
-  return slot.bits != nullptr && v.not_finite != nullptr && v.not_finite[slot.tile / kTileKeys] != 0;
+  return slot.bits != nullptr && v.not_finite != nullptr && v.not_finite[(slot.tile - v.origin) / kTileKeys] != 0;
 }
 
 template <int R, int NV>
@@ -230,8 +238,8 @@ HWY_INLINE void add_values(const float* HWY_RESTRICT s, const Slots& slots, cons
   for (int n = 0; n < slots.count; ++n) {
     const Slot& slot = slots.at[n];
     if (HWY_UNLIKELY(needs_care(v, slot))) continue;
-    c.template add_product<kScoreStride>(s + slot.at + (slot.begin - slot.key), v.data + slot.begin * v.stride + e,
-                                         v.stride, slot.end - slot.begin);
+    c.template add_product<kScoreStride>(s + slot.at + (slot.begin - slot.key), v.row(slot.begin) + e, v.stride,
+                                         slot.end - slot.begin);
   }
 }
 
@@ -241,7 +249,7 @@ inline HWY_NOINLINE void add_values_one_by_one(const float* s, const Slot& slot,
     for (std::int64_t key = slot.begin; key < slot.end; ++key) {
       if (((slot.bits[r] >> static_cast<unsigned>(key - slot.tile)) & 1U) == 0) continue;
       const float p = s[r * kScoreStride + slot.at + (key - slot.key)];
-      for (std::int64_t e = 0; e < v.width; ++e) o[r * v.width + e] += p * v.data[key * v.stride + e];
+      for (std::int64_t e = 0; e < v.width; ++e) o[r * v.width + e] += p * v.row(key)[e];
     }
   }
 }

@@ -66,7 +66,7 @@ struct TileRow {
       const Slots here = slots(n, from, rows);
       float* chunk = s + n * kChunkFloats;
       for (int m = 0; m < here.count; ++m) {
-        multiply_keys<R>(q + from * kQueryStride, t.keys, t.width, here.at[m], chunk);
+        multiply_keys<R>(q + from * kQueryStride, keys_of(t), here.at[m], chunk);
       }
       for (int r = 0; r < rows; ++r) {
         finish_scores(t.scoring, here, r, query(from, r), chunk + r * kScoreStride);
@@ -114,7 +114,7 @@ void run_table(const Forward& t) {
     while (end < t.visit_count && t.visits[end].row == row) ++end;
     const Visit nothing{row, static_cast<std::int32_t>(std::min(kTileRows, t.rows - row)), 0, 0};
     const Visit* visits = end > n ? t.visits + n : &nothing;
-    load_queries(t, *visits, q);
+    load_queries(t, row, visits->rows, q);
     for_each_group(visits->rows, TileRow{t, visits, static_cast<int>(end - n), q, s, o});
     n = end;
   }
