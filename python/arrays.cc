@@ -167,12 +167,13 @@ Array read_known(nb::object x, Kind kind, const Wanted& wanted) {
     found = look();
   }
   if (!found.type) refuse_type(dtype, kind, wanted);
+  const Type type = *found.type;
   check_rank(found.raw, wanted);
   if (!is_readable(found.raw)) {
     x = dense_copy(x, kind, wanted);
     found = look();
   }
-  return {kind, found.raw.rank, lifted(found.raw, *found.type), std::move(x), std::move(dtype)};
+  return {kind, found.raw.rank, lifted(found.raw, type), std::move(x), std::move(dtype)};
 }
 
 Array read_cache_view(nb::handle x, const Wanted& wanted) {

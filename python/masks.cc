@@ -1,6 +1,5 @@
 #include "masks.h"
 
-#include <nanobind/operators.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -199,9 +198,11 @@ MaskArgument read_mask(nb::handle x, const Extent& extent, int rank) {
 
 void bind_masks(nb::module_& m) {
   nb::class_<Mask>(m, "Mask", kMaskDoc)
-      .def(nb::self & nb::self)
-      .def(nb::self | nb::self)
-      .def(~nb::self)
+      .def(
+          "__and__", [](const Mask& a, const Mask& b) { return a & b; }, nb::is_operator())
+      .def(
+          "__or__", [](const Mask& a, const Mask& b) { return a | b; }, nb::is_operator())
+      .def("__invert__", [](const Mask& a) { return ~a; })
       .def("__eq__", &same, nb::is_operator())
       .def("__hash__", [](const Mask& mask) { return nb::hash(nb::str(mask.text().c_str())); })
       .def("__deepcopy__", [](const Mask& mask, nb::handle) { return mask; })  // copies share what never changes

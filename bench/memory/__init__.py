@@ -20,7 +20,7 @@ def growth(contender: str, case: Case) -> "float | None":
     arguments = [sys.executable, str(CHILD), contender, str(case.n), str(threads)]
     done = subprocess.run(arguments, capture_output=True, text=True)
     if done.returncode != 0:
-        print(f"memory: {contender} failed: {done.stderr.strip()}", file=sys.stderr)
+        print(f"memory: {contender} failed: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
         return None
     return json.loads(done.stdout)["extra_mb"]
 

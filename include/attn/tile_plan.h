@@ -62,6 +62,8 @@ class TilePlan {
     for (const TileSpan& span : row(b, h, t)) count += span.last - span.first;
     return count;
   }
+  // Whether heads of one sequence see different keys.
+  [[nodiscard]] bool per_head() const noexcept { return head_step_ != 0; }
   // How many patterns bits() knows: each is stored once, however many tiles have it.
   [[nodiscard]] std::int64_t patterns() const noexcept { return std::ssize(patterns_) / kTileRows; }
 

@@ -26,6 +26,7 @@ void check_input(const char* name, const AnyView<4>& view) {
   for (const auto n : view.shape) {
     if (n < 0) fail(std::string(name) + " has a negative size: " + text_of(view.shape));
   }
+  check_present(name, view.data, view.shape);
   check_dense_last(name, view.strides[3], view.shape[3]);
 }
 
@@ -53,6 +54,11 @@ void check_plan(const TilePlan& plan, const Sizes& n) {
 }
 
 }  // namespace
+
+void check_present(const char* name, const void* data, const Shape<4>& shape) {
+  if (data != nullptr || shape[0] * shape[1] * shape[2] * shape[3] == 0) return;
+  fail(std::string(name) + " is missing: its shape is " + text_of(shape) + " but its data is null");
+}
 
 void check_dense_last(const char* name, std::int64_t stride, std::int64_t length) {
   if (stride == 1 || length <= 1) return;

@@ -47,10 +47,6 @@ FloatTable FloatTable::sum(View<const float, 4> a, View<const float, 4> b) {
                                   " cannot be added; axes must be equal or 1");
     }
   }
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (a.shape[axis] == 1) a.strides[axis] = 0;
-    if (b.shape[axis] == 1) b.strides[axis] = 0;
-  }
   FloatTable total(shape);
   for (std::int64_t n = 0; n < shape[0]; ++n) {
     for (std::int64_t h = 0; h < shape[1]; ++h) {

@@ -22,7 +22,7 @@ class FloatTable {
   FloatTable() = default;
   explicit FloatTable(const Shape<4>& shape);
 
-  // Axes of 1 stretch. std::invalid_argument, with both shapes, if another axis differs.
+  // Axes of 1, whose stride is 0, stretch. std::invalid_argument, with both shapes, if another axis differs.
   static FloatTable sum(View<const float, 4> a, View<const float, 4> b);
 
   [[nodiscard]] bool empty() const { return values_.empty(); }

@@ -261,7 +261,7 @@ class Parser {
     const std::size_t sign = rest.starts_with('-') ? 1 : 0;
     if (rest.size() == sign || !is_digit(rest[sign])) fail("expected a whole number, not " + found());
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n.value);
-    const std::string digits(rest.data(), end);
+    const std::string digits(rest.substr(0, end - rest.data()));
     if (error != std::errc{}) fail("the number " + shortened(digits) + " does not fit 64 bits");
     if (n.value < form.lowest) {
       fail(std::string(form.name) + " takes numbers from " + std::to_string(form.lowest) + " on, not " + digits);

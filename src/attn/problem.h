@@ -24,6 +24,7 @@ Sizes check_keys(const Inputs& in);  // without v
 void check_options(const Options& options, const Sizes& sizes);
 void check_shape(const char* name, const Shape<4>& got, const Shape<4>& right);
 void check_shape(const char* name, const Shape<3>& got, const Shape<3>& right);
+void check_present(const char* name, const void* data, const Shape<4>& shape);
 void check_dense_last(const char* name, std::int64_t stride, std::int64_t length);
 
 // Queries and keys that belong together: an element of the batch, or one of several sequences packed into it.

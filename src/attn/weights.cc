@@ -121,6 +121,9 @@ void weights(const Inputs& in, const Options& options, View<const float, 3> lse,
   const Sizes n = check_keys(in);
   check_options(options, n);
   check_shape("lse", lse.shape, {n.batch, n.heads, n.queries});
+  check_dense_last("lse", lse.strides[2], n.queries);
+  check_present("weights", weights.data, weights.shape);
+  check_present("lse", lse.data, {n.batch, n.heads, n.queries, 1});
   check_window(n, window, weights.shape);
   check_dense_last("weights", weights.strides[3], weights.shape[3]);
   options.mask.check({n.batch, n.heads, n.queries, n.keys});

@@ -137,6 +137,23 @@ TEST(TilePlan, FindsEmptyAndFullTilesThatTheMaskDidNotName) {
   EXPECT_EQ(plan.row(0, 0, 2)[1].bits, TileSpan::kFull);  // keys 192 to 199 are all that is left of the last tile
 }
 
+// Each tile row sees one key tile, the one where the row before stopped.
+struct Stairs {
+  std::uint64_t row(std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) const {
+    return i / kTileRows == j / kTileKeys ? ~0ULL : 0;
+  }
+  Cover cover(const Tile&) const { return Cover::some; }
+};
+
+TEST(TilePlan, NeverJoinsSpansOfDifferentRows) {
+  const TilePlan plan(Stairs{}, {1, 1, 3 * kTileRows, 3 * kTileKeys});
+  for (std::int32_t t = 0; t < 3; ++t) {
+    ASSERT_EQ(plan.row(0, 0, t).size(), 1U);
+    EXPECT_EQ(plan.row(0, 0, t)[0].first, t);
+    EXPECT_EQ(plan.row(0, 0, t)[0].last, t + 1);
+  }
+}
+
 TEST(TilePlan, KeepsEachPatternOnce) {
   EXPECT_LT(TilePlan(Causal{}, {1, 1, 4096, 4096}).patterns(), 40);
   EXPECT_LT(TilePlan(Causal{} & Window{256}, {1, 1, 8192, 8192}).patterns(), 80);

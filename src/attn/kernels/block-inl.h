@@ -22,8 +22,9 @@ HWY_INLINE void load_queries(const Forward& t, std::int64_t row, std::int64_t ro
   for (std::int64_t r = rows; r < round_up(rows, kRows); ++r) std::fill_n(q + r * kQueryStride, t.width, 0.0F);
 }
 
-HWY_INLINE Values values_of(const Forward& t) {
-  return {t.values, t.value_stride, round_up(t.value_width, lanes_of_float()), t.origin, t.not_finite};
+// clean: kChunk rows of scratch.
+HWY_INLINE Values values_of(const Forward& t, float* clean) {
+  return {t.values, t.value_stride, round_up(t.value_width, lanes_of_float()), t.origin, t.not_finite, clean};
 }
 HWY_INLINE Keys keys_of(const Forward& t) { return {t.keys, t.width, t.origin}; }
 

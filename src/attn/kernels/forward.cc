@@ -14,11 +14,12 @@ namespace attn::kernels::HWY_NAMESPACE {
 
 // What a block knows of its rows so far.
 struct Block {
-  float* q;     // [rows][kQueryStride], scaled
-  float* s;     // [kTileRows][kScoreStride]
-  float* peak;  // [rows]: largest score so far
-  float* sum;   // [rows][lanes]: sum of exp2(score - peak)
-  float* o;     // [rows][E padded]: sum of exp2(score - peak) v
+  float* q;      // [rows][kQueryStride], scaled
+  float* s;      // [kTileRows][kScoreStride]
+  float* peak;   // [rows]: largest score so far
+  float* sum;    // [rows][lanes]: sum of exp2(score - peak)
+  float* o;      // [rows][E padded]: sum of exp2(score - peak) v
+  float* clean;  // [kChunk][E padded]
 };
 
 HWY_INLINE std::int64_t padded_rows(std::int64_t rows) { return round_up(rows, kTileRows); }
@@ -27,7 +28,7 @@ std::int64_t scratch_floats(std::int64_t rows, std::int64_t value_width) {
   const std::int64_t lanes = lanes_of_float();
   const std::int64_t padded = padded_rows(rows);
   return padded * kQueryStride + kTileRows * kScoreStride + round_up(padded, 16) + padded * lanes +
-         padded * round_up(value_width, lanes);
+         (padded + kChunk) * round_up(value_width, lanes);
 }
 
 HWY_INLINE Block lay_out(const Forward& t) {
@@ -38,6 +39,7 @@ HWY_INLINE Block lay_out(const Forward& t) {
   block.peak = block.s + kTileRows * kScoreStride;
   block.sum = block.peak + round_up(padded, 16);
   block.o = block.sum + padded * lanes_of_float();
+  block.clean = block.o + padded * round_up(t.value_width, lanes_of_float());
   return block;
 }
 
@@ -77,12 +79,8 @@ HWY_NOINLINE void absorb(const Forward& t, const Block& block, const Visit& visi
     if (t.keep.threshold != 0) drop(t.keep, slots, t.first + row + r, scores);
   }
 
-  const Values v = values_of(t);
-  float* o = block.o + row * v.width;
-  multiply_values<R>(block.s, slots, v, fresh ? nullptr : shrink, o);
-  for (int n = 0; n < slots.count; ++n) {
-    if (HWY_UNLIKELY(needs_care(v, slots.at[n]))) add_values_one_by_one(block.s, slots.at[n], v, rows, o);
-  }
+  const Values v = values_of(t, block.clean);
+  multiply_values<R>(block.s, slots, v, rows, fresh ? nullptr : shrink, block.o + row * v.width);
 }
 
 struct Absorb {
@@ -110,7 +108,8 @@ void run(const Forward& t) {
   for (std::int64_t r = 0; r < t.rows; ++r) {
     const F f;
     const float sum = hn::GetLane(hn::SumOfLanes(f, hn::Load(f, block.sum + r * lanes_of_float())));
-    write_row(t, t.first + r, block.o + r * values_of(t).width, conclude(sum, block.peak[r], t.sink));
+    write_row(t, t.first + r, block.o + r * round_up(t.value_width, lanes_of_float()),
+              conclude(sum, block.peak[r], t.sink));
   }
 }
 

@@ -29,10 +29,12 @@ HWY_INLINE void add_at(const LinearSums& sums, std::int64_t at, Vec x) {
 // Adds a chunk to S. It is summed up from 0 and then added, which loses less than adding key by key to a long sum.
 template <bool kTransposed>
 HWY_NOINLINE void add_chunk(const Linear& t, const LinearScratch& scratch, const LinearValues& v, std::int64_t count,
-                            const LinearSums& sums) {
+                            const LinearSums& sums, RowsAhead k_ahead, RowsAhead v_ahead) {
   const std::int64_t lanes = lanes_of_float();
   const std::int64_t stride = t.widths.stride();
   const auto tile = [&]<int R, int NV>(std::int64_t row, std::int64_t e) HWY_ATTR {
+    k_ahead.fetch(6);
+    v_ahead.fetch(6);
     Accumulators<R, NV> c;
     c.clear();
     if constexpr (kTransposed) {
@@ -209,7 +211,7 @@ HWY_INLINE void write_out(const Accumulators<R, NV>& c, const float* divisor, st
 
 template <bool kCausal>
 HWY_NOINLINE void answer_block(const Linear& t, const LinearScratch& scratch, const Rows& q, LinearBlock& block,
-                               float* out, std::int64_t out_stride) {
+                               float* out, std::int64_t out_stride, RowsAhead ahead) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
   map_queries(t, q, scratch, block);
@@ -221,6 +223,7 @@ HWY_NOINLINE void answer_block(const Linear& t, const LinearScratch& scratch, co
   }
   for_each_tile(block.rows, [&]<int R>(std::int64_t row) HWY_ATTR {
     const auto columns = [&]<int NV>(std::int64_t e) HWY_ATTR {
+      ahead.fetch(6);
       Accumulators<R, NV> c;
       c.clear();
       add_features<R, NV>(t, scratch.phi_q, row, block.sum + e, t.widths.stride(), c);
@@ -253,7 +256,10 @@ void add_keys(const Linear& t, const LinearKeys& keys, float* sum) {
     const std::int64_t count = std::min(kLinearChunk, keys.count - first);
     map_keys(t, keys, scratch, first, count);
     const LinearValues v = read_values(t, keys, scratch.values, first, count, false);
-    add_chunk<false>(t, scratch, v, count, {nullptr, sum, sum});
+    const std::int64_t next = first + kLinearChunk;
+    const std::int64_t left = std::min(kLinearChunk, keys.count - next);
+    add_chunk<false>(t, scratch, v, count, {nullptr, sum, sum}, {keys.k, next, left, t.widths.features},
+                     {keys.v, next, left, t.widths.values});
   }
 }
 
@@ -266,7 +272,9 @@ void answer(const Linear& t, const LinearQueries& queries, const float* sum) {
     const Rows q = head_of(queries, head);
     for (block.first = 0; block.first < queries.count; block.first += kTileRows) {
       block.rows = std::min(kTileRows, queries.count - block.first);
-      answer_block<false>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride);
+      const std::int64_t next = block.first + kTileRows;
+      answer_block<false>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride,
+                          {q, next, std::min(kTileRows, queries.count - next), t.widths.features});
     }
   }
 }
@@ -285,10 +293,15 @@ void answer_causally(const Linear& t, const LinearQueries& queries, const Linear
       for (block.diagonal = 0; block.diagonal < count; block.diagonal += kTileRows) {
         block.first = first + block.diagonal;
         block.rows = std::min(kTileRows, count - block.diagonal);
-        answer_block<true>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride);
+        const std::int64_t next = block.first + kTileRows;
+        answer_block<true>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride,
+                           {q, next, std::min(kTileRows, queries.count - next), t.widths.features});
       }
     }
-    add_chunk<true>(t, scratch, block.v, count, sums);
+    const std::int64_t next = first + kLinearChunk;
+    const std::int64_t left = std::min(kLinearChunk, keys.count - next);
+    add_chunk<true>(t, scratch, block.v, count, sums, {keys.k, next, left, t.widths.features},
+                    {keys.v, next, left, t.widths.values});
   }
 }
 

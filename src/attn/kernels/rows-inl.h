@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "kernels/keep.h"
@@ -224,6 +225,8 @@ struct Values {
   std::int64_t origin = 0;                   // the first key in data and not_finite
   const std::uint8_t* not_finite = nullptr;  // a flag a key tile, null: all numbers are finite
 
+  float* clean = nullptr;  // [kChunk][width]: for values that are not finite
+
   [[nodiscard]] HWY_INLINE const float* row(std::int64_t key) const { return data + (key - origin) * stride; }
 };
 
@@ -232,33 +235,53 @@ HWY_INLINE bool needs_care(const Values& v, const Slot& slot) {
   return slot.bits != nullptr && v.not_finite != nullptr && v.not_finite[(slot.tile - v.origin) / kTileKeys] != 0;
 }
 
+// Values of such slots, with zeros for what is not finite: rows that do not see the key get the same bits as ever.
+inline HWY_NOINLINE void clean_values(const Slots& slots, const Values& v) {
+  for (int n = 0; n < slots.count; ++n) {
+    const Slot& slot = slots.at[n];
+    if (!needs_care(v, slot)) continue;
+    for (std::int64_t key = slot.begin; key < slot.end; ++key) {
+      float* to = v.clean + (slot.at + key - slot.key) * v.width;
+      for (std::int64_t e = 0; e < v.width; ++e) to[e] = std::isfinite(v.row(key)[e]) ? v.row(key)[e] : 0.0F;
+    }
+  }
+}
+
+// And what was left out, for the rows that do see it.
+inline HWY_NOINLINE void add_not_finite(const float* s, const Slots& slots, const Values& v, int rows, float* o) {
+  for (int n = 0; n < slots.count; ++n) {
+    const Slot& slot = slots.at[n];
+    if (!needs_care(v, slot)) continue;
+    for (int r = 0; r < rows; ++r) {
+      for (std::int64_t key = slot.begin; key < slot.end; ++key) {
+        if (((slot.bits[r] >> static_cast<unsigned>(key - slot.tile)) & 1U) == 0) continue;
+        const float p = s[r * kScoreStride + slot.at + (key - slot.key)];
+        for (std::int64_t e = 0; e < v.width; ++e) {
+          if (!std::isfinite(v.row(key)[e])) o[r * v.width + e] += p * v.row(key)[e];
+        }
+      }
+    }
+  }
+}
+
 template <int R, int NV>
 HWY_INLINE void add_values(const float* HWY_RESTRICT s, const Slots& slots, const Values& v, std::int64_t e,
                            Accumulators<R, NV>& c) {
   for (int n = 0; n < slots.count; ++n) {
     const Slot& slot = slots.at[n];
-    if (HWY_UNLIKELY(needs_care(v, slot))) continue;
-    c.template add_product<kScoreStride>(s + slot.at + (slot.begin - slot.key), v.row(slot.begin) + e, v.stride,
-                                         slot.end - slot.begin);
+    const std::int64_t at = slot.at + (slot.begin - slot.key);
+    const bool care = needs_care(v, slot);
+    c.template add_product<kScoreStride>(s + at, care ? v.clean + at * v.width + e : v.row(slot.begin) + e,
+                                         care ? v.width : v.stride, slot.end - slot.begin);
   }
 }
 
-// The same for a slot that needs care: only keys that the row sees are touched.
-inline HWY_NOINLINE void add_values_one_by_one(const float* s, const Slot& slot, const Values& v, int rows, float* o) {
-  for (int r = 0; r < rows; ++r) {
-    for (std::int64_t key = slot.begin; key < slot.end; ++key) {
-      if (((slot.bits[r] >> static_cast<unsigned>(key - slot.tile)) & 1U) == 0) continue;
-      const float p = s[r * kScoreStride + slot.at + (key - slot.key)];
-      for (std::int64_t e = 0; e < v.width; ++e) o[r * v.width + e] += p * v.row(key)[e];
-    }
-  }
-}
-
-// o[r] = shrink[r] o[r] + sum_j s[r, j] v[j]; with a null shrink o starts from zero.
+// o[r] = shrink[r] o[r] + sum_j s[r, j] v[j], r < rows; with a null shrink o starts from zero.
 template <int R>
-HWY_INLINE void multiply_values(const float* HWY_RESTRICT s, const Slots& slots, const Values& v,
+HWY_INLINE void multiply_values(const float* HWY_RESTRICT s, const Slots& slots, const Values& v, int rows,
                                 const float* HWY_RESTRICT shrink, float* HWY_RESTRICT o) {
   const std::int64_t lanes = lanes_of_float();
+  if (HWY_UNLIKELY(v.not_finite != nullptr)) clean_values(slots, v);
   const auto columns = [&]<int NV>(std::int64_t e) HWY_ATTR {
     Accumulators<R, NV> c;
     if (shrink == nullptr) {
@@ -272,6 +295,7 @@ HWY_INLINE void multiply_values(const float* HWY_RESTRICT s, const Slots& slots,
   std::int64_t e = 0;
   for (; e + 2 * lanes <= v.width; e += 2 * lanes) columns.template operator()<2>(e);
   if (e < v.width) columns.template operator()<1>(e);
+  if (HWY_UNLIKELY(v.not_finite != nullptr)) add_not_finite(s, slots, v, rows, o);
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE

@@ -18,7 +18,8 @@ constexpr std::int64_t kChunkFloats = kTileRows * kScoreStride;
 
 std::int64_t table_scratch_floats(std::int64_t keys, std::int64_t value_width) {
   const std::int64_t chunks = (keys + kChunk - 1) / kChunk;
-  return kTileRows * kQueryStride + chunks * kChunkFloats + kTileRows * round_up(value_width, lanes_of_float());
+  return kTileRows * kQueryStride + chunks * kChunkFloats +
+         (kTileRows + kChunk) * round_up(value_width, lanes_of_float());
 }
 
 // One row of tiles: all of its visits.
@@ -29,6 +30,7 @@ struct TileRow {
   float* q;
   float* s;  // kChunkFloats a visit
   float* o;
+  float* clean;  // [kChunk][E padded]
 
   [[nodiscard]] HWY_INLINE Slots slots(int n, int from, int rows) const {
     return place(t.segments, visits[n], from, rows);
@@ -41,17 +43,12 @@ struct TileRow {
     Outcome outcome[R];
     for (int r = 0; r < rows; ++r) outcome[r] = soften(from, rows, r, peak[r]);
     for (int r = 0; r < rows; ++r) write_weights(from, rows, r, outcome[r].factor);
-    const Values v = values_of(t);
+    const Values v = values_of(t, clean);
     HWY_ALIGN float shrink[R];
     std::fill_n(shrink, R, 1.0F);
     std::fill_n(o, R * v.width, 0.0F);
     for (int n = 0; n < count; ++n) {
-      const Slots here = slots(n, from, rows);
-      const float* chunk = s + n * kChunkFloats;
-      multiply_values<R>(chunk, here, v, n == 0 ? nullptr : shrink, o);
-      for (int m = 0; m < here.count; ++m) {
-        if (HWY_UNLIKELY(needs_care(v, here.at[m]))) add_values_one_by_one(chunk, here.at[m], v, rows, o);
-      }
+      multiply_values<R>(s + n * kChunkFloats, slots(n, from, rows), v, rows, n == 0 ? nullptr : shrink, o);
     }
     for (int r = 0; r < rows; ++r) write_row(t, query(from, r), o + r * v.width, outcome[r]);
   }
@@ -107,7 +104,8 @@ void run_table(const Forward& t) {
   const FlushDenormals guard;
   float* q = t.scratch;
   float* o = q + kTileRows * kQueryStride;
-  float* s = o + kTileRows * values_of(t).width;
+  float* clean = o + kTileRows * round_up(t.value_width, lanes_of_float());
+  float* s = clean + kChunk * round_up(t.value_width, lanes_of_float());
   std::int64_t n = 0;
   for (std::int32_t row = 0; row < t.rows; row += kTileRows) {
     std::int64_t end = n;
@@ -115,7 +113,7 @@ void run_table(const Forward& t) {
     const Visit nothing{row, static_cast<std::int32_t>(std::min(kTileRows, t.rows - row)), 0, 0};
     const Visit* visits = end > n ? t.visits + n : &nothing;
     load_queries(t, row, visits->rows, q);
-    for_each_group(visits->rows, TileRow{t, visits, static_cast<int>(end - n), q, s, o});
+    for_each_group(visits->rows, TileRow{t, visits, static_cast<int>(end - n), q, s, o, clean});
     n = end;
   }
 }

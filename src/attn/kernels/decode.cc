@@ -1,0 +1,315 @@
+// kernels/decode.cc - see decode.h. Bound by memory: what counts is that K and V stream in without a pause, so the rows
+// of V are fetched ahead while those of K are multiplied, and the other way round.
+#include "kernels/decode.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/decode.cc"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/block-inl.h"
+#include "kernels/denormals.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+
+inline constexpr std::int64_t kStep = kTileKeys;         // keys at a time: K and V of them fit in the first cache
+inline constexpr int kDotRows = kRows == 12 ? 4 : 2;     // rows at a time; by 4 keys: as many accumulators as fit
+inline constexpr int kMaxVectors = kRows == 12 ? 4 : 2;  // vectors of a value at a time
+
+struct DecodeState {
+  float* q;     // [rows][kQueryStride]
+  float* s;     // [rows][kStep]
+  float* peak;  // [rows]
+  float* sum;   // [rows][lanes]
+  float* o;     // [rows][E padded]
+  float* tail;  // [kStep][lanes]: last columns of V that do not fill a vector
+  std::int64_t rows;
+  std::int64_t padded;  // E
+};
+
+std::int64_t decode_scratch_floats(std::int64_t rows, std::int64_t value_width) {
+  const std::int64_t lanes = lanes_of_float();
+  rows = round_up(rows, kDotRows);
+  return rows * (kQueryStride + kStep + lanes + round_up(value_width, lanes)) + round_up(rows, 16) + kStep * lanes;
+}
+
+HWY_INLINE DecodeState lay_out(const Decode& t) {
+  const std::int64_t lanes = lanes_of_float();
+  DecodeState state{};
+  state.rows = t.heads * t.queries;
+  state.padded = round_up(t.value_width, lanes);
+  const std::int64_t rows = round_up(state.rows, kDotRows);
+  state.q = t.scratch;
+  state.s = state.q + rows * kQueryStride;
+  state.sum = state.s + rows * kStep;
+  state.o = state.sum + rows * lanes;
+  state.tail = state.o + rows * state.padded;
+  state.peak = state.tail + kStep * lanes;
+  return state;
+}
+
+template <typename T>
+HWY_INLINE const T* row_of(const Rows& rows, std::int64_t row) {
+  return static_cast<const T*>(rows.data) + row * rows.stride;
+}
+
+// Rows that will be needed soon. Fetching beyond the end of the memory does no harm.
+struct Ahead {
+  const std::uint8_t* from = nullptr;  // null: nothing to fetch
+  std::int64_t stride = 0, bytes = 0;
+
+  Ahead() = default;
+  HWY_INLINE Ahead(const Rows& rows, std::int64_t row, std::int64_t width) {
+    const std::int64_t size = rows.type == Element::float32 ? 4 : 2;
+    stride = rows.stride * size;
+    bytes = width * size;
+    from = static_cast<const std::uint8_t*>(rows.data) + row * stride;
+  }
+  HWY_INLINE void fetch(std::int64_t row) const {
+    for (std::int64_t byte = 0; byte < bytes; byte += 64) hwy::Prefetch(from + row * stride + byte);
+  }
+};
+
+// The last numbers of a row, fewer than a vector, and zeros.
+template <typename T>
+HWY_INLINE Vec load_rest(const T* from, std::int64_t n) {
+  HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
+  for (std::int64_t d = 0; d < n; ++d) buffer[d] = one_as_float(from[d]);
+  return hn::Load(F(), buffer);
+}
+
+// Adds the four blocks of 128 bits (two, one) of a vector.
+template <class D>
+HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> add_blocks(D /*d*/, hn::Vec<D> x) {
+  if constexpr (hn::MaxLanes(D()) <= 4) {
+    return x;
+  } else {
+    const hn::Half<D> half;
+    return add_blocks(half, hn::Add(hn::LowerHalf(half, x), hn::UpperHalf(half, x)));
+  }
+}
+
+// Sums of the lanes of four vectors.
+HWY_INLINE void store_sums(const Vec* x, float* to) {
+  const F f;
+  const hn::Repartition<double, F> pairs;
+  const Vec ab = hn::Add(hn::InterleaveLower(f, x[0], x[1]), hn::InterleaveUpper(f, x[0], x[1]));
+  const Vec cd = hn::Add(hn::InterleaveLower(f, x[2], x[3]), hn::InterleaveUpper(f, x[2], x[3]));
+  const auto low = hn::InterleaveLower(pairs, hn::BitCast(pairs, ab), hn::BitCast(pairs, cd));
+  const auto high = hn::InterleaveUpper(pairs, hn::BitCast(pairs, ab), hn::BitCast(pairs, cd));
+  const Vec sums = hn::Add(hn::BitCast(f, low), hn::BitCast(f, high));
+  hn::StoreU(add_blocks(f, sums), hn::CappedTag<float, 4>(), to);
+}
+
+// s[r, 0..3] = <q[r], k[key..key+3]> for R rows. Keys beyond the last are read as the last one.
+template <int R, typename T>
+HWY_INLINE void dot_keys(const Decode& t, const float* HWY_RESTRICT q, std::int64_t key, std::int64_t last, float* s) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  const T* k[4];
+  for (int n = 0; n < 4; ++n) k[n] = row_of<T>(t.k, std::min(key + n, last));
+  Vec sum[R][4];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int n = 0; n < 4; ++n) sum[r][n] = hn::Zero(f);
+  std::int64_t d = 0;
+  for (; d + lanes <= t.width; d += lanes) {
+    Vec x[4];
+#pragma GCC unroll 4
+    for (int n = 0; n < 4; ++n) x[n] = load_as_float(k[n] + d);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      const Vec y = hn::LoadU(f, q + r * kQueryStride + d);
+#pragma GCC unroll 4
+      for (int n = 0; n < 4; ++n) sum[r][n] = hn::MulAdd(y, x[n], sum[r][n]);
+    }
+  }
+  if (d < t.width) {
+    for (int n = 0; n < 4; ++n) {
+      const Vec x = load_rest(k[n] + d, t.width - d);
+      for (int r = 0; r < R; ++r) sum[r][n] = hn::MulAdd(hn::LoadU(f, q + r * kQueryStride + d), x, sum[r][n]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) store_sums(sum[r], s + r * kStep);
+}
+
+template <typename T>
+HWY_INLINE void score_keys(const Decode& t, const DecodeState& state, std::int64_t key, std::int64_t keys) {
+  const Ahead values(t.v, key, t.value_width);
+  for (std::int64_t n = 0; n < keys; n += 4) {
+    for (std::int64_t m = n; m < std::min(n + 4, keys); ++m) values.fetch(m);
+    for (std::int64_t r = 0; r < state.rows; r += kDotRows) {
+      dot_keys<kDotRows, T>(t, state.q + r * kQueryStride, key + n, key + keys - 1, state.s + r * kStep + n);
+    }
+  }
+}
+
+// o[r, e..] += sum_j s[r, j] v[j, e..], NV vectors of R rows, over the keys of one step.
+template <int R, int NV, typename T>
+HWY_INLINE void add_columns(const float* HWY_RESTRICT s, const T* HWY_RESTRICT v, std::int64_t stride,
+                            std::int64_t keys, float* HWY_RESTRICT o, std::int64_t o_stride, const Ahead& ahead) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  Accumulators<R, NV> c;
+  c.load(o, o_stride);
+  for (std::int64_t j = 0; j < keys; ++j, v += stride) {
+    if (ahead.from != nullptr) ahead.fetch(j);
+    Vec y[NV];
+#pragma GCC unroll 4
+    for (int n = 0; n < NV; ++n) y[n] = load_as_float(v + n * lanes);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      const Vec x = hn::Set(f, s[r * kStep + j]);
+#pragma GCC unroll 4
+      for (int n = 0; n < NV; ++n) c.at[r][n] = hn::MulAdd(x, y[n], c.at[r][n]);
+    }
+  }
+  c.store(o, o_stride);
+}
+
+// All columns of R rows, from row r on, over the keys [key + j, key + j + keys) of the step at key.
+template <int R, typename T>
+HWY_INLINE void add_rows(const Decode& t, const DecodeState& state, std::int64_t r, std::int64_t key, std::int64_t j,
+                         std::int64_t keys) {
+  Ahead next;  // the keys of the next step, while the first columns of the first rows are added
+  if (r == 0) next = Ahead(t.k, key + kStep, t.width);
+  const std::int64_t lanes = lanes_of_float();
+  const float* s = state.s + r * kStep + j;
+  const T* v = row_of<T>(t.v, key + j);
+  float* o = state.o + r * state.padded;
+  std::int64_t e = 0;
+  for (; e + kMaxVectors * lanes <= t.value_width; e += kMaxVectors * lanes) {
+    add_columns<R, kMaxVectors>(s, v + e, t.v.stride, keys, o + e, state.padded, next);
+    next.from = nullptr;
+  }
+  for (; e + lanes <= t.value_width; e += lanes) {
+    add_columns<R, 1>(s, v + e, t.v.stride, keys, o + e, state.padded, next);
+    next.from = nullptr;
+  }
+  if (e < t.value_width) add_columns<R, 1>(s, state.tail + j * lanes, lanes, keys, o + e, state.padded, next);
+}
+
+// With bits, a value that a row may not see is not even multiplied by 0: it may be infinite.
+template <typename T>
+HWY_INLINE void add_values_of_step(const Decode& t, const DecodeState& state, const Segment& step) {
+  const std::int64_t lanes = lanes_of_float();
+  const std::int64_t whole = t.value_width / lanes * lanes;
+  if (whole < t.value_width) {
+    for (std::int64_t j = 0; j < step.keys; ++j) {
+      hn::Store(load_rest(row_of<T>(t.v, step.key + j) + whole, t.value_width - whole), F(), state.tail + j * lanes);
+    }
+  }
+  if (step.bits == nullptr) {
+    for (std::int64_t r = 0; r < state.rows; r += kDotRows) add_rows<kDotRows, T>(t, state, r, step.key, 0, step.keys);
+    return;
+  }
+  for (std::int64_t r = 0; r < state.rows; ++r) {
+    std::uint64_t word = step.bits[r % t.queries];
+    while (word != 0) {  // a run of keys that the row sees
+      const int from = std::countr_zero(word);
+      const int count = std::countr_one(word >> static_cast<unsigned>(from));
+      add_rows<1, T>(t, state, r, step.key, from, count);
+      word =
+          from + count == 64 ? 0 : word >> static_cast<unsigned>(from + count) << static_cast<unsigned>(from + count);
+    }
+  }
+}
+
+// Online softmax of one step: scores become weights, and what was summed under a lower peak shrinks.
+HWY_INLINE void soften_step(const Decode& t, const DecodeState& state, const Segment& step) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  Slots slots;
+  slots.count = 1;
+  slots.at[0] = {step.key, 0, step.key, step.key + step.keys, step.key, nullptr};
+  slots.width = slots.at[0].width();
+  for (std::int64_t r = 0; r < state.rows; ++r) {
+    const std::int64_t h = r / t.queries, i = r % t.queries;
+    float* s = state.s + r * kStep;
+    slots.at[0].bits = step.bits == nullptr ? nullptr : step.bits + i;
+    finish_scores(t.scoring[h], slots, 0, i, s);
+    const float before = state.peak[r];
+    const float peak = std::max(before, largest(s, slots.width));
+    const Vec sum = exponentiate(s, slots.width, peak);
+    float* total = state.sum + r * lanes;
+    if (peak != before && before != kNever) {
+      const Vec shrink = hn::Set(f, exp2_below_zero(before - peak));
+      hn::Store(hn::Mul(shrink, hn::Load(f, total)), f, total);
+      float* o = state.o + r * state.padded;
+      for (std::int64_t e = 0; e < state.padded; e += lanes) hn::Store(hn::Mul(shrink, hn::Load(f, o + e)), f, o + e);
+    }
+    hn::Store(hn::Add(hn::Load(f, total), sum), f, total);
+    state.peak[r] = peak;
+    if (t.keep[h].threshold != 0) drop(t.keep[h], slots, i, s);
+  }
+}
+
+template <class Call>
+HWY_INLINE void with_type(Element type, const Call& call) {
+  switch (type) {
+    case Element::float32:
+      return call(float());
+    case Element::float16:
+      return call(hwy::float16_t());
+    case Element::bfloat16:
+      return call(hwy::bfloat16_t());
+  }
+}
+
+HWY_INLINE void take_step(const Decode& t, const DecodeState& state, const Segment& step) {
+  with_type(t.k.type, [&](auto type) HWY_ATTR { score_keys<decltype(type)>(t, state, step.key, step.keys); });
+  soften_step(t, state, step);
+  with_type(t.v.type, [&](auto type) HWY_ATTR { add_values_of_step<decltype(type)>(t, state, step); });
+}
+
+void run_decode(const Decode& t) {
+  const FlushDenormals guard;
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  const DecodeState state = lay_out(t);
+  const std::int64_t rows = round_up(state.rows, kDotRows);
+  std::fill_n(state.q, rows * kQueryStride, 0.0F);
+  std::fill_n(state.s, rows * kStep, 0.0F);
+  std::fill_n(state.sum, rows * lanes, 0.0F);
+  std::fill_n(state.o, rows * state.padded, 0.0F);
+  std::fill_n(state.peak, rows, kNever);
+  for (std::int64_t r = 0; r < state.rows; ++r) {
+    Rows q = t.q;
+    const std::int64_t size = q.type == Element::float32 ? 4 : 2;
+    q.data = static_cast<const std::uint8_t*>(q.data) + r / t.queries * t.head_stride * size;
+    scale_row(q, r % t.queries, t.width, t.scoring[r / t.queries].q_scale, state.q + r * kQueryStride);
+  }
+  for (std::int64_t n = 0; n < t.segment_count; ++n) {
+    Segment step = t.segments[n];
+    for (const std::int64_t end = step.key + step.keys; step.key < end; step.key += kStep) {
+      step.keys = std::min(kStep, end - step.key);
+      take_step(t, state, step);
+    }
+  }
+  for (std::int64_t r = 0; r < state.rows; ++r) {
+    const float sum = hn::GetLane(hn::SumOfLanes(f, hn::Load(f, state.sum + r * lanes)));
+    const Outcome outcome = conclude(sum, state.peak[r], kNever);
+    scale_row(state.o + r * state.padded, t.value_width, outcome.factor * t.keep[r / t.queries].scale,
+              t.out + r * t.value_width);
+    t.lse[r] = outcome.lse;
+  }
+}
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attn::kernels {
+HWY_EXPORT(decode_scratch_floats);
+HWY_EXPORT(run_decode);
+
+std::int64_t decode_scratch(std::int64_t rows, std::int64_t value_width) noexcept {
+  return HWY_DYNAMIC_DISPATCH(decode_scratch_floats)(rows, value_width);
+}
+void decode(const Decode& task) noexcept { HWY_DYNAMIC_DISPATCH(run_decode)(task); }
+}  // namespace attn::kernels
+#endif
