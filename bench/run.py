@@ -88,11 +88,18 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "machine": describe(),
         "threads": arguments.threads,
-        "quick": arguments.quick,
+        "complete": arguments.threads == 1 and not arguments.quick and not arguments.only,
         "peak_gflops": median(peaks) / 1e9,
         "seconds": time.perf_counter() - start,
         "tasks": tasks,
     }
+
+
+def load_results(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text())
+    except OSError as error:
+        raise SystemExit(f"bench: {path}: {error.strerror}") from None
 
 
 def main() -> None:
@@ -103,7 +110,7 @@ def main() -> None:
     from harness import readme, report
 
     if arguments.source:
-        results = json.loads(arguments.source.read_text())
+        results = load_results(arguments.source)
         for task in results["tasks"]:
             report.print_task(task)
     else:

@@ -42,6 +42,8 @@ def table(results: Json) -> str:
 
 def rewrite(path: Path, results: Json) -> None:
     """Replaces what stands between the two marks."""
+    if not results["complete"]:
+        raise SystemExit(f"bench: {path} is left as it is: only a run of everything, on one thread, goes there")
     text = path.read_text(encoding="utf-8")
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise SystemExit(f"bench: {path} needs one line {BEGIN} and below it one line {END}")

@@ -55,6 +55,11 @@ class Outcome:
     absent: dict[str, str] = field(default_factory=dict)  # contenders that could not be imported
     findings: Findings = field(default_factory=Findings)
 
+    @property
+    def figures(self) -> list[Figure]:
+        """What we promise of one thread is not asked of several."""
+        return (self.task.figures(self.measured) if self.measured.threads == 1 else []) + self.findings.figures
+
     def as_json(self) -> dict[str, Any]:
         return {
             "task": self.key,
@@ -63,7 +68,7 @@ class Outcome:
             "lanes": [lane_json(lane) for lane in self.measured.lanes],
             "absent": self.absent,
             "facts": [fact.as_json() for fact in self.findings.facts],
-            "figures": [figure.as_json() for figure in self.task.figures(self.measured) + self.findings.figures],
+            "figures": [figure.as_json() for figure in self.figures],
             "rows": [row.as_json() for row in self.task.rows(self.measured)],
         }
 

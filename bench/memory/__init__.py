@@ -20,9 +20,13 @@ def growth(contender: str, case: Case) -> "float | None":
     arguments = [sys.executable, str(CHILD), contender, str(case.n), str(threads)]
     done = subprocess.run(arguments, capture_output=True, text=True)
     if done.returncode != 0:
-        print(f"memory: {contender} failed: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+        print(f"memory: {contender} failed: {last_line(done.stderr)}", file=sys.stderr)
         return None
     return json.loads(done.stdout)["extra_mb"]
+
+
+def last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no message"])[-1]
 
 
 def measure(context: Context) -> Findings:

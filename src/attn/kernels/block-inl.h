@@ -30,17 +30,17 @@ HWY_INLINE Keys keys_of(const Forward& t) { return {t.keys, t.width, t.origin}; 
 
 // What the sums of a row come to.
 struct Outcome {
-  float factor = 0;    // turns exp2(score - peak) into a weight; 0 for a row that saw nothing
+  float factor = 0;    // turns exp2(score - base) into a weight; 0 for a row that saw nothing
   float lse = kNever;  // natural
 };
 
-// sum is that of exp2(score - peak) over all keys.
-HWY_INLINE Outcome conclude(float sum, float peak, float sink) {
+// sum is that of exp2(score - base) over all keys.
+HWY_INLINE Outcome conclude(float sum, float base, float sink) {
   if (sum == 0) return {0.0F, sink == kNever ? kNever : sink * kLn2};  // saw nothing, or only scores of -inf
-  if (peak == kNever) peak = 0;                                        // all that it saw was NaN
-  const float top = std::max(peak, sink);
-  const float share = exp2_below_zero(peak - top);
-  const float total = sum * share + exp2_below_zero(sink - top);
+  if (base == kNever) base = 0;                                        // all that it saw was NaN
+  const float top = std::max(base, sink);
+  const float share = exp2_of(base - top);
+  const float total = sum * share + exp2_of(sink - top);
   return {share / total, (top + std::log2(total)) * kLn2};
 }
 

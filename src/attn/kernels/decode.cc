@@ -21,7 +21,7 @@ inline constexpr int kMaxVectors = kRows == 12 ? 4 : 2;  // vectors of a value a
 struct DecodeState {
   float* q;     // [rows][kQueryStride]
   float* s;     // [rows][kStep]
-  float* peak;  // [rows]
+  float* base;  // [rows]
   float* sum;   // [rows][lanes]
   float* o;     // [rows][E padded]
   float* tail;  // [kStep][lanes]: last columns of V that do not fill a vector
@@ -46,7 +46,7 @@ HWY_INLINE DecodeState lay_out(const Decode& t) {
   state.sum = state.s + rows * kStep;
   state.o = state.sum + rows * lanes;
   state.tail = state.o + rows * state.padded;
-  state.peak = state.tail + kStep * lanes;
+  state.base = state.tail + kStep * lanes;
   return state;
 }
 
@@ -219,7 +219,7 @@ HWY_INLINE void add_values_of_step(const Decode& t, const DecodeState& state, co
   }
 }
 
-// Online softmax of one step: scores become weights, and what was summed under a lower peak shrinks.
+// Online softmax of one step: scores become weights, and what was summed under a lower base shrinks.
 HWY_INLINE void soften_step(const Decode& t, const DecodeState& state, const Segment& step) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
@@ -232,18 +232,18 @@ HWY_INLINE void soften_step(const Decode& t, const DecodeState& state, const Seg
     float* s = state.s + r * kStep;
     slots.at[0].bits = step.bits == nullptr ? nullptr : step.bits + i;
     finish_scores(t.scoring[h], slots, 0, i, s);
-    const float before = state.peak[r];
-    const float peak = std::max(before, largest(s, slots.width));
-    const Vec sum = exponentiate(s, slots.width, peak);
+    const float before = state.base[r];
+    const float base = base_for(before, largest(s, slots.width));
+    const Vec sum = exponentiate(s, slots.width, base);
     float* total = state.sum + r * lanes;
-    if (peak != before && before != kNever) {
-      const Vec shrink = hn::Set(f, exp2_below_zero(before - peak));
+    if (base != before && before != kNever) {
+      const Vec shrink = hn::Set(f, exp2_of(before - base));
       hn::Store(hn::Mul(shrink, hn::Load(f, total)), f, total);
       float* o = state.o + r * state.padded;
       for (std::int64_t e = 0; e < state.padded; e += lanes) hn::Store(hn::Mul(shrink, hn::Load(f, o + e)), f, o + e);
     }
     hn::Store(hn::Add(hn::Load(f, total), sum), f, total);
-    state.peak[r] = peak;
+    state.base[r] = base;
     if (t.keep[h].threshold != 0) drop(t.keep[h], slots, i, s);
   }
 }
@@ -276,7 +276,7 @@ void run_decode(const Decode& t) {
   std::fill_n(state.s, rows * kStep, 0.0F);
   std::fill_n(state.sum, rows * lanes, 0.0F);
   std::fill_n(state.o, rows * state.padded, 0.0F);
-  std::fill_n(state.peak, rows, kNever);
+  std::fill_n(state.base, rows, kNever);
   for (std::int64_t r = 0; r < state.rows; ++r) {
     Rows q = t.q;
     const std::int64_t size = q.type == Element::float32 ? 4 : 2;
@@ -292,7 +292,7 @@ void run_decode(const Decode& t) {
   }
   for (std::int64_t r = 0; r < state.rows; ++r) {
     const float sum = hn::GetLane(hn::SumOfLanes(f, hn::Load(f, state.sum + r * lanes)));
-    const Outcome outcome = conclude(sum, state.peak[r], kNever);
+    const Outcome outcome = conclude(sum, state.base[r], kNever);
     scale_row(state.o + r * state.padded, t.value_width, outcome.factor * t.keep[r / t.queries].scale,
               t.out + r * t.value_width);
     t.lse[r] = outcome.lse;

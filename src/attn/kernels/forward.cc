@@ -16,9 +16,9 @@ namespace attn::kernels::HWY_NAMESPACE {
 struct Block {
   float* q;      // [rows][kQueryStride], scaled
   float* s;      // [kTileRows][kScoreStride]
-  float* peak;   // [rows]: largest score so far
-  float* sum;    // [rows][lanes]: sum of exp2(score - peak)
-  float* o;      // [rows][E padded]: sum of exp2(score - peak) v
+  float* base;   // [rows]: what powers are relative to
+  float* sum;    // [rows][lanes]: sum of exp2(score - base)
+  float* o;      // [rows][E padded]: sum of exp2(score - base) v
   float* clean;  // [kChunk][E padded]
 };
 
@@ -36,8 +36,8 @@ HWY_INLINE Block lay_out(const Forward& t) {
   Block block{};
   block.q = t.scratch;
   block.s = block.q + padded * kQueryStride;
-  block.peak = block.s + kTileRows * kScoreStride;
-  block.sum = block.peak + round_up(padded, 16);
+  block.base = block.s + kTileRows * kScoreStride;
+  block.sum = block.base + round_up(padded, 16);
   block.o = block.sum + padded * lanes_of_float();
   block.clean = block.o + padded * round_up(t.value_width, lanes_of_float());
   return block;
@@ -55,32 +55,36 @@ HWY_NOINLINE void absorb(const Forward& t, const Block& block, const Visit& visi
     multiply_keys<R>(block.q + row * kQueryStride, keys_of(t), slots.at[n], block.s);
   }
 
-  // All peaks before all powers: a row's powers wait for its peak, and would keep the next row's out of the way.
-  HWY_ALIGN float peak[R];
+  HWY_ALIGN float base[R];
+  HWY_ALIGN float shrink[R];
+  bool fresh = true, moved = false;
   for (int r = 0; r < rows; ++r) {
     float* scores = block.s + r * kScoreStride;
     finish_scores(t.scoring, slots, r, t.first + row + r, scores);
-    peak[r] = std::max(block.peak[row + r], largest(scores, slots.width));
+    const float before = block.base[row + r];
+    base[r] = base_for(before, largest(scores, slots.width));
+    fresh = fresh && before == kNever;
+    moved = moved || (base[r] != before && before != kNever);
   }
-  HWY_ALIGN float shrink[R] = {};
-  bool fresh = true;
-  for (int r = 0; r < rows; ++r) {
-    const float before = block.peak[row + r];
-    if (before == kNever) continue;
-    shrink[r] = exp2_below_zero(before - peak[r]);
-    fresh = false;
+  if (HWY_UNLIKELY(moved)) {
+    for (int r = 0; r < R; ++r) {
+      const bool moves = r < rows && block.base[row + r] != kNever;
+      shrink[r] = moves ? exp2_of(block.base[row + r] - base[r]) : 1.0F;
+    }
   }
+  // After all bases: a row's powers would keep the next row's largest score waiting.
   for (int r = 0; r < rows; ++r) {
     float* scores = block.s + r * kScoreStride;
     float* total = block.sum + (row + r) * lanes;
-    const Vec sum = exponentiate(scores, slots.width, peak[r]);
-    hn::Store(hn::MulAdd(hn::Set(f, shrink[r]), hn::Load(f, total), sum), f, total);
-    block.peak[row + r] = peak[r];
+    const Vec sum = exponentiate(scores, slots.width, base[r]);
+    const Vec before = hn::Load(f, total);
+    hn::Store(moved ? hn::MulAdd(hn::Set(f, shrink[r]), before, sum) : hn::Add(before, sum), f, total);
+    block.base[row + r] = base[r];
     if (t.keep.threshold != 0) drop(t.keep, slots, t.first + row + r, scores);
   }
 
   const Values v = values_of(t, block.clean);
-  multiply_values<R>(block.s, slots, v, rows, fresh ? nullptr : shrink, block.o + row * v.width);
+  multiply_values<R>(block.s, slots, v, rows, Before{fresh, moved ? shrink : nullptr}, block.o + row * v.width);
 }
 
 struct Absorb {
@@ -97,7 +101,7 @@ void run(const Forward& t) {
   const FlushDenormals guard;
   const Block block = lay_out(t);
   const std::int64_t padded = padded_rows(t.rows);
-  std::fill_n(block.peak, padded, kNever);
+  std::fill_n(block.base, padded, kNever);
   std::fill_n(block.sum, padded * lanes_of_float(), 0.0F);
   std::fill_n(block.o, padded * round_up(t.value_width, lanes_of_float()), 0.0F);
   load_queries(t, 0, t.rows, block.q);
@@ -109,7 +113,7 @@ void run(const Forward& t) {
     const F f;
     const float sum = hn::GetLane(hn::SumOfLanes(f, hn::Load(f, block.sum + r * lanes_of_float())));
     write_row(t, t.first + r, block.o + r * round_up(t.value_width, lanes_of_float()),
-              conclude(sum, block.peak[r], t.sink));
+              conclude(sum, block.base[r], t.sink));
   }
 }
 

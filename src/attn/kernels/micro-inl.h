@@ -105,10 +105,10 @@ struct Accumulators {
   }
 };
 
-// 2^t for t <= 0. Max error 3 ULP for t >= -126; exactly 0 at and below -127 (so also for -inf), something between 0
+// 2^t for t < 127. Max error 3 ULP for t >= -126; exactly 0 at and below -127 (so also for -inf), something between 0
 // and 2^-126 in the gap; NaN gives NaN. The polynomial is the best one of degree 5 on [-1/2, 1/2] with p(0) = 1: the
 // 1 makes the zero exact.
-HWY_INLINE Vec exp2_below_zero(Vec t) {
+HWY_INLINE Vec exp2_of(Vec t) {
   const F f;
   const I i;
   const Vec magic = hn::Set(f, 12582912.0F);  // 1.5 2^23: adding it rounds to an integer
@@ -123,7 +123,7 @@ HWY_INLINE Vec exp2_below_zero(Vec t) {
   return hn::BitCast(f, hn::Add(hn::BitCast(i, p), hn::ShiftLeft<23>(hn::BitCast(i, shifted))));
 }
 
-HWY_INLINE float exp2_below_zero(float t) { return hn::GetLane(exp2_below_zero(hn::Set(F(), t))); }
+HWY_INLINE float exp2_of(float t) { return hn::GetLane(exp2_of(hn::Set(F(), t))); }
 
 // Max error 5 ULP; NaN gives NaN. The rational approximation that Eigen and XLA use.
 HWY_INLINE Vec tanh_of(Vec x) {

@@ -19,7 +19,7 @@ HWY_INLINE void weigh(float* HWY_RESTRICT s, std::int64_t count, float lse) {
   const Vec top = hn::Set(f, lse == kNever ? 0.0F : lse);
   for (std::int64_t j = 0; j < count; j += lanes_of_float()) {
     const Vec t = hn::NegMulAdd(top, hn::Set(f, kLog2E), hn::Load(f, s + j));
-    hn::Store(exp2_below_zero(hn::Min(hn::Zero(f), t)), f, s + j);
+    hn::Store(exp2_of(hn::Min(hn::Zero(f), t)), f, s + j);
   }
 }
 

@@ -171,27 +171,42 @@ HWY_INLINE float largest(const float* HWY_RESTRICT s, std::int64_t count) {
   return hn::GetLane(hn::MaxOfLanes(f, hn::Max(a, b)));
 }
 
-// s = exp2(s - peak); gives the sums, a lane each.
-HWY_INLINE Vec exponentiate(float* HWY_RESTRICT s, std::int64_t count, float peak) {
+// Powers are taken of score - base. Floats are as fine at one scale as at another: any base within kSlack of a row's
+// largest score will do. So it stays 0 while it can, which saves a subtraction a score, and what was summed up before
+// need not shrink.
+inline constexpr float kSlack = 60;
+
+// The base of a row that had `base` (kNever: it has seen nothing) and now sees `peak`.
+HWY_INLINE float base_for(float base, float peak) {
+  if (base != kNever) return peak > base + kSlack ? peak : base;
+  return std::abs(peak) <= kSlack ? 0.0F : peak;
+}
+
+template <bool kShifted>
+HWY_INLINE Vec exponentiate_from(float* HWY_RESTRICT s, std::int64_t count, float base) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
-  const Vec top = hn::Set(f, peak == kNever ? 0.0F : peak);
+  const Vec zero = hn::Set(f, base);
+  const auto power = [&](float* at) HWY_ATTR {
+    Vec x = hn::Load(f, at);
+    if constexpr (kShifted) x = hn::Sub(x, zero);
+    x = exp2_of(x);
+    hn::Store(x, f, at);
+    return x;
+  };
   Vec a = hn::Zero(f), b = a;
   std::int64_t j = 0;
   for (; j + 2 * lanes <= count; j += 2 * lanes) {
-    const Vec x = exp2_below_zero(hn::Sub(hn::Load(f, s + j), top));
-    const Vec y = exp2_below_zero(hn::Sub(hn::Load(f, s + j + lanes), top));
-    hn::Store(x, f, s + j);
-    hn::Store(y, f, s + j + lanes);
-    a = hn::Add(a, x);
-    b = hn::Add(b, y);
+    a = hn::Add(a, power(s + j));
+    b = hn::Add(b, power(s + j + lanes));
   }
-  if (j < count) {
-    const Vec x = exp2_below_zero(hn::Sub(hn::Load(f, s + j), top));
-    hn::Store(x, f, s + j);
-    a = hn::Add(a, x);
-  }
+  if (j < count) a = hn::Add(a, power(s + j));
   return hn::Add(a, b);
+}
+
+// s = exp2(s - base); gives the sums, a lane each.
+HWY_INLINE Vec exponentiate(float* HWY_RESTRICT s, std::int64_t count, float base) {
+  return base == 0 || base == kNever ? exponentiate_from<false>(s, count, 0) : exponentiate_from<true>(s, count, base);
 }
 
 // Dropout of row i: weights that are not kept become 0. What is kept is scaled at the end, with the sum.
@@ -276,18 +291,26 @@ HWY_INLINE void add_values(const float* HWY_RESTRICT s, const Slots& slots, cons
   }
 }
 
-// o[r] = shrink[r] o[r] + sum_j s[r, j] v[j], r < rows; with a null shrink o starts from zero.
+// What becomes of the sums so far when a chunk is added.
+struct Before {
+  bool none = false;              // there are none: o starts from zero
+  const float* shrink = nullptr;  // a factor a row; null: they stay
+};
+
+// o[r] += sum_j s[r, j] v[j], r < rows.
 template <int R>
 HWY_INLINE void multiply_values(const float* HWY_RESTRICT s, const Slots& slots, const Values& v, int rows,
-                                const float* HWY_RESTRICT shrink, float* HWY_RESTRICT o) {
+                                const Before& before, float* HWY_RESTRICT o) {
   const std::int64_t lanes = lanes_of_float();
   if (HWY_UNLIKELY(v.not_finite != nullptr)) clean_values(slots, v);
   const auto columns = [&]<int NV>(std::int64_t e) HWY_ATTR {
     Accumulators<R, NV> c;
-    if (shrink == nullptr) {
+    if (before.none) {
       c.clear();
+    } else if (before.shrink == nullptr) {
+      c.load(o + e, v.width);
     } else {
-      c.load_scaled(o + e, v.width, shrink);
+      c.load_scaled(o + e, v.width, before.shrink);
     }
     add_values<R, NV>(s, slots, v, e, c);
     c.store(o + e, v.width);

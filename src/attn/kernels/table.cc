@@ -41,14 +41,12 @@ struct TileRow {
     float peak[R];
     score<R>(from, rows, peak);
     Outcome outcome[R];
-    for (int r = 0; r < rows; ++r) outcome[r] = soften(from, rows, r, peak[r]);
+    for (int r = 0; r < rows; ++r) outcome[r] = soften(from, rows, r, base_for(kNever, peak[r]));
     for (int r = 0; r < rows; ++r) write_weights(from, rows, r, outcome[r].factor);
     const Values v = values_of(t, clean);
-    HWY_ALIGN float shrink[R];
-    std::fill_n(shrink, R, 1.0F);
     std::fill_n(o, R * v.width, 0.0F);
     for (int n = 0; n < count; ++n) {
-      multiply_values<R>(s + n * kChunkFloats, slots(n, from, rows), v, rows, n == 0 ? nullptr : shrink, o);
+      multiply_values<R>(s + n * kChunkFloats, slots(n, from, rows), v, rows, Before{n == 0, nullptr}, o);
     }
     for (int r = 0; r < rows; ++r) write_row(t, query(from, r), o + r * v.width, outcome[r]);
   }
@@ -72,13 +70,13 @@ struct TileRow {
     }
   }
 
-  HWY_INLINE Outcome soften(int from, int rows, int r, float peak) const {
+  HWY_INLINE Outcome soften(int from, int rows, int r, float base) const {
     Vec sum = hn::Zero(F());
     for (int n = 0; n < count; ++n) {
       const std::int64_t width = slots(n, from, rows).width;
-      sum = hn::Add(sum, exponentiate(s + n * kChunkFloats + r * kScoreStride, width, peak));
+      sum = hn::Add(sum, exponentiate(s + n * kChunkFloats + r * kScoreStride, width, base));
     }
-    return conclude(hn::GetLane(hn::SumOfLanes(F(), sum)), peak, t.sink);
+    return conclude(hn::GetLane(hn::SumOfLanes(F(), sum)), base, t.sink);
   }
 
   // The row of the table, and then dropout.
