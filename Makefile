@@ -56,7 +56,6 @@ check-asan: check-setup
 	@cmake --build --preset asan
 	@ctest --preset asan
 
-# Whatever runs on several threads.
 .PHONY: check-tsan
 check-tsan: check-setup
 	@cmake --preset tsan --log-level=WARNING >/dev/null

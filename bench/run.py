@@ -1,9 +1,9 @@
 """Measures attnscope against the other ways to compute attention on a CPU, and judges the figures we promise.
 
-    bench/run.py                      everything (about ten minutes)
-    bench/run.py --only full,decode   some tasks
-    bench/run.py --quick              small cases, few rounds, no compiling: a look, not a result
-    bench/run.py --from build/bench/results.json --readme
+bench/run.py                      everything (about ten minutes)
+bench/run.py --only full,decode   some tasks
+bench/run.py --quick              small cases, few rounds, no compiling: a look, not a result
+bench/run.py --from build/bench/results.json --readme
 """
 
 from __future__ import annotations
@@ -25,17 +25,24 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="TASKS", help="tasks, separated by commas")
     parser.add_argument("--quick", action="store_true", help="small cases, few rounds, no compiling")
-    parser.add_argument("--threads", type=int, default=1, help="threads of every contender; above 1 the wall clock counts")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="threads of every contender; above 1 the wall clock counts"
+    )
     parser.add_argument("--json", type=Path, metavar="PATH", default=BUILD / "bench" / "results.json")
     parser.add_argument("--from", type=Path, metavar="PATH", dest="source", help="show these results, measure nothing")
     parser.add_argument(
-        "--readme", type=Path, metavar="PATH", nargs="?", const=ROOT / "README.md", help="write the table into the README"
+        "--readme",
+        type=Path,
+        metavar="PATH",
+        nargs="?",
+        const=ROOT / "README.md",
+        help="write the table into the README",
     )
     parser.add_argument("--list", action="store_true", help="list tasks and contenders")
     return parser.parse_args()
 
 
-def chosen_tasks(only: "str | None") -> list[str]:
+def chosen_tasks(only: str | None) -> list[str]:
     from harness.task import NAMES
 
     wanted = [name.strip() for name in only.split(",")] if only else list(NAMES)

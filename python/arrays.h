@@ -54,6 +54,8 @@ struct Result {
   float* data = nullptr;
 };
 Result new_result(Kind kind, std::span<const std::int64_t> shape);
+// Of the array's kind, and without the axes that it lacks.
+Result new_result_like(const Array& array, const Shape<4>& shape);
 
 // The array in the element type of `like`: itself if that is float32.
 nb::object in_type_of(const Array& like, nb::object array);

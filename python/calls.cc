@@ -76,12 +76,6 @@ void read_settings(const nb::tuple& given, const Extent& extent, int rank, Setti
 
 Extent extent_of(const AnyView<4>& q, const AnyView<4>& k) { return {q.shape[0], q.shape[1], q.shape[2], k.shape[2]}; }
 
-// A result that lacks the axes which q lacks.
-template <std::size_t Rank>
-Result result_like(const Array& q, const Shape<Rank>& shape) {
-  return new_result(q.kind, std::span(shape).subspan(static_cast<std::size_t>(4 - q.rank)));
-}
-
 nb::object attention(nb::handle query, nb::handle key, nb::handle value, const nb::tuple& given, int returns) {
   const Array q = read_array(query, {"q"}), k = read_array(key, {"k"}), v = read_array(value, {"v"});
   const Extent extent = extent_of(q.view, k.view);
@@ -91,10 +85,11 @@ nb::object attention(nb::handle query, nb::handle key, nb::handle value, const n
   const Shape<4> out_shape{extent.batch, extent.heads, extent.queries, v.view.shape[3]};
   const Shape<3> lse_shape{extent.batch, extent.heads, extent.queries};
   const Shape<4> weights_shape{extent.batch, extent.heads, extent.queries, extent.keys};
-  const Result out = result_like(q, out_shape);
+  const Result out = new_result_like(q, out_shape);
   Result lse, weights;
-  if ((returns & kLse) != 0) lse = result_like(q, lse_shape);
-  if ((returns & kWeights) != 0) weights = result_like(q, weights_shape);
+  if ((returns & kLse) != 0)
+    lse = new_result(q.kind, std::span(lse_shape).subspan(static_cast<std::size_t>(4 - q.rank)));
+  if ((returns & kWeights) != 0) weights = new_result_like(q, weights_shape);
 
   const Inputs in{q.view, k.view, v.view};
   const View<float, 4> out_view(out.data, out_shape);
@@ -123,7 +118,7 @@ nb::object weights(nb::handle query, nb::handle key, nb::handle lse, const nb::t
 
   const auto at = [&](int index) { return nb::cast<std::int64_t>(window[index]); };
   const Shape<4> shape{q.view.shape[0], q.view.shape[1], at(1), at(3)};
-  const Result result = result_like(q, shape);
+  const Result result = new_result_like(q, shape);
   const Rectangle rectangle{at(0), at(2)};
   const Inputs in{q.view, k.view, {}};
   const auto threads = pool();
@@ -143,7 +138,7 @@ nb::object linear_attention(nb::handle query, nb::handle key, nb::handle value, 
   options.epsilon = to_float(given[2], "epsilon");
 
   const Shape<4> shape{q.view.shape[0], q.view.shape[1], q.view.shape[2], v.view.shape[3]};
-  const Result out = result_like(q, shape);
+  const Result out = new_result_like(q, shape);
   const Inputs in{q.view, k.view, v.view};
   const auto threads = pool();
   {

@@ -33,9 +33,12 @@ Numpy look_up_numpy(nb::handle module) {
 }
 
 Torch look_up_torch(nb::handle module) {
-  return {reinterpret_cast<PyTypeObject*>(kept(module.attr("Tensor"))),
+  auto* const tensor = reinterpret_cast<PyTypeObject*>(kept(module.attr("Tensor")));
+  return {tensor,
+          describe_tensor_of(tensor),
           kept(module.attr("empty")),
           kept(nb::make_tuple("dtype", "device")),
+          kept(module.attr("empty_like")),
           kept(module.attr("device")("cpu")),
           kept(module.attr("float32")),
           kept(module.attr("float16")),

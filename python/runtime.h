@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "attn/thread_pool.h"
+#include "exchange.h"
 
 namespace attn::python {
 
@@ -32,7 +33,8 @@ struct Numpy {
 };
 struct Torch {
   PyTypeObject* tensor;
-  PyObject *empty, *empty_names, *cpu;
+  DescribeTensor describe;  // null: not in this version of torch
+  PyObject *empty, *empty_names, *empty_like, *cpu;
   PyObject *float32, *float16, *bfloat16, *strided;
 };
 const Numpy* numpy_if_imported();

@@ -3,10 +3,12 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-ctest --test-dir build --parallel 2 --output-on-failure --no-tests=error 2>&1 | tee build/ctest.log
-cpp=$?
+# What passed is in build/ctest.log; what failed is shown.
+ctest --test-dir build --parallel 2 --output-on-failure --no-tests=error 2>&1 | tee build/ctest.log |
+  grep --line-buffered -vE '^ *Start |Passed +[0-9.]+ sec$'
+cpp=${PIPESTATUS[0]}
 .venv/bin/python -m pytest -q python/tests 2>&1 | tee build/pytest.log
-python=$?
+python=${PIPESTATUS[0]}
 
 echo
 echo "C++     $(grep -E '[0-9]+% tests passed' build/ctest.log || echo 'did not run')"

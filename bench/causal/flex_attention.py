@@ -1,7 +1,5 @@
 """FlexAttention with a causal block mask."""
 
-from typing import Optional
-
 from harness.case import Case, Inputs
 from harness.contender import Call
 from peers import flex_attention
@@ -10,5 +8,5 @@ from peers.flex_attention import NAME
 __all__ = ["NAME", "make"]
 
 
-def make(case: Case, x: Inputs) -> Optional[Call]:
+def make(case: Case, x: Inputs) -> Call | None:
     return flex_attention.make(case, x, lambda b, h, i, j: j <= i)

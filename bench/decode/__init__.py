@@ -11,7 +11,7 @@ LONG = [case.with_(m=262144) for case in SHORT]
 TORCH_FORMS = ("torch_gqa", "torch_folded_sdpa", "torch_folded_matmul")
 
 
-def of_plain_read(m: Measured, case: Case) -> "float | None":
+def of_plain_read(m: Measured, case: Case) -> float | None:
     return m.faster(case, "plain_read")
 
 

@@ -16,7 +16,9 @@ MANY = Case(32, 12, 128, 32)
 def figures(m: Measured) -> list[Figure]:
     found = [share(f"share of the peak, {case.label}", m.share(case), 80, 85) for case in (MIDDLE, LONG)]
     found.append(share(f"share of the peak, {WIDE.label}", m.share(WIDE), 84, 88))
-    found += [Figure(f"torch SDPA, {case.label}", m.faster(case, "torch_sdpa"), 1.18, 1.3) for case in (MIDDLE, LONG, WIDE)]
+    found += [
+        Figure(f"torch SDPA, {case.label}", m.faster(case, "torch_sdpa"), 1.18, 1.3) for case in (MIDDLE, LONG, WIDE)
+    ]
     found.append(share(f"share of the peak, {MANY.label}", m.share(MANY), 66, 70))
     found.append(Figure(f"torch SDPA, {MANY.label}", m.faster(MANY, "torch_sdpa"), 1.7, 2))
     return found

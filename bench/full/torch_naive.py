@@ -1,14 +1,12 @@
 """The formula, as tutorials write it: the form that has the weights."""
 
-from typing import Optional
-
 from harness.case import Case, Inputs
 from harness.contender import Call
 
 NAME = "torch naive"
 
 
-def make(case: Case, x: Inputs) -> Optional[Call]:
+def make(case: Case, x: Inputs) -> Call | None:
     if case.n > 8192:
         return None  # its tables would take gigabytes
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Callable, Optional
+from typing import Any
 
 import torch
 
@@ -34,7 +35,7 @@ class Contender:
     def checked(self) -> bool:
         return getattr(self.module, "CHECKED", True)
 
-    def make(self, case: Case, x: Inputs) -> Optional[Call]:
+    def make(self, case: Case, x: Inputs) -> Call | None:
         return self.module.make(case, x)
 
     def unpack(self, case: Case, result: Any) -> tuple[torch.Tensor, ...]:

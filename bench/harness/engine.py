@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import Any, Optional
+from typing import Any
 
 from harness.probe import BUILD
 from harness.task import Context
 
 
-def run_engine(context: Context, name: str) -> Optional[dict[str, Any]]:
+def run_engine(context: Context, name: str) -> dict[str, Any] | None:
     """None if it has not been built; a program that fails ends the benchmark with its own words."""
     program = BUILD / "bench" / f"bench_{name}"
     if not program.exists():

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Optional
+from typing import Any
 
 UNITS = {"%": "{:.1f}%", "x": "{:.2f} x", "us": "{:.1f} us", "MB": "{:.0f} MB"}
 
 
-def in_unit(value: Optional[float], unit: str) -> str:
+def in_unit(value: float | None, unit: str) -> str:
     return "-" if value is None else UNITS[unit].format(value)
 
 
 @dataclass(frozen=True)
 class Figure:
     name: str
-    value: Optional[float]  # None: could not be measured
+    value: float | None  # None: could not be measured
     goal: float
-    wish: Optional[float] = None
+    wish: float | None = None
     unit: str = "x"
     at_most: bool = False  # less is better
 
-    def _reaches(self, mark: Optional[float]) -> bool:
+    def _reaches(self, mark: float | None) -> bool:
         if self.value is None or mark is None:
             return False
         return self.value <= mark if self.at_most else self.value >= mark
@@ -38,7 +38,7 @@ class Figure:
         return {**asdict(self), "verdict": self.verdict}
 
 
-def share(name: str, value: Optional[float], goal: float, wish: Optional[float] = None) -> Figure:
+def share(name: str, value: float | None, goal: float, wish: float | None = None) -> Figure:
     """A share between 0 and 1, shown in percent."""
     return Figure(name, None if value is None else 100 * value, goal, wish, unit="%")
 
@@ -48,12 +48,12 @@ class Row:
     """A line of the README's table."""
 
     label: str
-    share: Optional[float] = None
+    share: float | None = None
     share_of: str = "peak"  # or "read": of a plain read of the same bytes
-    torch: Optional[float] = None  # times faster
+    torch: float | None = None  # times faster
     torch_form: str = "SDPA"
-    flex: Optional[float] = None
-    onnxruntime: Optional[float] = None
+    flex: float | None = None
+    onnxruntime: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -64,7 +64,7 @@ class Fact:
     """A number that is shown and not judged."""
 
     name: str
-    value: Optional[float]
+    value: float | None
     unit: str
 
     def as_json(self) -> dict[str, Any]:

@@ -66,5 +66,5 @@ class Neighbours:
         return busy / os.sysconf("SC_CLK_TCK"), ours, time.perf_counter()
 
     def share(self) -> float:
-        busy, ours, now = (b - a for a, b in zip(self._start, self._now()))
+        busy, ours, now = (b - a for a, b in zip(self._start, self._now(), strict=True))
         return max(0.0, (busy - ours) / (now * (os.cpu_count() or 1))) if now > 0 else 0.0

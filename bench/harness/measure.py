@@ -6,8 +6,8 @@ import gc
 import math
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Callable, Optional, Sequence
 
 import torch
 
@@ -78,7 +78,7 @@ class Group:
                 if lane is not None:
                     self.lanes.append(lane)
 
-    def _ready_lane(self, contender: Contender, case: Case, x: Inputs) -> Optional[Lane]:
+    def _ready_lane(self, contender: Contender, case: Case, x: Inputs) -> Lane | None:
         """Made, checked, warm, and with a number of repetitions; or with a note on why not."""
         lane = Lane(contender.key, contender.name, case, self.flops(case))
         self.threads.use(case.threads)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import torch
-
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = Path(os.environ.get("ATTNSCOPE_BUILD", ROOT / "build"))
@@ -34,6 +33,6 @@ class Probe:
         return self._plain_read(tensor.data_ptr(), tensor.nbytes)
 
 
-@lru_cache(maxsize=None)
+@cache
 def probe() -> Probe:
     return Probe()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 Json = dict[str, Any]
 
@@ -12,7 +12,7 @@ HEAD = "| task, float32, one thread | share of the FMA peak | x torch | x FlexAt
 RULE = "|---|---:|---:|---:|---:|"
 
 
-def times(value: Optional[float], form: str = "") -> str:
+def times(value: float | None, form: str = "") -> str:
     if value is None:
         return ""
     text = f"{value:.2f}" if value < 10 else f"{value:.0f}"
@@ -33,8 +33,8 @@ def table(results: Json) -> str:
     rows = [row for task in results["tasks"] for row in task["rows"]]
     measured = [row for row in rows if any(row[key] is not None for key in ("share", "torch", "flex", "onnxruntime"))]
     words = (
-        f"Times faster than torch {versions['torch']} (SDPA, unless another form is named), its compiled FlexAttention and "
-        f"onnxruntime {versions['onnxruntime']}, by CPU time; {machine['cpu']} ({machine['vectors']}, "
+        f"Times faster than torch {versions['torch']} (SDPA, unless another form is named), its compiled FlexAttention "
+        f"and onnxruntime {versions['onnxruntime']}, by CPU time; {machine['cpu']} ({machine['vectors']}, "
         f"{results['peak_gflops']:.0f} GFLOP/s a core), {machine['date']}. `make bench` measures it again."
     )
     return "\n".join([HEAD, RULE, *(table_line(row) for row in measured), "", words])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 from harness.figure import in_unit
 from harness.terminal import BOLD, DIM, GREEN, RED, YELLOW, paint
@@ -12,7 +12,7 @@ Json = dict[str, Any]
 VERDICTS = {"wish": ("✓✓", GREEN), "met": ("✓ ", GREEN), "missed": ("✗ ", RED), "not measured": ("? ", YELLOW)}
 
 
-def time_text(ms: Optional[float]) -> str:
+def time_text(ms: float | None) -> str:
     if ms is None:
         return "-"
     if ms < 0.1:
@@ -20,7 +20,7 @@ def time_text(ms: Optional[float]) -> str:
     return f"{ms:.2f} ms" if ms < 10 else f"{ms:.1f} ms" if ms < 100 else f"{ms:,.0f} ms"
 
 
-def cell(lane: Optional[Json]) -> str:
+def cell(lane: Json | None) -> str:
     if lane is None:
         return ""
     if lane["cpu_ms"] is None:
@@ -31,7 +31,10 @@ def cell(lane: Optional[Json]) -> str:
 
 def aligned(rows: list[list[str]]) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))]) for row in rows]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
+        for row in rows
+    ]
 
 
 def lane_table(lanes: list[Json]) -> list[str]:
@@ -77,7 +80,9 @@ def print_summary(results: Json) -> None:
     figures = [figure for task in results["tasks"] for figure in task["figures"]]
     count = {verdict: sum(f["verdict"] == verdict for f in figures) for verdict in VERDICTS}
     machine = results["machine"]
-    print(f"{machine['cpu']}, {machine['cores']} cores, {machine['vectors']}, {results['peak_gflops']:.0f} GFLOP/s a core")
+    print(
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['vectors']}, {results['peak_gflops']:.0f} GFLOP/s a core"
+    )
     met = count["wish"] + count["met"]
     print(f"{met} of {len(figures)} goals met, {count['wish']} beyond the wish; {results['seconds'] / 60:.1f} minutes")
     absent = {(name, why) for task in results["tasks"] for name, why in task["absent"].items()}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, Callable, Iterable, Optional
+from typing import Any
 
 from harness.case import Case
 
@@ -31,7 +32,7 @@ class Lane:
     case: Case
     flops: float
     note: str = ""  # why there are no samples
-    call: Optional[Callable[[], Any]] = None
+    call: Callable[[], Any] | None = None
     repetitions: int = 1
     cost: float = 0  # seconds that a measurement takes
     heavy: bool = False
@@ -39,20 +40,20 @@ class Lane:
 
     @property
     def clock(self) -> str:
-        """One thread is judged by its CPU time, which a busy machine stretches least; several by the clock on the wall."""
+        """One thread is judged by its CPU time, which a busy machine stretches least; several by the wall clock."""
         return CPU if self.case.threads == 1 else WALL
 
-    def seconds(self, clock: str = "") -> Optional[float]:
+    def seconds(self, clock: str = "") -> float | None:
         return middle(s.seconds(clock or self.clock) for s in self.samples.values())
 
-    def share(self) -> Optional[float]:
+    def share(self) -> float | None:
         """Of the FMA peak of the cores in use."""
         if not self.flops:
             return None
         return middle(self.flops / s.seconds(self.clock) / (s.peak * self.case.threads) for s in self.samples.values())
 
 
-def middle(values: Iterable[float]) -> Optional[float]:
+def middle(values: Iterable[float]) -> float | None:
     values = list(values)
     return median(values) if values else None
 
@@ -65,19 +66,19 @@ class Measured:
     def as_run(self, case: Case) -> Case:
         return case.with_(threads=self.threads) if case.threads == 1 else case
 
-    def lane(self, key: str, case: Case) -> Optional[Lane]:
+    def lane(self, key: str, case: Case) -> Lane | None:
         case = self.as_run(case)
         return next((lane for lane in self.lanes if lane.key == key and lane.case == case), None)
 
-    def share(self, case: Case, key: str = "attnscope") -> Optional[float]:
+    def share(self, case: Case, key: str = "attnscope") -> float | None:
         lane = self.lane(key, case)
         return lane.share() if lane else None
 
-    def seconds(self, case: Case, key: str = "attnscope", clock: str = "") -> Optional[float]:
+    def seconds(self, case: Case, key: str = "attnscope", clock: str = "") -> float | None:
         lane = self.lane(key, case)
         return lane.seconds(clock) if lane else None
 
-    def faster(self, case: Case, *others: str, key: str = "attnscope") -> Optional[float]:
+    def faster(self, case: Case, *others: str, key: str = "attnscope") -> float | None:
         """How many times faster than the best of the others."""
         own = self.lane(key, case)
         rivals = [lane for lane in (self.lane(other, case) for other in others) if lane and lane.samples]
@@ -89,7 +90,7 @@ class Measured:
             if all(r in rival.samples for rival in rivals)
         )
 
-    def between(self, slow: Case, fast: Case, key: str = "attnscope", clock: str = CPU) -> Optional[float]:
+    def between(self, slow: Case, fast: Case, key: str = "attnscope", clock: str = CPU) -> float | None:
         """Time of the one case over the time of the other, same contender."""
         a, b = self.lane(key, slow), self.lane(key, fast)
         if a is None or b is None:

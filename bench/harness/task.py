@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Optional, Sequence
+from typing import Any
 
 import torch
 
@@ -41,8 +42,8 @@ class Task:
     figures: Callable[[Measured], list[Figure]] = lambda measured: []
     rows: Callable[[Measured], list[Row]] = lambda measured: []
     flops: Callable[[Case], float] = lambda case: case.attention_flops
-    check: Callable[[Case, Inputs, "tuple[torch.Tensor, ...]"], None] = check_attention
-    extra: Optional[Callable[[Context], Findings]] = None  # measured after the rounds, in processes of its own
+    check: Callable[[Case, Inputs, tuple[torch.Tensor, ...]], None] = check_attention
+    extra: Callable[[Context], Findings] | None = None  # measured after the rounds, in processes of its own
     quick: Callable[[Case], bool] = lambda case: case.n <= 2048 and case.m <= 32768  # cases of a quick run
     notes: tuple[str, ...] = ()
 
@@ -88,7 +89,7 @@ def lane_json(lane: Lane) -> dict[str, Any]:
     }
 
 
-def to_ms(seconds: Optional[float]) -> Optional[float]:
+def to_ms(seconds: float | None) -> float | None:
     return None if seconds is None else 1e3 * seconds
 
 

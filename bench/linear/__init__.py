@@ -32,7 +32,9 @@ def figures(m: Measured) -> list[Figure]:
 
 def rows(m: Measured) -> list[Row]:
     return [
-        Row("linear, B 8, 1,024 tokens, D 64", m.share(ALL), torch=m.faster(ALL, "torch_formula"), torch_form="formula"),
+        Row(
+            "linear, B 8, 1,024 tokens, D 64", m.share(ALL), torch=m.faster(ALL, "torch_formula"), torch_form="formula"
+        ),
         Row("linear causal, B 8, 1,024 tokens, D 64", torch=m.faster(CAUSAL, "torch_chunked"), torch_form="chunked"),
     ]
 

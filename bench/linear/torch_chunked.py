@@ -1,7 +1,5 @@
 """torch, causal, by chunks: within a chunk as attention, from earlier chunks as one state. Its best form."""
 
-from typing import Optional
-
 import torch
 from torch.nn.functional import elu
 
@@ -12,7 +10,7 @@ NAME = "torch chunked"
 CHUNK = 128  # 64 and 256 are slower
 
 
-def make(case: Case, x: Inputs) -> Optional[Call]:
+def make(case: Case, x: Inputs) -> Call | None:
     if case.rule != "causal":
         return None
     chunked = (case.b, case.h, case.n // CHUNK, CHUNK, case.d)

@@ -1,7 +1,5 @@
 """torch, the formula; keys and values first, so that it is linear."""
 
-from typing import Optional
-
 import torch
 from torch.nn.functional import elu
 
@@ -11,7 +9,7 @@ from harness.contender import Call
 NAME = "torch formula"
 
 
-def make(case: Case, x: Inputs) -> Optional[Call]:
+def make(case: Case, x: Inputs) -> Call | None:
     if case.rule == "causal":
         return None
 

@@ -14,7 +14,7 @@ LONG = Case(1, 2, 65536, 64)
 CHILD = Path(__file__).parent.parent / "harness" / "memory_child.py"
 
 
-def growth(contender: str, case: Case) -> "float | None":
+def growth(contender: str, case: Case) -> float | None:
     """MB. In a process of its own: a peak that was reached before cannot hide this one."""
     threads = len(os.sched_getaffinity(0))
     arguments = [sys.executable, str(CHILD), contender, str(case.n), str(threads)]

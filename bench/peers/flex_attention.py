@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Callable, Optional
+from collections.abc import Callable
 
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -20,7 +20,7 @@ Rule = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], torch.
 LENGTHS = (2048, 8192)
 
 
-def make(case: Case, x: Inputs, rule: Optional[Rule] = None) -> Optional[Call]:
+def make(case: Case, x: Inputs, rule: Rule | None = None) -> Call | None:
     if case.n not in LENGTHS or case.b > 1 or "BENCH_NO_COMPILE" in os.environ:
         return None
     torch.compiler.reset()  # else the next shape is compiled as "any shape", which is slower

@@ -45,7 +45,12 @@ def options(case: Case) -> ort.SessionOptions:
 def model(case: Case, causal: bool) -> bytes:
     shape = [case.b, case.n, case.h * case.d]
     node = helper.make_node(
-        "MultiHeadAttention", ["q", "k", "v"], ["out"], domain="com.microsoft", num_heads=case.h, unidirectional=int(causal)
+        "MultiHeadAttention",
+        ["q", "k", "v"],
+        ["out"],
+        domain="com.microsoft",
+        num_heads=case.h,
+        unidirectional=int(causal),
     )
     infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("q", "k", "v", "out")]
     graph = helper.make_graph([node], "attention", infos[:3], infos[3:])

@@ -1,7 +1,5 @@
 """The formula: torch's fused kernel cannot return weights."""
 
-from typing import Optional
-
 import torch
 
 from harness.case import Case, Inputs
@@ -10,7 +8,7 @@ from harness.contender import Call
 NAME = "torch naive"
 
 
-def make(case: Case, x: Inputs) -> Optional[Call]:
+def make(case: Case, x: Inputs) -> Call | None:
     if not case.weights:
         return None
     scale = case.d**-0.5

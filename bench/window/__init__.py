@@ -9,7 +9,7 @@ LONG = Case(1, 4, 8192, 64, rule="window")
 LONGER = [LONG.with_(n=n) for n in (16384, 32768, 65536, 131072)]
 
 
-def growth(m: Measured) -> "float | None":
+def growth(m: Measured) -> float | None:
     """Time of a token in the longest text over that in the shortest."""
     ratio = m.between(LONGER[-1], LONG)
     return None if ratio is None else ratio * LONG.n / LONGER[-1].n

@@ -1,7 +1,5 @@
 """torch's fused kernel with a boolean table; it computes every pair."""
 
-from typing import Optional
-
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -11,7 +9,7 @@ from harness.contender import Call
 NAME = "torch SDPA"
 
 
-def make(case: Case, x: Inputs) -> Optional[Call]:
+def make(case: Case, x: Inputs) -> Call | None:
     if case.n > 8192:
         return None
     at = torch.arange(case.n)

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kBlockRows = 96;
 constexpr std::int64_t kBlockRowsWithWeights = 24;
+constexpr std::int64_t kReadOften = 48;                          // queries a key head from which on copying V pays
 constexpr std::int64_t kPackTile = 512;                          // keys packed at a time
 constexpr std::int64_t kStretchFloats = std::int64_t{64} << 10;  // K and V of a stretch: half of a 512 KB cache
 constexpr std::int64_t kSharedFloats = std::int64_t{8} << 20;    // panels of heads in flight: 32 MB
@@ -32,16 +33,18 @@ struct Unit {
 
 struct Layout {
   std::int64_t panels = 0, values = 0, flags = 0;  // floats, floats, bytes of the longest sequence
-  bool copies_values = false;
-  bool looks_for_not_finite = false;  // only a tile that some rows may not see needs to know
+  bool copies_values = false;                      // as they are, a product could not read them, or not fast
+  bool looks_for_not_finite = false;               // only a tile that some rows may not see needs to know
 };
 
 Layout layout_of(const Problem& p) {
   Layout layout;
-  layout.copies_values = !kernels::values_are_ready(p.v(p.sequences.front(), 0), p.sizes.value_width);
+  const kernels::Rows v = p.v(p.sequences.front(), 0);
+  const bool read_often = p.sizes.queries * p.sizes.group() >= kReadOften;
+  layout.copies_values = read_often || !kernels::values_are_ready(v, p.sizes.value_width);
   for (const Sequence& s : p.sequences) {
     layout.panels = std::max(layout.panels, kernels::panel_floats(s.keys, p.sizes.width));
-    layout.values = std::max(layout.values, s.keys * kernels::padded_width(p.sizes.value_width));
+    layout.values = std::max(layout.values, kernels::value_floats(s.keys, p.sizes.value_width));
     layout.flags = std::max(layout.flags, (s.keys + kTileKeys - 1) / kTileKeys);
     layout.looks_for_not_finite = layout.looks_for_not_finite || s.plan->partial_tiles() > 0;
   }
@@ -53,13 +56,15 @@ Layout layout_of(const Problem& p) {
 bool pack(const Problem& p, const Layout& layout, const Unit& unit, std::int64_t first, std::int64_t count) {
   const Sequence& s = *unit.sequence;
   kernels::pack_keys({p.k(s, unit.key_head), first, count, p.sizes.width, unit.panels});
-  const kernels::Rows v = p.v(s, unit.key_head);
-  if (layout.copies_values) kernels::pack_values({v, first, count, p.sizes.value_width, unit.values_copy});
-  if (!layout.looks_for_not_finite) return false;
-  const std::int64_t padded = kernels::padded_width(p.sizes.value_width);
-  const bool copied = layout.copies_values;
-  return kernels::find_not_finite({copied ? unit.values_copy : static_cast<const float*>(v.data),
-                                   copied ? padded : v.stride, first, count, padded, unit.flags});
+  const kernels::PackValues values{p.v(s, unit.key_head),
+                                   first,
+                                   count,
+                                   p.sizes.value_width,
+                                   s.keys,
+                                   unit.values_copy,
+                                   layout.looks_for_not_finite ? unit.flags : nullptr};
+  if (layout.copies_values) return kernels::pack_values(values);
+  return layout.looks_for_not_finite && kernels::find_not_finite(values);
 }
 
 kernels::Forward task_of(const Problem& p, const Unit& unit, std::int64_t h) {
@@ -69,14 +74,8 @@ kernels::Forward task_of(const Problem& p, const Unit& unit, std::int64_t h) {
   t.width = p.sizes.width;
   t.keys = unit.panels;
   t.value_width = p.sizes.value_width;
-  if (unit.values_copy != nullptr) {
-    t.values = unit.values_copy;
-    t.value_stride = kernels::padded_width(p.sizes.value_width);
-  } else {
-    const kernels::Rows v = p.v(s, unit.key_head);
-    t.values = static_cast<const float*>(v.data);
-    t.value_stride = v.stride;
-  }
+  t.values = unit.values_copy != nullptr ? kernels::packed_layout(unit.values_copy, s.keys)
+                                         : kernels::ready_layout(p.v(s, unit.key_head));
   t.not_finite = unit.not_finite ? unit.flags : nullptr;
   t.scoring = p.scoring(s, h);
   t.keep = p.keep(s, h);

@@ -99,8 +99,9 @@ std::uint64_t Document::row(std::int64_t b, std::int64_t, std::int64_t i, std::i
 Cover Document::cover(const Tile& tile) const {
   if (tile.i1 - tile.i0 > 256) return Cover::some;  // a plan asks for fewer; more are not worth the walk
   bool none = true, all = true;
-  for (std::int64_t i = tile.i0; i < tile.i1; ++i) {
+  for (std::int64_t i = tile.i0; i < tile.i1;) {
     const Index::Reach& reach = index_->reaches[index_->document(tile.b, i)];
+    i = reach.one_piece() ? reach.last + 1 : i + 1;
     none = none && (reach.last < tile.j0 || reach.first >= tile.j1);
     all = all && reach.one_piece() && reach.first <= tile.j0 && reach.last >= tile.j1 - 1;
     if (!none && !all) return Cover::some;

@@ -71,14 +71,17 @@ Cover TableRule::cover(const Tile& tile) const {
   const std::int64_t rows = steps_[2] == 0 ? 1 : tile.i1 - tile.i0;
   if ((w1 - w0) * rows > kMostWords) return Cover::some;
   bool none = true, all = true;
-  for (std::int64_t i = tile.i0; i < tile.i0 + rows; ++i) {
-    for (std::int64_t w = w0; w < w1; ++w) {
-      const std::uint64_t asked = bits_between(w * 64, tile.j0, tile.j1 - 1);
-      const std::uint64_t bits = row(tile.b, tile.h, i, w * 64) & asked;
-      none = none && bits == kNoKey;
-      all = all && bits == asked;
-      if (!none && !all) return Cover::some;
+  for (std::int64_t w = w0; w < w1; ++w) {
+    const std::uint64_t asked = bits_between(w * 64, tile.j0, tile.j1 - 1);
+    std::uint64_t any = kNoKey, every = kEveryKey;
+    for (std::int64_t i = tile.i0; i < tile.i0 + rows; ++i) {
+      const std::uint64_t bits = row(tile.b, tile.h, i, w * 64);
+      any |= bits;
+      every &= bits;
     }
+    none = none && (any & asked) == kNoKey;
+    all = all && (every & asked) == asked;
+    if (!none && !all) return Cover::some;
   }
   return none ? Cover::none : Cover::all;
 }

@@ -100,25 +100,22 @@ void pack_and_multiply(const Problem& p, const Part& part, const Results& to) {
   Workspace& work = Workspace::mine();
   const Sequence& s = *part.sequence;
   const std::int64_t keys = part.end - part.begin;
-  const std::int64_t padded = kernels::padded_width(p.sizes.value_width);
   kernels::Forward t;
   float* panels = work.panels.reserve(kernels::panel_floats(keys, p.sizes.width));
   kernels::pack_keys({from_row(p.k(s, part.key_head), part.begin), 0, keys, p.sizes.width, panels});
   const kernels::Rows v = from_row(p.v(s, part.key_head), part.begin);
-  t.values = static_cast<const float*>(v.data);
-  t.value_stride = v.stride;
-  if (!kernels::values_are_ready(v, p.sizes.value_width)) {
-    float* copy = work.values.reserve(keys * padded);
-    kernels::pack_values({v, 0, keys, p.sizes.value_width, copy});
-    t.values = copy;
-    t.value_stride = padded;
-  }
-  if (s.plan->partial_tiles() > 0) {
-    work.flags.resize(static_cast<std::size_t>((keys + kTileKeys - 1) / kTileKeys));
-    if (kernels::find_not_finite({t.values, t.value_stride, 0, keys, padded, work.flags.data()})) {
-      t.not_finite = work.flags.data();
-    }
-  }
+  const bool ready = kernels::values_are_ready(v, p.sizes.value_width);
+  work.flags.resize(static_cast<std::size_t>((keys + kTileKeys - 1) / kTileKeys));
+  const kernels::PackValues values{
+      v,
+      0,
+      keys,
+      p.sizes.value_width,
+      keys,
+      ready ? nullptr : work.values.reserve(kernels::value_floats(keys, p.sizes.value_width)),
+      work.flags.data()};
+  t.values = ready ? kernels::ready_layout(v) : kernels::packed_layout(values.to, keys);
+  if (ready ? kernels::find_not_finite(values) : kernels::pack_values(values)) t.not_finite = work.flags.data();
   t.keys = panels;
   t.origin = part.begin;
   t.width = p.sizes.width;

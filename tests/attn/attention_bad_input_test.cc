@@ -119,6 +119,19 @@ TEST(BadInput, HeadsThatDoNotDivideAreNamed) {
   EXPECT_TRUE(r.untouched());
 }
 
+TEST(BadInput, NegativeSizesAndNoKeyHeadsAreRefused) {
+  for (const std::size_t axis : {0U, 1U, 2U, 3U}) {
+    SCOPED_TRACE(axis);
+    Call c;
+    c.in.q.shape[axis] = c.in.k.shape[axis] = c.in.v.shape[axis] = c.out.shape[axis] = -1;
+    if (axis < 3) c.lse.shape[axis] = -1;
+    EXPECT_THAT(refused(c), HasSubstr("-1"));
+  }
+  Call c;
+  c.in.k.shape[1] = c.in.v.shape[1] = 0;
+  EXPECT_THAT(refused(c), has({4, 0}));
+}
+
 TEST(BadInput, WidthsOutsideOneTo512AreRefused) {
   for (const auto& [d, e] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 8}, {8, 0}, {513, 8}, {8, 513}}) {
     SCOPED_TRACE(std::to_string(d) + " " + std::to_string(e));

@@ -24,30 +24,45 @@ HWY_INLINE void load_queries(const Forward& t, std::int64_t row, std::int64_t ro
 
 // clean: kChunk rows of scratch.
 HWY_INLINE Values values_of(const Forward& t, float* clean) {
-  return {t.values, t.value_stride, round_up(t.value_width, lanes_of_float()), t.origin, t.not_finite, clean};
+  return {t.values.data,
+          t.values.stride,
+          t.values.column_step,
+          round_up(t.value_width, lanes_of_float()),
+          t.origin,
+          t.not_finite,
+          clean};
 }
 HWY_INLINE Keys keys_of(const Forward& t) { return {t.keys, t.width, t.origin}; }
 
 // What the sums of a row come to.
 struct Outcome {
   float factor = 0;    // turns exp2(score - base) into a weight; 0 for a row that saw nothing
-  float lse = kNever;  // natural
+  float top = kNever;  // lse = log(2^top total)
+  float total = 1;
+
+  [[nodiscard]] HWY_INLINE float lse() const { return (top + std::log2(total)) * kLn2; }
 };
 
 // sum is that of exp2(score - base) over all keys.
 HWY_INLINE Outcome conclude(float sum, float base, float sink) {
-  if (sum == 0) return {0.0F, sink == kNever ? kNever : sink * kLn2};  // saw nothing, or only scores of -inf
-  if (base == kNever) base = 0;                                        // all that it saw was NaN
+  if (sum == 0) return {0.0F, sink};  // saw nothing, or only scores of -inf
+  if (base == kNever) base = 0;       // all that it saw was NaN
+  if (sink == kNever) return {1 / sum, base, sum};
   const float top = std::max(base, sink);
   const float share = exp2_of(base - top);
   const float total = sum * share + exp2_of(sink - top);
-  return {share / total, (top + std::log2(total)) * kLn2};
+  return {share / total, top, total};
 }
 
-// out = factor o
+// out = factor o, and lse.
 HWY_INLINE void write_row(const Forward& t, std::int64_t i, const float* HWY_RESTRICT o, const Outcome& outcome) {
-  scale_row(o, t.value_width, outcome.factor * t.keep.scale, t.out + i * t.out_stride);
-  if (t.lse != nullptr) t.lse[i * t.lse_stride] = outcome.lse;
+  float* out = t.out + i * t.out_stride;
+  if (outcome.factor == 0) {
+    std::fill_n(out, t.value_width, 0.0F);  // o may never have been written
+  } else {
+    scale_row(o, t.value_width, outcome.factor * t.keep.scale, out);
+  }
+  if (t.lse != nullptr) t.lse[i * t.lse_stride] = outcome.lse();
 }
 
 // Calls step.run<R>(from, rows) for groups of rows of a tile, with the smallest register tile that holds them.

@@ -295,7 +295,7 @@ void run_decode(const Decode& t) {
     const Outcome outcome = conclude(sum, state.base[r], kNever);
     scale_row(state.o + r * state.padded, t.value_width, outcome.factor * t.keep[r / t.queries].scale,
               t.out + r * t.value_width);
-    t.lse[r] = outcome.lse;
+    t.lse[r] = outcome.lse();
   }
 }
 

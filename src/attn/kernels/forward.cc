@@ -103,7 +103,6 @@ void run(const Forward& t) {
   const std::int64_t padded = padded_rows(t.rows);
   std::fill_n(block.base, padded, kNever);
   std::fill_n(block.sum, padded * lanes_of_float(), 0.0F);
-  std::fill_n(block.o, padded * round_up(t.value_width, lanes_of_float()), 0.0F);
   load_queries(t, 0, t.rows, block.q);
   for (std::int64_t n = 0; n < t.visit_count; ++n) {
     const Visit& visit = t.visits[n];

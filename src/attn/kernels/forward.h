@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/pack.h"
 #include "kernels/plain.h"
 
 namespace attn::kernels {
@@ -11,9 +12,8 @@ struct Forward {
   Rows q;                       // rows of this head, from query 0
   std::int64_t width = 0;       // D
   const float* keys = nullptr;  // panels (pack.h)
-  const float* values = nullptr;
-  std::int64_t origin = 0;  // the key that stands first in keys and values, a multiple of kTileKeys
-  std::int64_t value_stride = 0;
+  ValueLayout values;
+  std::int64_t origin = 0;                   // the key that stands first in keys and values, a multiple of kTileKeys
   std::int64_t value_width = 0;              // E
   const std::uint8_t* not_finite = nullptr;  // a flag a key tile from origin on (pack.h), null: V is finite
 

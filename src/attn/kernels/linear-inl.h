@@ -19,10 +19,16 @@ constexpr int kStride = static_cast<int>(kLinearChunk);  // of all that is a chu
 constexpr int kFour = 4;                                 // rows that go through phi at once
 static_assert(kTileRows % kFour == 0 && kLinearChunk % (2 * HWY_MAX_BYTES / sizeof(float)) == 0);
 
+#ifndef KEYCHUNK
+#define KEYCHUNK 128
+#endif
+#ifndef PFSTEP
+#define PFSTEP 64
+#endif
+constexpr std::int64_t kMostKeys=KEYCHUNK;
 struct LinearScratch {
   float* raw;     // [kFour][F padded]: rows as floats, where they are not so already
-  float* phi_k;   // [kLinearChunk][F padded], or transposed [F padded][kLinearChunk]
-  float* z;       // [F padded]: of the chunk alone
+  float* keys[2];  // of a KeyChunk each
   float* values;  // [kLinearChunk][E padded]: where V cannot be read in its place
   float* phi_q;   // panels [kTileRows][kStride] of kStride features each
 };
@@ -31,35 +37,12 @@ HWY_INLINE LinearScratch lay_out(const Linear& t) {
   const std::int64_t features = t.widths.padded_features();
   LinearScratch scratch{};
   scratch.raw = t.scratch;
-  scratch.phi_k = scratch.raw + kFour * features;
-  scratch.z = scratch.phi_k + kLinearChunk * features;
-  scratch.values = scratch.z + features;
-  scratch.phi_q = scratch.values + kLinearChunk * t.widths.stride();
+  scratch.keys[0] = scratch.raw + kFour * features;
+  scratch.keys[1] = scratch.keys[0] + (kMostKeys + 1) * features;
+  scratch.values = scratch.keys[1] + (kMostKeys + 1) * features;
+  scratch.phi_q = scratch.values + kMostKeys * t.widths.stride();
   return scratch;
 }
-
-// Rows that will be wanted soon, fetched a few at a time between products. The hardware's own guess comes too late: it
-// sees rows only while they are read, all at once. With K and V beyond the second cache this saves a fifth.
-class RowsAhead {
- public:
-  RowsAhead() = default;
-  HWY_INLINE RowsAhead(const Rows& rows, std::int64_t first, std::int64_t count, std::int64_t width) {
-    const std::int64_t bytes = rows.type == Element::float32 ? 4 : 2;
-    at_ = static_cast<const char*>(rows.data) + first * rows.stride * bytes;
-    stride_ = rows.stride * bytes;
-    rows_ = std::max<std::int64_t>(0, count);
-    bytes_ = width * bytes;
-  }
-  HWY_INLINE void fetch(std::int64_t rows) {
-    for (rows = std::min(rows, rows_), rows_ -= rows; rows > 0; --rows, at_ += stride_) {
-      for (std::int64_t n = 0; n < bytes_; n += 64) __builtin_prefetch(at_ + n, 0, 2);
-    }
-  }
-
- private:
-  const char* at_ = nullptr;
-  std::int64_t stride_ = 0, rows_ = 0, bytes_ = 0;
-};
 
 // x > 0 ? x + 1 : exp(x), as max(x + 1, exp(min(x, 0))): exp is above its tangent. Max error 4 ULP where the result is
 // at least 1e-4, 3e-6 of it below; 0 below e^-87. NaN gives NaN. As 2^t (micro-inl.h has the polynomial's story), but
@@ -160,24 +143,10 @@ HWY_INLINE void map_four(Phi phi, const FourRows& four, std::int64_t features, T
   }
 }
 
-HWY_INLINE void add_to_z(std::int64_t d, const Vec (&x)[kFour], float* z) {
-  const F f;
-  hn::Store(hn::Add(hn::Load(f, z + d), hn::Add(hn::Add(x[0], x[1]), hn::Add(x[2], x[3]))), f, z + d);
-}
-
-// phi of a chunk of keys, a row a key.
-HWY_NOINLINE void map_keys(const Linear& t, const LinearKeys& keys, const LinearScratch& scratch, std::int64_t first,
-                           std::int64_t count) {
-  const std::int64_t stride = t.widths.padded_features();
-  std::fill_n(scratch.z, stride, 0.0F);
-  for (std::int64_t key = 0; key < count; key += kFour) {
-    const FourRows four = four_rows(keys.k, first + key, count - key, t, scratch.raw);
-    map_four(t.phi, four, t.widths.features, [&](std::int64_t d, const Vec(&x)[kFour]) HWY_ATTR {
-      add_to_z(d, x, scratch.z);
-#pragma GCC unroll 4
-      for (int r = 0; r < kFour; ++r) hn::Store(x[r], F(), scratch.phi_k + (key + r) * stride + d);
-    });
-  }
+HWY_INLINE void prefetch(const Rows& rows, std::int64_t row, std::int64_t width) {
+  const std::int64_t bytes = rows.type == Element::float32 ? 4 : 2;
+  const char* at = static_cast<const char*>(rows.data) + row * rows.stride * bytes;
+  for (std::int64_t n = 0; n < width * bytes; n += PFSTEP) __builtin_prefetch(at + n, 0, 2);
 }
 
 // Block b of v, four numbers, goes to row 4 b of `to`.
@@ -192,28 +161,70 @@ HWY_INLINE void store_blocks(D d, hn::Vec<D> v, float* to) {
   }
 }
 
-// The same, a row a feature.
-HWY_NOINLINE void map_keys_transposed(const Linear& t, const LinearKeys& keys, const LinearScratch& scratch,
-                                      std::int64_t first, std::int64_t count) {
+// to[d, r] = x[r][d]; rows of `to` are kStride apart.
+HWY_INLINE void store_transposed(const Vec (&x)[kFour], float* to) {
   const F f;
   const hn::Repartition<double, F> pairs;
-  std::fill_n(scratch.z, t.widths.padded_features(), 0.0F);
-  for (std::int64_t key = 0; key < count; key += kFour) {
-    const FourRows four = four_rows(keys.k, first + key, count - key, t, scratch.raw);
-    map_four(t.phi, four, t.widths.features, [&](std::int64_t d, const Vec(&x)[kFour]) HWY_ATTR {
-      add_to_z(d, x, scratch.z);
-      const auto a = hn::BitCast(pairs, hn::InterleaveLower(f, x[0], x[1]));
-      const auto b = hn::BitCast(pairs, hn::InterleaveLower(f, x[2], x[3]));
-      const auto c = hn::BitCast(pairs, hn::InterleaveUpper(f, x[0], x[1]));
-      const auto e = hn::BitCast(pairs, hn::InterleaveUpper(f, x[2], x[3]));
-      float* to = scratch.phi_k + d * kStride + key;
-      store_blocks(f, hn::BitCast(f, hn::InterleaveLower(pairs, a, b)), to);
-      store_blocks(f, hn::BitCast(f, hn::InterleaveUpper(pairs, a, b)), to + kStride);
-      store_blocks(f, hn::BitCast(f, hn::InterleaveLower(pairs, c, e)), to + 2 * kStride);
-      store_blocks(f, hn::BitCast(f, hn::InterleaveUpper(pairs, c, e)), to + 3 * kStride);
-    });
-  }
+  const auto a = hn::BitCast(pairs, hn::InterleaveLower(f, x[0], x[1]));
+  const auto b = hn::BitCast(pairs, hn::InterleaveLower(f, x[2], x[3]));
+  const auto c = hn::BitCast(pairs, hn::InterleaveUpper(f, x[0], x[1]));
+  const auto d = hn::BitCast(pairs, hn::InterleaveUpper(f, x[2], x[3]));
+  store_blocks(f, hn::BitCast(f, hn::InterleaveLower(pairs, a, b)), to);
+  store_blocks(f, hn::BitCast(f, hn::InterleaveUpper(pairs, a, b)), to + kStride);
+  store_blocks(f, hn::BitCast(f, hn::InterleaveLower(pairs, c, d)), to + 2 * kStride);
+  store_blocks(f, hn::BitCast(f, hn::InterleaveUpper(pairs, c, d)), to + 3 * kStride);
 }
+
+// phi of a chunk of keys: [key][F padded], or, transposed, [F padded][kStride].
+//
+// It is computed a few keys at a time, between the products of the chunk before: so K is read at the pace at which
+// memory delivers it, and not in bursts.
+template <bool kTransposed>
+class KeyChunk {
+ public:
+  HWY_INLINE KeyChunk(const Linear& t, const LinearKeys& keys, float* raw, float* to)
+      : t_(&t), keys_(&keys), raw_(raw), z_(to), phi_(to + t.widths.padded_features()) {}
+
+  // Chunk [first, first + at most `most`) comes next; there may be no key left.
+  HWY_INLINE void start(std::int64_t first, std::int64_t most) {
+    first_ = first;
+    count_ = std::clamp<std::int64_t>(keys_->count - first, 0, most);
+    done_ = 0;
+    std::fill_n(z_, t_->widths.padded_features(), 0.0F);
+  }
+  [[nodiscard]] HWY_INLINE std::int64_t first() const { return first_; }
+  [[nodiscard]] HWY_INLINE std::int64_t count() const { return count_; }
+  [[nodiscard]] HWY_INLINE const float* phi() const { return phi_; }
+  [[nodiscard]] HWY_INLINE const float* z() const { return z_; }  // the sum of phi over the chunk
+
+  HWY_NOINLINE void map(std::int64_t keys) {
+    const std::int64_t stride = t_->widths.padded_features();
+    for (const std::int64_t end = std::min(count_, done_ + keys); done_ < end; done_ += kFour) {
+      const FourRows four = four_rows(keys_->k, first_ + done_, count_ - done_, *t_, raw_);
+      for (std::int64_t r = 0; r < four.rows; ++r) prefetch(keys_->v, first_ + done_ + r, t_->widths.values);
+      float* z = z_;
+      float* to = kTransposed ? phi_ + done_ : phi_ + done_ * stride;
+      map_four(t_->phi, four, t_->widths.features, [=](std::int64_t d, const Vec(&x)[kFour]) HWY_ATTR {
+        const F f;
+        hn::Store(hn::Add(hn::Load(f, z + d), hn::Add(hn::Add(x[0], x[1]), hn::Add(x[2], x[3]))), f, z + d);
+        if constexpr (kTransposed) {
+          store_transposed(x, to + d * kStride);
+        } else {
+#pragma GCC unroll 4
+          for (int r = 0; r < kFour; ++r) hn::Store(x[r], f, to + r * stride + d);
+        }
+      });
+    }
+  }
+
+ private:
+  const Linear* t_;
+  const LinearKeys* keys_;
+  float* raw_;
+  float* z_;
+  float* phi_;
+  std::int64_t first_ = 0, count_ = 0, done_ = 0;
+};
 
 struct LinearValues {
   const float* data;

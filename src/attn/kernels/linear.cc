@@ -28,28 +28,29 @@ HWY_INLINE void add_at(const LinearSums& sums, std::int64_t at, Vec x) {
 
 // Adds a chunk to S. It is summed up from 0 and then added, which loses less than adding key by key to a long sum.
 template <bool kTransposed>
-HWY_NOINLINE void add_chunk(const Linear& t, const LinearScratch& scratch, const LinearValues& v, std::int64_t count,
-                            const LinearSums& sums, RowsAhead k_ahead, RowsAhead v_ahead) {
+HWY_NOINLINE void add_chunk(const Linear& t, const KeyChunk<kTransposed>& chunk, const LinearValues& v,
+                            KeyChunk<kTransposed>& next, const LinearSums& sums) {
   const std::int64_t lanes = lanes_of_float();
   const std::int64_t stride = t.widths.stride();
+  const std::int64_t rows = round_up(t.widths.features, kFour);
+  std::int64_t large = rows / kRows * kRows;
+  if ((rows - large) % kFour != 0) large -= kRows;
+  const std::int64_t tiles = (large / kRows + (rows - large) / kFour) * ((t.widths.values + 2 * lanes - 1) / (2 * lanes));
+  const std::int64_t share = round_up((next.count() + tiles - 1) / tiles, kFour);
   const auto tile = [&]<int R, int NV>(std::int64_t row, std::int64_t e) HWY_ATTR {
-    k_ahead.fetch(6);
-    v_ahead.fetch(6);
+    next.map(share);
     Accumulators<R, NV> c;
     c.clear();
     if constexpr (kTransposed) {
-      c.template add_product<kStride>(scratch.phi_k + row * kStride, v.data + e, v.stride, count);
+      c.template add_product<kStride>(chunk.phi() + row * kStride, v.data + e, v.stride, chunk.count());
     } else {
-      c.add_transposed(scratch.phi_k + row, t.widths.padded_features(), v.data + e, v.stride, count);
+      c.add_transposed(chunk.phi() + row, t.widths.padded_features(), v.data + e, v.stride, chunk.count());
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
       for (int n = 0; n < NV; ++n) add_at(sums, (row + r) * stride + e + n * lanes, c.at[r][n]);
   };
-  const std::int64_t rows = round_up(t.widths.features, kFour);
-  std::int64_t large = rows / kRows * kRows;
-  if ((rows - large) % kFour != 0) large -= kRows;
   const auto strip = [&]<int NV>(std::int64_t e) HWY_ATTR {
     for (std::int64_t row = 0; row < large; row += kRows) tile.template operator()<kRows, NV>(row, e);
     for (std::int64_t row = large; row < rows; row += kFour) tile.template operator()<kFour, NV>(row, e);
@@ -58,7 +59,7 @@ HWY_NOINLINE void add_chunk(const Linear& t, const LinearScratch& scratch, const
   for (; e + lanes < t.widths.values; e += 2 * lanes) strip.template operator()<2>(e);
   if (e < t.widths.values) strip.template operator()<1>(e);
   for (std::int64_t d = 0; d < t.widths.features; d += lanes) {
-    add_at(sums, t.widths.z() + d, hn::Load(F(), scratch.z + d));
+    add_at(sums, t.widths.z() + d, hn::Load(F(), chunk.z() + d));
   }
 }
 
@@ -84,6 +85,7 @@ struct LinearBlock {
   std::int64_t rows;
   std::int64_t diagonal;                          // causal: the block's first key in the chunk
   const float* sum;                               // S and z
+  const float* phi_k;  // causal: of the chunk, transposed
   LinearValues v;                                 // causal: of the chunk
   alignas(64) float divisor[kStride];             // [kTileRows], and then one over it
   alignas(64) float scores[kTileRows * kStride];  // causal: against the keys of the chunk
@@ -143,7 +145,7 @@ HWY_INLINE void score_own_chunk(const Linear& t, const LinearScratch& scratch, L
     const auto keys = [&]<int NV>(std::int64_t key) HWY_ATTR {
       Accumulators<R, NV> c;
       c.clear();
-      add_features<R, NV>(t, scratch.phi_q, row, scratch.phi_k + key, kStride, c);
+      add_features<R, NV>(t, scratch.phi_q, row, block.phi_k + key, kStride, c);
       c.store(block.scores + row * kStride + key, kStride);
     };
     const std::int64_t end = block.diagonal + row + R;
@@ -211,7 +213,7 @@ HWY_INLINE void write_out(const Accumulators<R, NV>& c, const float* divisor, st
 
 template <bool kCausal>
 HWY_NOINLINE void answer_block(const Linear& t, const LinearScratch& scratch, const Rows& q, LinearBlock& block,
-                               float* out, std::int64_t out_stride, RowsAhead ahead) {
+                               float* out, std::int64_t out_stride) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
   map_queries(t, q, scratch, block);
@@ -223,7 +225,6 @@ HWY_NOINLINE void answer_block(const Linear& t, const LinearScratch& scratch, co
   }
   for_each_tile(block.rows, [&]<int R>(std::int64_t row) HWY_ATTR {
     const auto columns = [&]<int NV>(std::int64_t e) HWY_ATTR {
-      ahead.fetch(6);
       Accumulators<R, NV> c;
       c.clear();
       add_features<R, NV>(t, scratch.phi_q, row, block.sum + e, t.widths.stride(), c);
@@ -249,18 +250,27 @@ HWY_INLINE Rows head_of(const LinearQueries& queries, std::int64_t head) {
   return q;
 }
 
+// use(chunk, next) for every chunk; next is the one after it, which must be mapped there.
+template <bool kTransposed, class Use>
+HWY_INLINE void for_each_chunk(const Linear& t, const LinearKeys& keys, const LinearScratch& scratch, std::int64_t most,
+                               const Use& use) {
+  KeyChunk<kTransposed> a(t, keys, scratch.raw, scratch.keys[0]);
+  KeyChunk<kTransposed> b(t, keys, scratch.raw, scratch.keys[1]);
+  a.start(0, most);
+  a.map(most);
+  for (KeyChunk<kTransposed>*chunk = &a, *next = &b; chunk->count() > 0; std::swap(chunk, next)) {
+    next->start(chunk->first() + most, most);
+    use(*chunk, *next);
+  }
+}
+
 void add_keys(const Linear& t, const LinearKeys& keys, float* sum) {
   const FlushDenormals guard;
   const LinearScratch scratch = lay_out(t);
-  for (std::int64_t first = 0; first < keys.count; first += kLinearChunk) {
-    const std::int64_t count = std::min(kLinearChunk, keys.count - first);
-    map_keys(t, keys, scratch, first, count);
-    const LinearValues v = read_values(t, keys, scratch.values, first, count, false);
-    const std::int64_t next = first + kLinearChunk;
-    const std::int64_t left = std::min(kLinearChunk, keys.count - next);
-    add_chunk<false>(t, scratch, v, count, {nullptr, sum, sum}, {keys.k, next, left, t.widths.features},
-                     {keys.v, next, left, t.widths.values});
-  }
+  for_each_chunk<false>(t, keys, scratch, kMostKeys, [&](const auto& chunk, auto& next) HWY_ATTR {
+    const LinearValues v = read_values(t, keys, scratch.values, chunk.first(), chunk.count(), false);
+    add_chunk<false>(t, chunk, v, next, {nullptr, sum, sum});
+  });
 }
 
 void answer(const Linear& t, const LinearQueries& queries, const float* sum) {
@@ -272,9 +282,7 @@ void answer(const Linear& t, const LinearQueries& queries, const float* sum) {
     const Rows q = head_of(queries, head);
     for (block.first = 0; block.first < queries.count; block.first += kTileRows) {
       block.rows = std::min(kTileRows, queries.count - block.first);
-      const std::int64_t next = block.first + kTileRows;
-      answer_block<false>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride,
-                          {q, next, std::min(kTileRows, queries.count - next), t.widths.features});
+      answer_block<false>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride);
     }
   }
 }
@@ -284,25 +292,19 @@ void answer_causally(const Linear& t, const LinearQueries& queries, const Linear
   const LinearScratch scratch = lay_out(t);
   LinearBlock block;
   block.sum = sums.now;
-  for (std::int64_t first = 0; first < keys.count; first += kLinearChunk) {
-    const std::int64_t count = std::min(kLinearChunk, keys.count - first);
-    map_keys_transposed(t, keys, scratch, first, count);
-    block.v = read_values(t, keys, scratch.values, first, count, true);
+  for_each_chunk<true>(t, keys, scratch, kLinearChunk, [&](const auto& chunk, auto& next) HWY_ATTR {
+    block.v = read_values(t, keys, scratch.values, chunk.first(), chunk.count(), true);
+    block.phi_k = chunk.phi();
     for (std::int64_t head = 0; head < queries.heads; ++head) {
       const Rows q = head_of(queries, head);
-      for (block.diagonal = 0; block.diagonal < count; block.diagonal += kTileRows) {
-        block.first = first + block.diagonal;
-        block.rows = std::min(kTileRows, count - block.diagonal);
-        const std::int64_t next = block.first + kTileRows;
-        answer_block<true>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride,
-                           {q, next, std::min(kTileRows, queries.count - next), t.widths.features});
+      for (block.diagonal = 0; block.diagonal < chunk.count(); block.diagonal += kTileRows) {
+        block.first = chunk.first() + block.diagonal;
+        block.rows = std::min(kTileRows, chunk.count() - block.diagonal);
+        answer_block<true>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride);
       }
     }
-    const std::int64_t next = first + kLinearChunk;
-    const std::int64_t left = std::min(kLinearChunk, keys.count - next);
-    add_chunk<true>(t, scratch, block.v, count, sums, {keys.k, next, left, t.widths.features},
-                    {keys.v, next, left, t.widths.values});
-  }
+    add_chunk<true>(t, chunk, block.v, next, sums);
+  });
 }
 
 }  // namespace
@@ -317,7 +319,7 @@ HWY_EXPORT(answer_causally);
 
 std::int64_t linear_scratch(const LinearWidths& widths) noexcept {
   const std::int64_t panels = (widths.features + kLinearChunk - 1) / kLinearChunk;
-  return (kLinearChunk + 5) * widths.padded_features() + kLinearChunk * widths.stride() +
+  return (2 * 256 + 6) * widths.padded_features() + 256 * widths.stride() +
          panels * kTileRows * kLinearChunk;
 }
 void add_linear_keys(const Linear& task, const LinearKeys& keys, float* sum) noexcept {

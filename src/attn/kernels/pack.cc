@@ -74,27 +74,76 @@ void pack_keys_of(const PackKeys& t) {
   }
 }
 
-void pack_values_of(const PackValues& t) {
-  const std::int64_t padded = round_up(t.width, lanes_of_float());
-  for (std::int64_t row = t.first; row < t.first + t.count; ++row) {
-    scale_row(t.v, row, t.width, 1.0F, t.to + row * padded);
-    std::fill_n(t.to + row * padded + t.width, padded - t.width, 0.0F);
-  }
+// x * 0 is 0, unless x is infinite or NaN.
+HWY_INLINE bool is_not_zero(Vec zeros) {
+  const float sum = hn::GetLane(hn::SumOfLanes(F(), zeros));
+  return sum != 0 || sum != sum;
 }
 
-bool find_not_finite_in(const FindNotFinite& t) {
+// The first columns of the row: two vectors, or what there is of them and zeros.
+template <typename T>
+HWY_INLINE void copy_columns(const T* from, std::int64_t width, float* to) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  if (width >= 2 * lanes) {
+    hn::Store(load_as_float(from), f, to);
+    hn::Store(load_as_float(from + lanes), f, to + lanes);
+    return;
+  }
+  scale_row(from, width, 1.0F, to);
+  std::fill(to + width, to + 2 * lanes, 0.0F);
+}
+
+template <typename T>
+HWY_INLINE bool pack_values_as(const PackValues& t) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  const std::int64_t panel = 2 * lanes;
+  bool any = false;
+  for (std::int64_t key = t.first; key < t.first + t.count; key += kTileKeys) {
+    Vec zeros = hn::Zero(f);
+    for (std::int64_t row = key; row < std::min(key + kTileKeys, t.first + t.count); ++row) {
+      const T* from = static_cast<const T*>(t.v.data) + row * t.v.stride;
+      float* to = t.to + row * panel;
+      for (std::int64_t e = 0; e < t.width; e += panel, to += t.keys * panel) {
+        copy_columns(from + e, t.width - e, to);
+        zeros = hn::MulAdd(hn::Load(f, to), hn::Zero(f), zeros);
+        zeros = hn::MulAdd(hn::Load(f, to + lanes), hn::Zero(f), zeros);
+      }
+    }
+    const bool found = is_not_zero(zeros);
+    if (t.flags != nullptr) t.flags[key / kTileKeys] = found ? 1 : 0;
+    any = any || found;
+  }
+  return any;
+}
+
+bool pack_values_of(const PackValues& t) {
+  switch (t.v.type) {
+    case Element::float32:
+      return pack_values_as<float>(t);
+    case Element::float16:
+      return pack_values_as<hwy::float16_t>(t);
+    case Element::bfloat16:
+      return pack_values_as<hwy::bfloat16_t>(t);
+  }
+  return false;
+}
+
+bool find_not_finite_in(const PackValues& t) {
   const F f;
   bool any = false;
   for (std::int64_t key = t.first; key < t.first + t.count; key += kTileKeys) {
-    Vec zero = hn::Zero(f);  // x * 0 is 0, unless x is infinite or NaN
+    Vec zeros = hn::Zero(f);
     for (std::int64_t row = key; row < std::min(key + kTileKeys, t.first + t.count); ++row) {
+      const float* from = static_cast<const float*>(t.v.data) + row * t.v.stride;
       for (std::int64_t e = 0; e < t.width; e += lanes_of_float()) {
-        zero = hn::MulAdd(hn::LoadU(f, t.v + row * t.stride + e), hn::Zero(f), zero);
+        zeros = hn::MulAdd(hn::LoadU(f, from + e), hn::Zero(f), zeros);
       }
     }
-    const float sum = hn::GetLane(hn::SumOfLanes(f, zero));
-    t.flags[key / kTileKeys] = sum != 0 || sum != sum ? 1 : 0;
-    any = any || t.flags[key / kTileKeys] != 0;
+    const bool found = is_not_zero(zeros);
+    t.flags[key / kTileKeys] = found ? 1 : 0;
+    any = any || found;
   }
   return any;
 }
@@ -113,19 +162,24 @@ HWY_EXPORT(find_not_finite_in);
 
 std::int64_t lanes() noexcept { return HWY_DYNAMIC_DISPATCH(count_lanes)(); }
 
-std::int64_t padded_width(std::int64_t width) noexcept {
-  const std::int64_t n = lanes();
-  return (width + n - 1) / n * n;
-}
 std::int64_t panel_floats(std::int64_t keys, std::int64_t width) noexcept {
   const std::int64_t panel = 2 * lanes();
   return (keys + panel - 1) / panel * panel * width;
 }
+std::int64_t value_floats(std::int64_t keys, std::int64_t width) noexcept {
+  const std::int64_t panel = 2 * lanes();
+  return (width + panel - 1) / panel * panel * keys;
+}
 bool values_are_ready(const Rows& v, std::int64_t width) noexcept {
   return v.type == Element::float32 && width % lanes() == 0;
 }
+ValueLayout packed_layout(const float* values, std::int64_t keys) noexcept {
+  return {values, 2 * lanes(), 2 * lanes() * keys};
+}
+ValueLayout ready_layout(const Rows& v) noexcept { return {static_cast<const float*>(v.data), v.stride, 2 * lanes()}; }
+
 void pack_keys(const PackKeys& task) noexcept { HWY_DYNAMIC_DISPATCH(pack_keys_of)(task); }
-void pack_values(const PackValues& task) noexcept { HWY_DYNAMIC_DISPATCH(pack_values_of)(task); }
-bool find_not_finite(const FindNotFinite& task) noexcept { return HWY_DYNAMIC_DISPATCH(find_not_finite_in)(task); }
+bool pack_values(const PackValues& task) noexcept { return HWY_DYNAMIC_DISPATCH(pack_values_of)(task); }
+bool find_not_finite(const PackValues& task) noexcept { return HWY_DYNAMIC_DISPATCH(find_not_finite_in)(task); }
 }  // namespace attn::kernels
 #endif

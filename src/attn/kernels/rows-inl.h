@@ -234,15 +234,21 @@ HWY_INLINE void drop(const Keep& keep, const Slots& slots, std::int64_t i, float
 }
 
 struct Values {
-  const float* data = nullptr;  // rows readable up to a whole number of vectors
-  std::int64_t stride = 0;
-  std::int64_t width = 0;                    // E, rounded up to whole vectors
+  const float* data = nullptr;
+  std::int64_t stride = 0;                   // from key to key
+  std::int64_t column_step = 0;              // from one pair of vectors to the next
+  std::int64_t width = 0;                    // E, rounded up to whole vectors: so much of a row can be read
   std::int64_t origin = 0;                   // the first key in data and not_finite
   const std::uint8_t* not_finite = nullptr;  // a flag a key tile, null: all numbers are finite
+  float* clean = nullptr;                    // [kChunk][width]: for values that are not finite
 
-  float* clean = nullptr;  // [kChunk][width]: for values that are not finite
-
-  [[nodiscard]] HWY_INLINE const float* row(std::int64_t key) const { return data + (key - origin) * stride; }
+  // Of column e, a multiple of two vectors, on.
+  [[nodiscard]] HWY_INLINE const float* row(std::int64_t key, std::int64_t e) const {
+    return data + (key - origin) * stride + e / (2 * lanes_of_float()) * column_step;
+  }
+  [[nodiscard]] HWY_INLINE float one(std::int64_t key, std::int64_t e) const {
+    return row(key, e)[e % (2 * lanes_of_float())];
+  }
 };
 
 // Whether 0 times the value could be something else than 0 in this slot, for some row that does not see the key.
@@ -257,7 +263,7 @@ inline HWY_NOINLINE void clean_values(const Slots& slots, const Values& v) {
     if (!needs_care(v, slot)) continue;
     for (std::int64_t key = slot.begin; key < slot.end; ++key) {
       float* to = v.clean + (slot.at + key - slot.key) * v.width;
-      for (std::int64_t e = 0; e < v.width; ++e) to[e] = std::isfinite(v.row(key)[e]) ? v.row(key)[e] : 0.0F;
+      for (std::int64_t e = 0; e < v.width; ++e) to[e] = std::isfinite(v.one(key, e)) ? v.one(key, e) : 0.0F;
     }
   }
 }
@@ -272,7 +278,7 @@ inline HWY_NOINLINE void add_not_finite(const float* s, const Slots& slots, cons
         if (((slot.bits[r] >> static_cast<unsigned>(key - slot.tile)) & 1U) == 0) continue;
         const float p = s[r * kScoreStride + slot.at + (key - slot.key)];
         for (std::int64_t e = 0; e < v.width; ++e) {
-          if (!std::isfinite(v.row(key)[e])) o[r * v.width + e] += p * v.row(key)[e];
+          if (!std::isfinite(v.one(key, e))) o[r * v.width + e] += p * v.one(key, e);
         }
       }
     }
@@ -286,7 +292,7 @@ HWY_INLINE void add_values(const float* HWY_RESTRICT s, const Slots& slots, cons
     const Slot& slot = slots.at[n];
     const std::int64_t at = slot.at + (slot.begin - slot.key);
     const bool care = needs_care(v, slot);
-    c.template add_product<kScoreStride>(s + at, care ? v.clean + at * v.width + e : v.row(slot.begin) + e,
+    c.template add_product<kScoreStride>(s + at, care ? v.clean + at * v.width + e : v.row(slot.begin, e),
                                          care ? v.width : v.stride, slot.end - slot.begin);
   }
 }

@@ -44,7 +44,6 @@ struct TileRow {
     for (int r = 0; r < rows; ++r) outcome[r] = soften(from, rows, r, base_for(kNever, peak[r]));
     for (int r = 0; r < rows; ++r) write_weights(from, rows, r, outcome[r].factor);
     const Values v = values_of(t, clean);
-    std::fill_n(o, R * v.width, 0.0F);
     for (int n = 0; n < count; ++n) {
       multiply_values<R>(s + n * kChunkFloats, slots(n, from, rows), v, rows, Before{n == 0, nullptr}, o);
     }
