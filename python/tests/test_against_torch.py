@@ -163,6 +163,12 @@ def test_a_negated_view_is_seen_negated():
     agree(out, expected(-z.imag, z.real, z.real), 3e-6)
 
 
+def test_a_negated_view_of_width_one_is_refused_rather_than_misread():
+    z = torch.randn(1, 1, 4, 1, dtype=torch.complex64)
+    with pytest.raises(TypeError, match="k is negated when it is read"):
+        at.attention(z.real.contiguous(), z.conj().imag, z.real.contiguous())
+
+
 def test_a_parameter_works_inside_no_grad_and_is_refused_outside():
     q = torch.nn.Parameter(torch.randn(1, 1, 4, 8))
     with torch.no_grad():

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kBlockRows = 96;
 constexpr std::int64_t kBlockRowsWithWeights = 24;
-constexpr std::int64_t kReadOften = 48;                          // queries a key head from which on copying V pays
+constexpr std::int64_t kReadOften = 192;                          // queries a key head from which on copying V pays
 constexpr std::int64_t kPackTile = 512;                          // keys packed at a time
 constexpr std::int64_t kStretchFloats = std::int64_t{64} << 10;  // K and V of a stretch: half of a 512 KB cache
 constexpr std::int64_t kSharedFloats = std::int64_t{8} << 20;    // panels of heads in flight: 32 MB

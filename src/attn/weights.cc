@@ -27,11 +27,11 @@ void check_window(const Sizes& n, const Rectangle& window, const Shape<4>& shape
 // What the mask says of rows that need not start where a plan's tiles do.
 class WindowMask {
  public:
-  WindowMask(const Options& options, const Sizes& sizes) : mask_(options.mask), plan_(options.plan), sizes_(sizes) {}
+  explicit WindowMask(const Options& options) : mask_(options.mask), plan_(options.plan) {}
 
-  // Bits of query i for the keys from j on, a multiple of 64.
+  // Bits of query i for the keys from j on, a multiple of 64. Keys at or beyond at.j1 are not packed: none is seen.
   [[nodiscard]] std::uint64_t row(const Tile& at, std::int64_t i, std::int64_t j) const {
-    const std::int64_t left = sizes_.keys - j;
+    const std::int64_t left = at.j1 - j;
     const std::uint64_t real = left >= kTileKeys ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
     return real & (plan_ != nullptr ? planned(at, i, j) : mask_.row(at.b, at.h, i, j));
   }
@@ -49,7 +49,6 @@ class WindowMask {
 
   const Mask& mask_;
   const TilePlan* plan_;
-  const Sizes& sizes_;
 };
 
 // Visits of at most kTileRows rows to the key tiles [begin, end), a chunk each.
@@ -132,7 +131,7 @@ void weights(const Inputs& in, const Options& options, View<const float, 3> lse,
   Options without = options;
   without.plan = &nothing;
   const Problem problem = make_problem(in, without, n);
-  const WindowMask mask(options, n);
+  const WindowMask mask(options);
   WindowTask task{problem, mask, lse, window, weights};
   task.origin = window.col / kTileKeys * kTileKeys;
   const std::int64_t keys = window.col + weights.shape[3] - task.origin;

@@ -6,6 +6,8 @@
 #define ATTN_KERNELS_BLOCK_INL_H_
 #endif
 
+#include <hwy/contrib/math/math-inl.h>
+
 #include <cmath>
 
 #include "kernels/forward.h"
@@ -39,9 +41,17 @@ struct Outcome {
   float factor = 0;    // turns exp2(score - base) into a weight; 0 for a row that saw nothing
   float top = kNever;  // lse = log(2^top total)
   float total = 1;
-
-  [[nodiscard]] HWY_INLINE float lse() const { return (top + std::log2(total)) * kLn2; }
 };
+
+// log(2^top total), natural. A total that is NaN gives NaN.
+HWY_INLINE Vec lse_of(Vec top, Vec total) {
+  const F f;
+  const Vec log2 = hn::Add(hn::Log2(f, total), hn::Sub(total, total));
+  return hn::Mul(hn::Set(f, kLn2), hn::Add(top, log2));
+}
+HWY_INLINE float lse_of(const Outcome& outcome) {
+  return hn::GetLane(lse_of(hn::Set(F(), outcome.top), hn::Set(F(), outcome.total)));
+}
 
 // sum is that of exp2(score - base) over all keys.
 HWY_INLINE Outcome conclude(float sum, float base, float sink) {
@@ -54,15 +64,14 @@ HWY_INLINE Outcome conclude(float sum, float base, float sink) {
   return {share / total, top, total};
 }
 
-// out = factor o, and lse.
-HWY_INLINE void write_row(const Forward& t, std::int64_t i, const float* HWY_RESTRICT o, const Outcome& outcome) {
+// out = factor o. With a factor of 0, o may never have been written.
+HWY_INLINE void write_row(const Forward& t, std::int64_t i, const float* HWY_RESTRICT o, float factor) {
   float* out = t.out + i * t.out_stride;
-  if (outcome.factor == 0) {
-    std::fill_n(out, t.value_width, 0.0F);  // o may never have been written
+  if (factor == 0) {
+    std::fill_n(out, t.value_width, 0.0F);
   } else {
-    scale_row(o, t.value_width, outcome.factor * t.keep.scale, out);
+    scale_row(o, t.value_width, factor * t.keep.scale, out);
   }
-  if (t.lse != nullptr) t.lse[i * t.lse_stride] = outcome.lse();
 }
 
 // Calls step.run<R>(from, rows) for groups of rows of a tile, with the smallest register tile that holds them.

@@ -50,6 +50,13 @@ HWY_INLINE DecodeState lay_out(const Decode& t) {
   return state;
 }
 
+struct Sum {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Add(a, b);
+  }
+};
+
 template <typename T>
 HWY_INLINE const T* row_of(const Rows& rows, std::int64_t row) {
   return static_cast<const T*>(rows.data) + row * rows.stride;
@@ -78,29 +85,6 @@ HWY_INLINE Vec load_rest(const T* from, std::int64_t n) {
   HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
   for (std::int64_t d = 0; d < n; ++d) buffer[d] = one_as_float(from[d]);
   return hn::Load(F(), buffer);
-}
-
-// Adds the four blocks of 128 bits (two, one) of a vector.
-template <class D>
-HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> add_blocks(D /*d*/, hn::Vec<D> x) {
-  if constexpr (hn::MaxLanes(D()) <= 4) {
-    return x;
-  } else {
-    const hn::Half<D> half;
-    return add_blocks(half, hn::Add(hn::LowerHalf(half, x), hn::UpperHalf(half, x)));
-  }
-}
-
-// Sums of the lanes of four vectors.
-HWY_INLINE void store_sums(const Vec* x, float* to) {
-  const F f;
-  const hn::Repartition<double, F> pairs;
-  const Vec ab = hn::Add(hn::InterleaveLower(f, x[0], x[1]), hn::InterleaveUpper(f, x[0], x[1]));
-  const Vec cd = hn::Add(hn::InterleaveLower(f, x[2], x[3]), hn::InterleaveUpper(f, x[2], x[3]));
-  const auto low = hn::InterleaveLower(pairs, hn::BitCast(pairs, ab), hn::BitCast(pairs, cd));
-  const auto high = hn::InterleaveUpper(pairs, hn::BitCast(pairs, ab), hn::BitCast(pairs, cd));
-  const Vec sums = hn::Add(hn::BitCast(f, low), hn::BitCast(f, high));
-  hn::StoreU(add_blocks(f, sums), hn::CappedTag<float, 4>(), to);
 }
 
 // s[r, 0..3] = <q[r], k[key..key+3]> for R rows. Keys beyond the last are read as the last one.
@@ -134,7 +118,7 @@ HWY_INLINE void dot_keys(const Decode& t, const float* HWY_RESTRICT q, std::int6
     }
   }
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) store_sums(sum[r], s + r * kStep);
+  for (int r = 0; r < R; ++r) reduce_four(sum[r], s + r * kStep, Sum());
 }
 
 template <typename T>
@@ -295,7 +279,7 @@ void run_decode(const Decode& t) {
     const Outcome outcome = conclude(sum, state.base[r], kNever);
     scale_row(state.o + r * state.padded, t.value_width, outcome.factor * t.keep[r / t.queries].scale,
               t.out + r * t.value_width);
-    t.lse[r] = outcome.lse();
+    t.lse[r] = lse_of(outcome);
   }
 }
 

@@ -43,6 +43,32 @@ HWY_INLINE Block lay_out(const Forward& t) {
   return block;
 }
 
+// What a chunk does to the bases of its rows.
+struct Bases {
+  bool fresh = true;   // no row had seen anything
+  bool zero = true;    // all are 0
+  bool moved = false;  // some row's sums must shrink
+};
+
+// Turns the largest scores of `rows` rows into their new bases. Nearly always all of them are 0.
+HWY_INLINE Bases choose_bases(const float* HWY_RESTRICT before, int rows, float* HWY_RESTRICT base) {
+  Bases bases;
+  for (int r = 0; r < rows; ++r) {
+    const bool fresh = before[r] == kNever;
+    bases.fresh &= fresh;
+    bases.zero &= base[r] <= kSlack && ((fresh && base[r] >= -kSlack) || before[r] == 0);
+  }
+  if (HWY_LIKELY(bases.zero)) {
+    std::fill_n(base, rows, 0.0F);
+    return bases;
+  }
+  for (int r = 0; r < rows; ++r) {
+    base[r] = base_for(before[r], base[r]);
+    bases.moved |= base[r] != before[r] && before[r] != kNever;
+  }
+  return bases;
+}
+
 // Takes one chunk of keys into rows [row, row + rows) of the block; rows <= R. from is the first of them in the tile.
 template <int R>
 HWY_NOINLINE void absorb(const Forward& t, const Block& block, const Visit& visit, int from, int rows) {
@@ -55,18 +81,17 @@ HWY_NOINLINE void absorb(const Forward& t, const Block& block, const Visit& visi
     multiply_keys<R>(block.q + row * kQueryStride, keys_of(t), slots.at[n], block.s);
   }
 
-  HWY_ALIGN float base[R];
-  HWY_ALIGN float shrink[R];
-  bool fresh = true, moved = false;
-  for (int r = 0; r < rows; ++r) {
-    float* scores = block.s + r * kScoreStride;
-    finish_scores(t.scoring, slots, r, t.first + row + r, scores);
-    const float before = block.base[row + r];
-    base[r] = base_for(before, largest(scores, slots.width));
-    fresh = fresh && before == kNever;
-    moved = moved || (base[r] != before && before != kNever);
+  if (!are_scores(t.scoring, slots)) {
+    for (int r = 0; r < rows; ++r) {
+      finish_scores(t.scoring, slots, r, t.first + row + r, block.s + r * kScoreStride);
+    }
   }
-  if (HWY_UNLIKELY(moved)) {
+
+  HWY_ALIGN float base[R + 3];
+  HWY_ALIGN float shrink[R];
+  largest_of_rows<R>(block.s, slots.width, base);
+  const Bases bases = choose_bases(block.base + row, rows, base);
+  if (HWY_UNLIKELY(bases.moved)) {
     for (int r = 0; r < R; ++r) {
       const bool moves = r < rows && block.base[row + r] != kNever;
       shrink[r] = moves ? exp2_of(block.base[row + r] - base[r]) : 1.0F;
@@ -76,15 +101,19 @@ HWY_NOINLINE void absorb(const Forward& t, const Block& block, const Visit& visi
   for (int r = 0; r < rows; ++r) {
     float* scores = block.s + r * kScoreStride;
     float* total = block.sum + (row + r) * lanes;
-    const Vec sum = exponentiate(scores, slots.width, base[r]);
+    const Vec sum =
+        bases.zero ? exponentiate_from<false>(scores, slots.width, 0) : exponentiate(scores, slots.width, base[r]);
     const Vec before = hn::Load(f, total);
-    hn::Store(moved ? hn::MulAdd(hn::Set(f, shrink[r]), before, sum) : hn::Add(before, sum), f, total);
+    hn::Store(bases.moved ? hn::MulAdd(hn::Set(f, shrink[r]), before, sum) : hn::Add(before, sum), f, total);
     block.base[row + r] = base[r];
-    if (t.keep.threshold != 0) drop(t.keep, slots, t.first + row + r, scores);
+  }
+  if (t.keep.threshold != 0) {
+    for (int r = 0; r < rows; ++r) drop(t.keep, slots, t.first + row + r, block.s + r * kScoreStride);
   }
 
   const Values v = values_of(t, block.clean);
-  multiply_values<R>(block.s, slots, v, rows, Before{fresh, moved ? shrink : nullptr}, block.o + row * v.width);
+  multiply_values<R>(block.s, slots, v, rows, Before{bases.fresh, bases.moved ? shrink : nullptr},
+                     block.o + row * v.width);
 }
 
 struct Absorb {
@@ -97,23 +126,40 @@ struct Absorb {
   }
 };
 
+// Divides by the sums. The logarithms of all rows are taken together.
+HWY_INLINE void finish(const Forward& t, const Block& block) {
+  const F f;
+  const std::int64_t lanes = lanes_of_float();
+  const std::int64_t width = round_up(t.value_width, lanes);
+  float* total = block.s;  // nobody needs the scores any more
+  float* top = block.base;
+  for (std::int64_t r = 0; r < t.rows; ++r) {
+    const float sum = hn::GetLane(hn::SumOfLanes(f, hn::Load(f, block.sum + r * lanes)));
+    const Outcome outcome = conclude(sum, block.base[r], t.sink);
+    write_row(t, t.first + r, block.o + r * width, outcome.factor);
+    total[r] = outcome.total;
+    top[r] = outcome.top;
+  }
+  if (t.lse == nullptr) return;
+  for (std::int64_t r = 0; r < t.rows; r += lanes) {
+    HWY_ALIGN float lse[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(lse_of(hn::LoadU(f, top + r), hn::LoadU(f, total + r)), f, lse);
+    for (std::int64_t n = r; n < std::min(r + lanes, t.rows); ++n) t.lse[(t.first + n) * t.lse_stride] = lse[n - r];
+  }
+}
+
 void run(const Forward& t) {
   const FlushDenormals guard;
   const Block block = lay_out(t);
   const std::int64_t padded = padded_rows(t.rows);
-  std::fill_n(block.base, padded, kNever);
+  std::fill_n(block.base, round_up(padded, 16), kNever);
   std::fill_n(block.sum, padded * lanes_of_float(), 0.0F);
   load_queries(t, 0, t.rows, block.q);
   for (std::int64_t n = 0; n < t.visit_count; ++n) {
     const Visit& visit = t.visits[n];
     for_each_group(visit.rows, Absorb{t, block, visit});
   }
-  for (std::int64_t r = 0; r < t.rows; ++r) {
-    const F f;
-    const float sum = hn::GetLane(hn::SumOfLanes(f, hn::Load(f, block.sum + r * lanes_of_float())));
-    write_row(t, t.first + r, block.o + r * round_up(t.value_width, lanes_of_float()),
-              conclude(sum, block.base[r], t.sink));
-  }
+  finish(t, block);
 }
 
 }  // namespace attn::kernels::HWY_NAMESPACE

@@ -25,12 +25,12 @@ static_assert(kTileRows % kFour == 0 && kLinearChunk % (2 * HWY_MAX_BYTES / size
 #ifndef PFSTEP
 #define PFSTEP 64
 #endif
-constexpr std::int64_t kMostKeys=KEYCHUNK;
+constexpr std::int64_t kMostKeys = KEYCHUNK;
 struct LinearScratch {
-  float* raw;     // [kFour][F padded]: rows as floats, where they are not so already
+  float* raw;      // [kFour][F padded]: rows as floats, where they are not so already
   float* keys[2];  // of a KeyChunk each
-  float* values;  // [kLinearChunk][E padded]: where V cannot be read in its place
-  float* phi_q;   // panels [kTileRows][kStride] of kStride features each
+  float* values;   // [kLinearChunk][E padded]: where V cannot be read in its place
+  float* phi_q;    // panels [kTileRows][kStride] of kStride features each
 };
 
 HWY_INLINE LinearScratch lay_out(const Linear& t) {

@@ -35,7 +35,8 @@ HWY_NOINLINE void add_chunk(const Linear& t, const KeyChunk<kTransposed>& chunk,
   const std::int64_t rows = round_up(t.widths.features, kFour);
   std::int64_t large = rows / kRows * kRows;
   if ((rows - large) % kFour != 0) large -= kRows;
-  const std::int64_t tiles = (large / kRows + (rows - large) / kFour) * ((t.widths.values + 2 * lanes - 1) / (2 * lanes));
+  const std::int64_t tiles =
+      (large / kRows + (rows - large) / kFour) * ((t.widths.values + 2 * lanes - 1) / (2 * lanes));
   const std::int64_t share = round_up((next.count() + tiles - 1) / tiles, kFour);
   const auto tile = [&]<int R, int NV>(std::int64_t row, std::int64_t e) HWY_ATTR {
     next.map(share);
@@ -85,7 +86,7 @@ struct LinearBlock {
   std::int64_t rows;
   std::int64_t diagonal;                          // causal: the block's first key in the chunk
   const float* sum;                               // S and z
-  const float* phi_k;  // causal: of the chunk, transposed
+  const float* phi_k;                             // causal: of the chunk, transposed
   LinearValues v;                                 // causal: of the chunk
   alignas(64) float divisor[kStride];             // [kTileRows], and then one over it
   alignas(64) float scores[kTileRows * kStride];  // causal: against the keys of the chunk
@@ -319,8 +320,7 @@ HWY_EXPORT(answer_causally);
 
 std::int64_t linear_scratch(const LinearWidths& widths) noexcept {
   const std::int64_t panels = (widths.features + kLinearChunk - 1) / kLinearChunk;
-  return (2 * 256 + 6) * widths.padded_features() + 256 * widths.stride() +
-         panels * kTileRows * kLinearChunk;
+  return (2 * 256 + 6) * widths.padded_features() + 256 * widths.stride() + panels * kTileRows * kLinearChunk;
 }
 void add_linear_keys(const Linear& task, const LinearKeys& keys, float* sum) noexcept {
   HWY_DYNAMIC_DISPATCH(add_keys)(task, keys, sum);

@@ -143,6 +143,27 @@ HWY_INLINE Vec tanh_of(Vec x) {
   return hn::Div(hn::Mul(x, p), q);
 }
 
+// One number a vector: op over all lanes of x[0] ... x[3].
+template <class D, class Op>
+HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> reduce_blocks(D /*d*/, hn::Vec<D> x, const Op& op) {
+  if constexpr (hn::MaxLanes(D()) <= 4) {
+    return x;
+  } else {
+    const hn::Half<D> half;
+    return reduce_blocks(half, op(hn::LowerHalf(half, x), hn::UpperHalf(half, x)), op);
+  }
+}
+template <class Op>
+HWY_INLINE void reduce_four(const Vec* x, float* to, const Op& op) {
+  const F f;
+  const hn::Repartition<double, F> pairs;
+  const Vec ab = op(hn::InterleaveLower(f, x[0], x[1]), hn::InterleaveUpper(f, x[0], x[1]));
+  const Vec cd = op(hn::InterleaveLower(f, x[2], x[3]), hn::InterleaveUpper(f, x[2], x[3]));
+  const auto low = hn::InterleaveLower(pairs, hn::BitCast(pairs, ab), hn::BitCast(pairs, cd));
+  const auto high = hn::InterleaveUpper(pairs, hn::BitCast(pairs, ab), hn::BitCast(pairs, cd));
+  hn::StoreU(reduce_blocks(f, op(hn::BitCast(f, low), hn::BitCast(f, high)), op), hn::CappedTag<float, 4>(), to);
+}
+
 HWY_INLINE Vec load_as_float(const float* p) { return hn::LoadU(F(), p); }
 HWY_INLINE Vec load_as_float(const hwy::float16_t* p) {
   return hn::PromoteTo(F(), hn::LoadU(hn::Rebind<hwy::float16_t, F>(), p));

@@ -57,7 +57,7 @@ void pack_keys_of(const PackKeys& t) {
   const std::int64_t panel = 2 * lanes;
   HWY_ALIGN float copy[HWY_MAX_BYTES / sizeof(float) * kMaxWidth];
   const std::int64_t end = t.first + t.count;
-  for (std::int64_t key = t.first; key < round_up(end, panel); key += lanes) {
+  for (std::int64_t key = t.first; key < end; key += lanes) {
     float* to = t.panels + key / panel * panel * t.width + key % panel;
     if (t.k.type == Element::float32 && key + lanes <= end) {
       transpose_rows(static_cast<const float*>(t.k.data) + key * t.k.stride, t.k.stride, t.width, to);

@@ -14,7 +14,7 @@ std::int64_t lanes() noexcept;
 std::int64_t panel_floats(std::int64_t keys, std::int64_t width) noexcept;
 
 // Keys [first, first + count) of k into panels [D][2 vectors]; first is a multiple of kTileKeys. panels is where key 0
-// would lie. Keys up to the end of the last panel become zeros.
+// would lie. Keys beyond the end, in the last vector, become zeros.
 struct PackKeys {
   Rows k;
   std::int64_t first = 0, count = 0;

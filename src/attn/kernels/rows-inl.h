@@ -148,6 +148,17 @@ HWY_INLINE void forbid(const Slot& slot, int r, float instead, float* HWY_RESTRI
   }
 }
 
+// Whether products are scores already: nothing is added, nothing forbidden, and the slots hold keys only.
+HWY_INLINE bool are_scores(const Scoring& how, const Slots& slots) {
+  if (how.softcap != 0 || how.bias != nullptr || how.dense[0].data != nullptr || how.dense[1].data != nullptr)
+    return false;
+  for (int n = 0; n < slots.count; ++n) {
+    const Slot& slot = slots.at[n];
+    if (slot.bits != nullptr || slot.key + slot.width() != slot.end) return false;
+  }
+  return true;
+}
+
 // Scores of row r of the group, query i: everything that comes after the product and before the softmax.
 HWY_INLINE void finish_scores(const Scoring& how, const Slots& slots, int r, std::int64_t i, float* HWY_RESTRICT s) {
   const bool adjust =
@@ -158,7 +169,8 @@ HWY_INLINE void finish_scores(const Scoring& how, const Slots& slots, int r, std
   }
 }
 
-HWY_INLINE float largest(const float* HWY_RESTRICT s, std::int64_t count) {
+// The largest scores of a row, a lane each.
+HWY_INLINE Vec largest_lanes(const float* HWY_RESTRICT s, std::int64_t count) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
   Vec a = hn::Set(f, kNever), b = a;
@@ -168,7 +180,29 @@ HWY_INLINE float largest(const float* HWY_RESTRICT s, std::int64_t count) {
     b = hn::Max(b, hn::Load(f, s + j + lanes));
   }
   if (j < count) a = hn::Max(a, hn::Load(f, s + j));
-  return hn::GetLane(hn::MaxOfLanes(f, hn::Max(a, b)));
+  return hn::Max(a, b);
+}
+
+HWY_INLINE float largest(const float* HWY_RESTRICT s, std::int64_t count) {
+  return hn::GetLane(hn::MaxOfLanes(F(), largest_lanes(s, count)));
+}
+
+struct Larger {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Max(a, b);
+  }
+};
+
+// Those of R rows, four at a time: peak has room for a multiple of 4.
+template <int R>
+HWY_INLINE void largest_of_rows(const float* HWY_RESTRICT s, std::int64_t count, float* peak) {
+  for (int r = 0; r < R; r += 4) {
+    Vec rows[4];
+#pragma GCC unroll 4
+    for (int n = 0; n < 4; ++n) rows[n] = largest_lanes(s + std::min(r + n, R - 1) * kScoreStride, count);
+    reduce_four(rows, peak + r, Larger());
+  }
 }
 
 // Powers are taken of score - base. Floats are as fine at one scale as at another: any base within kSlack of a row's

@@ -47,7 +47,10 @@ struct TileRow {
     for (int n = 0; n < count; ++n) {
       multiply_values<R>(s + n * kChunkFloats, slots(n, from, rows), v, rows, Before{n == 0, nullptr}, o);
     }
-    for (int r = 0; r < rows; ++r) write_row(t, query(from, r), o + r * v.width, outcome[r]);
+    for (int r = 0; r < rows; ++r) {
+      write_row(t, query(from, r), o + r * v.width, outcome[r].factor);
+      if (t.lse != nullptr) t.lse[query(from, r) * t.lse_stride] = lse_of(outcome[r]);
+    }
   }
 
  private:
