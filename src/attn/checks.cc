@@ -79,9 +79,11 @@ Sizes check_keys(const Inputs& in) {
   n.key_heads = in.k.shape[1];
   n.keys = in.k.shape[2];
   check_width("q", "D", n.width);
-  const std::string shapes = "q is " + text_of(in.q.shape) + " and k is " + text_of(in.k.shape);
-  if (in.k.shape[0] != n.batch) fail(shapes + ": the batch (first axis) must be the same");
-  if (in.k.shape[3] != n.width) fail(shapes + ": the width D (last axis) must be the same");
+  const auto disagree = [&](const char* what) {
+    fail("q is " + text_of(in.q.shape) + " and k is " + text_of(in.k.shape) + ": " + what + " must be the same");
+  };
+  if (in.k.shape[0] != n.batch) disagree("the batch (first axis)");
+  if (in.k.shape[3] != n.width) disagree("the width D (last axis)");
   if (n.key_heads == 0 ? n.heads != 0 : n.heads % n.key_heads != 0) {
     fail("H = " + std::to_string(n.heads) + " query heads cannot share G = " + std::to_string(n.key_heads) +
          " key heads: H must be divisible by G");

@@ -5,6 +5,7 @@
 #include "kernels/forward.h"
 
 #include <algorithm>
+#include <array>
 
 #include "attn_engine/problem.h"
 #include "attn_engine/scratch.h"
@@ -15,10 +16,12 @@ namespace {
 
 constexpr std::int64_t kBlockRows = 96;
 constexpr std::int64_t kBlockRowsWithWeights = 24;
-constexpr std::int64_t kReadOften = 192;                          // queries a key head from which on copying V pays
+constexpr std::int64_t kSoonBytes = std::int64_t{256} << 10;
+constexpr std::int64_t kCachedBytes = std::int64_t{1} << 20;     // so much may well lie in the second cache already
+constexpr std::int64_t kReadOften = 192;                         // queries a key head from which on copying V pays
 constexpr std::int64_t kPackTile = 512;                          // keys packed at a time
 constexpr std::int64_t kStretchFloats = std::int64_t{64} << 10;  // K and V of a stretch: half of a 512 KB cache
-constexpr std::int64_t kSharedFloats = std::int64_t{8} << 20;    // panels of heads in flight: 32 MB
+constexpr std::int64_t kSharedFloats = Floats::kKeep;            // panels of heads in flight: 8 MB
 constexpr std::int64_t kOwnFloats = std::int64_t{1} << 20;       // panels that a task packs for itself: 4 MB
 
 // One key head of one sequence, with its keys and values as the kernels want them.
@@ -92,7 +95,9 @@ struct RowRange {
   std::int64_t first = 0, rows = 0;
 };
 
-void run_block(const Problem& p, const Unit& unit, std::int64_t h, RowRange range) {
+using SoonList = std::array<kernels::Soon, 3>;
+
+void run_block(const Problem& p, const Unit& unit, std::int64_t h, RowRange range, const SoonList& soon = {}) {
   Workspace& work = Workspace::mine();
   const Sequence& s = *unit.sequence;
   const bool with_weights = !p.weights.empty();
@@ -111,6 +116,7 @@ void run_block(const Problem& p, const Unit& unit, std::int64_t h, RowRange rang
     t.scratch = work.kernel.reserve(kernels::forward_with_weights_scratch(s.keys, p.sizes.value_width));
     kernels::forward_with_weights(t);
   } else {
+    std::copy(soon.begin(), soon.end(), t.soon);
     t.scratch = work.kernel.reserve(kernels::forward_scratch(range.rows, p.sizes.value_width));
     kernels::forward(t);
   }
@@ -132,9 +138,22 @@ void for_each_block(std::int64_t queries, std::int64_t block, F&& f) {
   }
 }
 
+// What the task after next will read, if it is little enough to wait in the second cache.
+SoonList wanted_next(const Problem& p, std::int64_t task) {
+  const std::int64_t n = task / p.sizes.key_heads;
+  if (n >= std::ssize(p.sequences)) return {};
+  const Sequence& s = p.sequences[static_cast<std::size_t>(n)];
+  const std::int64_t g = task % p.sizes.key_heads;
+  SoonList soon{kernels::Soon(p.q(s, g * p.sizes.group()), s.queries, p.sizes.width),
+                kernels::Soon(p.k(s, g), s.keys, p.sizes.width), kernels::Soon(p.v(s, g), s.keys, p.sizes.value_width)};
+  std::int64_t bytes = 0;
+  for (const kernels::Soon& rows : soon) bytes += rows.rows * rows.bytes;
+  const bool cached = bytes * std::ssize(p.sequences) * p.sizes.key_heads <= kCachedBytes;
+  return bytes <= kSoonBytes && !cached ? soon : SoonList{};
+}
+
 // Each task packs the keys of one key head for itself and computes all of its queries.
 void run_own(const Problem& p, const Layout& layout, ThreadPool& pool) {
-  const std::int64_t block = p.weights.empty() ? kBlockRows : kBlockRowsWithWeights;
   pool.run(std::ssize(p.sequences) * p.sizes.key_heads, [&](std::int64_t n, int) {
     Workspace& work = Workspace::mine();
     Unit unit;
@@ -145,9 +164,16 @@ void run_own(const Problem& p, const Layout& layout, ThreadPool& pool) {
     work.flags.resize(static_cast<std::size_t>(layout.flags));
     unit.flags = work.flags.data();
     if (unit.sequence->keys > 0) unit.not_finite = pack(p, layout, unit, 0, unit.sequence->keys);
+    const std::int64_t queries = unit.sequence->queries;
+    const std::int64_t block = !p.weights.empty()          ? kBlockRowsWithWeights
+                               : queries <= 2 * kBlockRows ? queries
+                                                           : kBlockRows;
+    SoonList soon = wanted_next(p, n + pool.threads());
     for (std::int64_t h = 0; h < p.sizes.group(); ++h) {
-      for_each_block(unit.sequence->queries, block,
-                     [&](RowRange range) { run_block(p, unit, unit.key_head * p.sizes.group() + h, range); });
+      for_each_block(queries, block, [&](RowRange range) {
+        run_block(p, unit, unit.key_head * p.sizes.group() + h, range, soon);
+        soon = {};
+      });
     }
     work.release();
   });
@@ -182,7 +208,13 @@ void run_shared(const Problem& p, const Layout& layout, std::span<Unit> units, T
   }
   pool.run(std::ssize(tasks), [&](std::int64_t n, int) {
     const BlockTask& task = tasks[static_cast<std::size_t>(n)];
-    run_block(p, *task.unit, task.head, task.range);
+    SoonList soon;
+    if (const std::int64_t next = n + pool.threads(); next < std::ssize(tasks)) {
+      const BlockTask& after = tasks[static_cast<std::size_t>(next)];
+      const kernels::Rows q = p.q(*after.unit->sequence, after.head);
+      soon[0] = kernels::Soon(from_row(q, after.range.first), after.range.rows, p.sizes.width);
+    }
+    run_block(p, *task.unit, task.head, task.range, soon);
   });
 }
 

@@ -37,6 +37,9 @@ struct Sequence {
   std::int64_t plan_batch = 0;  // what the plan calls it
 };
 
+// The rows from `row` on.
+kernels::Rows from_row(kernels::Rows rows, std::int64_t row) noexcept;
+
 struct Problem {
   Inputs in;
   const Options* options = nullptr;

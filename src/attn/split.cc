@@ -88,13 +88,6 @@ void read_in_place(const Problem& p, const Part& part, std::int64_t first, std::
   kernels::decode(t);
 }
 
-// The rows of `rows` from `row` on.
-kernels::Rows from_row(kernels::Rows rows, std::int64_t row) {
-  const std::int64_t size = rows.type == kernels::Element::float32 ? 4 : 2;
-  rows.data = static_cast<const std::byte*>(rows.data) + row * rows.stride * size;
-  return rows;
-}
-
 // The part packed into panels, as for many queries.
 void pack_and_multiply(const Problem& p, const Part& part, const Results& to) {
   Workspace& work = Workspace::mine();

@@ -141,9 +141,7 @@ void weights(const Inputs& in, const Options& options, View<const float, 3> lse,
   const std::int64_t row_tiles = (weights.shape[2] + kTileRows - 1) / kTileRows;
   for (const Sequence& s : problem.sequences) {
     for (std::int64_t g = 0; g < n.key_heads; ++g) {
-      kernels::Rows k = problem.k(s, g);
-      k.data = static_cast<const std::byte*>(k.data) +
-               task.origin * k.stride * static_cast<std::int64_t>(size_of(in.k.type));
+      const kernels::Rows k = from_row(problem.k(s, g), task.origin);
       pool.run((keys + kPackTile - 1) / kPackTile, [&](std::int64_t part, int) {
         kernels::pack_keys({k, part * kPackTile, std::min(kPackTile, keys - part * kPackTile), n.width, panels});
       });

@@ -69,7 +69,7 @@ struct Ahead {
 
   Ahead() = default;
   HWY_INLINE Ahead(const Rows& rows, std::int64_t row, std::int64_t width) {
-    const std::int64_t size = rows.type == Element::float32 ? 4 : 2;
+    const std::int64_t size = size_of(rows.type);
     stride = rows.stride * size;
     bytes = width * size;
     from = static_cast<const std::uint8_t*>(rows.data) + row * stride;
@@ -263,7 +263,7 @@ void run_decode(const Decode& t) {
   std::fill_n(state.base, rows, kNever);
   for (std::int64_t r = 0; r < state.rows; ++r) {
     Rows q = t.q;
-    const std::int64_t size = q.type == Element::float32 ? 4 : 2;
+    const std::int64_t size = size_of(q.type);
     q.data = static_cast<const std::uint8_t*>(q.data) + r / t.queries * t.head_stride * size;
     scale_row(q, r % t.queries, t.width, t.scoring[r / t.queries].q_scale, state.q + r * kQueryStride);
   }

@@ -43,6 +43,50 @@ HWY_INLINE Block lay_out(const Forward& t) {
   return block;
 }
 
+// Fetches memory that will be wanted, a few lines at a time, while there is something better to do than to wait for it.
+// Many at once would only queue up.
+template <int kForWriting>
+class Fetcher {
+ public:
+  Fetcher(const Soon* soon, int count, std::int64_t steps) : soon_(soon), end_(soon + count) {
+    std::int64_t lines = 0;
+    for (int n = 0; n < count; ++n) lines += soon[n].rows * ((soon[n].bytes + 63) / 64);
+    share_ = steps == 0 ? 0 : (lines + steps - 1) / steps;
+  }
+  HWY_INLINE void step() {
+    for (std::int64_t n = 0; n < share_ && soon_ != end_; ++n) {
+      if (row_ == soon_->rows) {
+        ++soon_;
+        row_ = byte_ = 0;
+        continue;
+      }
+      __builtin_prefetch(static_cast<const std::uint8_t*>(soon_->data) + row_ * soon_->stride + byte_, kForWriting, 2);
+      byte_ += 64;
+      if (byte_ >= soon_->bytes) {
+        byte_ = 0;
+        ++row_;
+      }
+    }
+  }
+
+ private:
+  const Soon* soon_;
+  const Soon* end_;
+  std::int64_t row_ = 0, byte_ = 0;
+  std::int64_t share_ = 0;
+};
+
+// A step for every row of every visit.
+struct Errands {
+  Fetcher<0> next;
+  Fetcher<1> out;
+
+  HWY_INLINE void step() {
+    next.step();
+    out.step();
+  }
+};
+
 // What a chunk does to the bases of its rows.
 struct Bases {
   bool fresh = true;   // no row had seen anything
@@ -71,7 +115,8 @@ HWY_INLINE Bases choose_bases(const float* HWY_RESTRICT before, int rows, float*
 
 // Takes one chunk of keys into rows [row, row + rows) of the block; rows <= R. from is the first of them in the tile.
 template <int R>
-HWY_NOINLINE void absorb(const Forward& t, const Block& block, const Visit& visit, int from, int rows) {
+HWY_NOINLINE void absorb(const Forward& t, const Block& block, Errands& errands, const Visit& visit, int from,
+                         int rows) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
   const Slots slots = place(t.segments, visit, from, rows);
@@ -106,6 +151,7 @@ HWY_NOINLINE void absorb(const Forward& t, const Block& block, const Visit& visi
     const Vec before = hn::Load(f, total);
     hn::Store(bases.moved ? hn::MulAdd(hn::Set(f, shrink[r]), before, sum) : hn::Add(before, sum), f, total);
     block.base[row + r] = base[r];
+    errands.step();
   }
   if (t.keep.threshold != 0) {
     for (int r = 0; r < rows; ++r) drop(t.keep, slots, t.first + row + r, block.s + r * kScoreStride);
@@ -119,10 +165,11 @@ HWY_NOINLINE void absorb(const Forward& t, const Block& block, const Visit& visi
 struct Absorb {
   const Forward& t;
   const Block& block;
+  Errands& errands;
   const Visit& visit;
   template <int R>
   HWY_INLINE void run(int from, int rows) const {
-    absorb<R>(t, block, visit, from, rows);
+    absorb<R>(t, block, errands, visit, from, rows);
   }
 };
 
@@ -155,9 +202,11 @@ void run(const Forward& t) {
   std::fill_n(block.base, round_up(padded, 16), kNever);
   std::fill_n(block.sum, padded * lanes_of_float(), 0.0F);
   load_queries(t, 0, t.rows, block.q);
+  const Soon out(Rows{t.out + t.first * t.out_stride, t.out_stride, Element::float32}, t.rows, t.value_width);
+  const std::int64_t steps = t.visit_count * std::min(t.rows, kTileRows);
+  Errands errands{Fetcher<0>(t.soon, 3, steps), Fetcher<1>(&out, 1, steps)};
   for (std::int64_t n = 0; n < t.visit_count; ++n) {
-    const Visit& visit = t.visits[n];
-    for_each_group(visit.rows, Absorb{t, block, visit});
+    for_each_group(t.visits[n].rows, Absorb{t, block, errands, t.visits[n]});
   }
   finish(t, block);
 }

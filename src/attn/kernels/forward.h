@@ -36,6 +36,8 @@ struct Forward {
   std::int64_t weight_stride = 0;
   std::int64_t key_count = 0;  // M
 
+  Soon soon[3];  // fetched into the second cache meanwhile
+
   float* scratch = nullptr;  // forward_scratch() floats, aligned to 64 bytes
 };
 

@@ -19,39 +19,47 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace {
 
-HWY_INLINE void add_at(const LinearSums& sums, std::int64_t at, Vec x) {
+// Adds R rows of NV vectors to the sums.
+template <int R, int NV>
+HWY_INLINE void add_tile(const Accumulators<R, NV>& c, const LinearSums& sums, std::int64_t at, std::int64_t stride) {
   const F f;
-  const Vec part = hn::Add(hn::Load(f, sums.part + at), x);
-  hn::Store(part, f, sums.part + at);
-  if (sums.before != nullptr) hn::Store(hn::Add(hn::Load(f, sums.before + at), part), f, sums.now + at);
+  const std::int64_t lanes = lanes_of_float();
+  float* HWY_RESTRICT part = sums.part + at;
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int n = 0; n < NV; ++n) {
+      float* to = part + r * stride + n * lanes;
+      hn::Store(hn::Add(hn::Load(f, to), c.at[r][n]), f, to);
+    }
+  if (HWY_LIKELY(sums.before == nullptr)) return;
+  for (int r = 0; r < R; ++r)
+    for (int n = 0; n < NV; ++n) {
+      const std::int64_t p = r * stride + n * lanes;
+      hn::Store(hn::Add(hn::Load(f, sums.before + at + p), hn::Load(f, part + p)), f, sums.now + at + p);
+    }
 }
 
-// Adds a chunk to S. It is summed up from 0 and then added, which loses less than adding key by key to a long sum.
+// Adds a chunk to the sums. It is summed up from 0 and then added, which loses less than adding key by key to a long
+// sum.
 template <bool kTransposed>
-HWY_NOINLINE void add_chunk(const Linear& t, const KeyChunk<kTransposed>& chunk, const LinearValues& v,
-                            KeyChunk<kTransposed>& next, const LinearSums& sums) {
+HWY_NOINLINE void add_chunk(const Linear& t, const LinearScratch& scratch, const LinearValues& v, std::int64_t count,
+                            const LinearSums& sums) {
   const std::int64_t lanes = lanes_of_float();
   const std::int64_t stride = t.widths.stride();
-  const std::int64_t rows = round_up(t.widths.features, kFour);
-  std::int64_t large = rows / kRows * kRows;
-  if ((rows - large) % kFour != 0) large -= kRows;
-  const std::int64_t tiles =
-      (large / kRows + (rows - large) / kFour) * ((t.widths.values + 2 * lanes - 1) / (2 * lanes));
-  const std::int64_t share = round_up((next.count() + tiles - 1) / tiles, kFour);
   const auto tile = [&]<int R, int NV>(std::int64_t row, std::int64_t e) HWY_ATTR {
-    next.map(share);
     Accumulators<R, NV> c;
     c.clear();
     if constexpr (kTransposed) {
-      c.template add_product<kStride>(chunk.phi() + row * kStride, v.data + e, v.stride, chunk.count());
+      c.template add_product<kStride>(scratch.phi_k + row * kStride, v.data + e, v.stride, count);
     } else {
-      c.add_transposed(chunk.phi() + row, t.widths.padded_features(), v.data + e, v.stride, chunk.count());
+      c.add_transposed(scratch.phi_k + row, t.widths.padded_features(), v.data + e, v.stride, count);
     }
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
-      for (int n = 0; n < NV; ++n) add_at(sums, (row + r) * stride + e + n * lanes, c.at[r][n]);
+    add_tile<R, NV>(c, sums, row * stride + e, stride);
   };
+  const std::int64_t rows = round_up(t.widths.features, kFour);
+  std::int64_t large = rows / kRows * kRows;
+  if ((rows - large) % kFour != 0) large -= kRows;
   const auto strip = [&]<int NV>(std::int64_t e) HWY_ATTR {
     for (std::int64_t row = 0; row < large; row += kRows) tile.template operator()<kRows, NV>(row, e);
     for (std::int64_t row = large; row < rows; row += kFour) tile.template operator()<kFour, NV>(row, e);
@@ -60,7 +68,9 @@ HWY_NOINLINE void add_chunk(const Linear& t, const KeyChunk<kTransposed>& chunk,
   for (; e + lanes < t.widths.values; e += 2 * lanes) strip.template operator()<2>(e);
   if (e < t.widths.values) strip.template operator()<1>(e);
   for (std::int64_t d = 0; d < t.widths.features; d += lanes) {
-    add_at(sums, t.widths.z() + d, hn::Load(F(), chunk.z() + d));
+    Accumulators<1, 1> z;
+    z.load(scratch.z + d, 0);
+    add_tile<1, 1>(z, sums, t.widths.z() + d, 0);
   }
 }
 
@@ -84,10 +94,10 @@ HWY_INLINE void store_sums(const Vec (&x)[kFour], float* to) {
 struct LinearBlock {
   std::int64_t first;  // query
   std::int64_t rows;
-  std::int64_t diagonal;                          // causal: the block's first key in the chunk
+  std::int64_t end;                               // of the queries that come after it, too
   const float* sum;                               // S and z
-  const float* phi_k;                             // causal: of the chunk, transposed
   LinearValues v;                                 // causal: of the chunk
+  std::int64_t diagonal;                          // causal: the block's first key in the chunk
   alignas(64) float divisor[kStride];             // [kTileRows], and then one over it
   alignas(64) float scores[kTileRows * kStride];  // causal: against the keys of the chunk
 };
@@ -97,7 +107,7 @@ HWY_INLINE void map_queries(const Linear& t, const Rows& q, const LinearScratch&
   const F f;
   const float* z = block.sum + t.widths.z();
   for (std::int64_t row = 0; row < block.rows; row += kFour) {
-    const FourRows four = four_rows(q, block.first + row, block.rows - row, t, scratch.raw);
+    const FourRows four = four_rows(t, q, block.first + row, block.end, scratch.raw);
     Vec sums[kFour] = {hn::Zero(f), hn::Zero(f), hn::Zero(f), hn::Zero(f)};
     float* to = scratch.phi_q + row * kStride;
     map_four(t.phi, four, t.widths.features, [&](std::int64_t d, const Vec(&x)[kFour]) HWY_ATTR {
@@ -146,7 +156,7 @@ HWY_INLINE void score_own_chunk(const Linear& t, const LinearScratch& scratch, L
     const auto keys = [&]<int NV>(std::int64_t key) HWY_ATTR {
       Accumulators<R, NV> c;
       c.clear();
-      add_features<R, NV>(t, scratch.phi_q, row, block.phi_k + key, kStride, c);
+      add_features<R, NV>(t, scratch.phi_q, row, scratch.phi_k + key, kStride, c);
       c.store(block.scores + row * kStride + key, kStride);
     };
     const std::int64_t end = block.diagonal + row + R;
@@ -251,27 +261,15 @@ HWY_INLINE Rows head_of(const LinearQueries& queries, std::int64_t head) {
   return q;
 }
 
-// use(chunk, next) for every chunk; next is the one after it, which must be mapped there.
-template <bool kTransposed, class Use>
-HWY_INLINE void for_each_chunk(const Linear& t, const LinearKeys& keys, const LinearScratch& scratch, std::int64_t most,
-                               const Use& use) {
-  KeyChunk<kTransposed> a(t, keys, scratch.raw, scratch.keys[0]);
-  KeyChunk<kTransposed> b(t, keys, scratch.raw, scratch.keys[1]);
-  a.start(0, most);
-  a.map(most);
-  for (KeyChunk<kTransposed>*chunk = &a, *next = &b; chunk->count() > 0; std::swap(chunk, next)) {
-    next->start(chunk->first() + most, most);
-    use(*chunk, *next);
-  }
-}
-
 void add_keys(const Linear& t, const LinearKeys& keys, float* sum) {
   const FlushDenormals guard;
   const LinearScratch scratch = lay_out(t);
-  for_each_chunk<false>(t, keys, scratch, kMostKeys, [&](const auto& chunk, auto& next) HWY_ATTR {
-    const LinearValues v = read_values(t, keys, scratch.values, chunk.first(), chunk.count(), false);
-    add_chunk<false>(t, chunk, v, next, {nullptr, sum, sum});
-  });
+  for (std::int64_t first = 0; first < keys.count; first += t.chunk) {
+    const KeyChunk chunk{first, std::min(t.chunk, keys.count - first)};
+    map_keys(t, keys, scratch, chunk);
+    const LinearValues v = read_values(t, keys, scratch.values, chunk, false);
+    add_chunk<false>(t, scratch, v, chunk.count, {nullptr, sum, sum});
+  }
 }
 
 void answer(const Linear& t, const LinearQueries& queries, const float* sum) {
@@ -279,6 +277,7 @@ void answer(const Linear& t, const LinearQueries& queries, const float* sum) {
   const LinearScratch scratch = lay_out(t);
   LinearBlock block;
   block.sum = sum;
+  block.end = queries.count;
   for (std::int64_t head = 0; head < queries.heads; ++head) {
     const Rows q = head_of(queries, head);
     for (block.first = 0; block.first < queries.count; block.first += kTileRows) {
@@ -293,19 +292,21 @@ void answer_causally(const Linear& t, const LinearQueries& queries, const Linear
   const LinearScratch scratch = lay_out(t);
   LinearBlock block;
   block.sum = sums.now;
-  for_each_chunk<true>(t, keys, scratch, kLinearChunk, [&](const auto& chunk, auto& next) HWY_ATTR {
-    block.v = read_values(t, keys, scratch.values, chunk.first(), chunk.count(), true);
-    block.phi_k = chunk.phi();
+  block.end = queries.count;
+  for (std::int64_t first = 0; first < keys.count; first += kLinearChunk) {
+    const KeyChunk chunk{first, std::min(kLinearChunk, keys.count - first)};
+    map_keys_transposed(t, keys, scratch, chunk);
+    block.v = read_values(t, keys, scratch.values, chunk, true);
     for (std::int64_t head = 0; head < queries.heads; ++head) {
       const Rows q = head_of(queries, head);
-      for (block.diagonal = 0; block.diagonal < chunk.count(); block.diagonal += kTileRows) {
-        block.first = chunk.first() + block.diagonal;
-        block.rows = std::min(kTileRows, chunk.count() - block.diagonal);
+      for (block.diagonal = 0; block.diagonal < chunk.count; block.diagonal += kTileRows) {
+        block.first = first + block.diagonal;
+        block.rows = std::min(kTileRows, chunk.count - block.diagonal);
         answer_block<true>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride);
       }
     }
-    add_chunk<true>(t, chunk, block.v, next, sums);
-  });
+    add_chunk<true>(t, scratch, block.v, chunk.count, sums);
+  }
 }
 
 }  // namespace
@@ -320,7 +321,8 @@ HWY_EXPORT(answer_causally);
 
 std::int64_t linear_scratch(const LinearWidths& widths) noexcept {
   const std::int64_t panels = (widths.features + kLinearChunk - 1) / kLinearChunk;
-  return (2 * 256 + 6) * widths.padded_features() + 256 * widths.stride() + panels * kTileRows * kLinearChunk;
+  return (kLinearLongChunk + 5) * widths.padded_features() + kLinearLongChunk * widths.stride() +
+         panels * kTileRows * kLinearChunk;
 }
 void add_linear_keys(const Linear& task, const LinearKeys& keys, float* sum) noexcept {
   HWY_DYNAMIC_DISPATCH(add_keys)(task, keys, sum);

@@ -8,6 +8,8 @@ namespace attn::kernels {
 // In the order of attn::Type.
 enum class Element : std::uint8_t { float32, float16, bfloat16 };
 
+constexpr std::int64_t size_of(Element type) noexcept { return type == Element::float32 ? 4 : 2; }
+
 // Rows of `width` numbers (said elsewhere), `stride` elements apart.
 struct Rows {
   const void* data = nullptr;
@@ -40,6 +42,17 @@ struct Visit {
 struct Dense {
   const float* data = nullptr;
   std::int64_t stride = 0;
+};
+
+// Rows of memory that will be wanted soon.
+struct Soon {
+  const void* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t stride = 0, bytes = 0;  // of a row, in bytes
+
+  Soon() = default;
+  Soon(const Rows& from, std::int64_t count, std::int64_t width)
+      : data(from.data), rows(count), stride(from.stride * size_of(from.type)), bytes(width * size_of(from.type)) {}
 };
 
 // How a product <q, k> becomes a score. All in units of log 2, so that the softmax needs exp2 only.
