@@ -45,7 +45,7 @@ int run_tour(int threads) {
   attn::tour::masks(std::cout, terminal);
   std::cout.flush();
   attn::tour::speed(std::cout, terminal, pool);
-  std::cout << std::endl;
+  std::cout << "\n" << std::flush;
   return std::cout ? 0 : 1;
 }
 

@@ -27,7 +27,7 @@ constexpr std::int64_t kEnoughTasks = 8;   // key heads, from which on keys are 
 constexpr std::int64_t kLeastPart = 512;   // keys
 constexpr std::int64_t kMappedRows = 256;  // rows that go through the caller's map at a time
 constexpr std::int64_t kQueryRows = 252;   // queries in a task of their own, a multiple of kTileRows
-static_assert(kMappedRows % kernels::kLinearLongChunk == 0 && kQueryRows % kTileRows == 0);
+static_assert(kMappedRows % kernels::kLinearChunk == 0 && kQueryRows % kTileRows == 0);
 
 [[noreturn]] void fail(const std::string& what) { throw std::invalid_argument("linear_attention: " + what); }
 
@@ -138,7 +138,7 @@ class LinearCall {
     part_ = std::max<std::int64_t>(n_.keys, 1);
     if (units() < kEnoughTasks) {
       const std::int64_t fair = (n_.keys * units() + kEnoughTasks - 1) / kEnoughTasks;
-      const std::int64_t chunk = kernels::kLinearLongChunk;
+      const std::int64_t chunk = kernels::kLinearChunk;
       part_ = (std::max(fair, kLeastPart) + chunk - 1) / chunk * chunk;
     }
     parts_ = std::max<std::int64_t>(1, (n_.keys + part_ - 1) / part_);
@@ -221,7 +221,6 @@ kernels::Linear LinearCall::task(TaskMemory& memory) const {
   t.widths = widths_;
   t.phi = mapped() ? kernels::Phi::identity : static_cast<kernels::Phi>(options_.feature);
   t.epsilon = options_.epsilon;
-  t.chunk = options_.causal ? kernels::kLinearChunk : kernels::kLinearLongChunk;
   t.scratch = memory.kernel.reserve(kernels::linear_scratch(widths_));
   return t;
 }

@@ -1,5 +1,5 @@
 // kernels/decode.cc - see decode.h. Bound by memory: what counts is that K and V stream in without a pause, so the rows
-// of V are fetched ahead while those of K are multiplied, and the other way round.
+// of both are fetched ahead while those of K are multiplied. At 262,144 keys that is as fast as merely reading them.
 #include "kernels/decode.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -15,6 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
 inline constexpr std::int64_t kStep = kTileKeys;         // keys at a time: K and V of them fit in the first cache
+inline constexpr std::int64_t kAhead = 16;               // keys and values to fetch ahead: of 16 to 64 the best
 inline constexpr int kDotRows = kRows == 12 ? 4 : 2;     // rows at a time; by 4 keys: as many accumulators as fit
 inline constexpr int kMaxVectors = kRows == 12 ? 4 : 2;  // vectors of a value at a time
 
@@ -64,18 +65,23 @@ HWY_INLINE const T* row_of(const Rows& rows, std::int64_t row) {
 
 // Rows that will be needed soon. Fetching beyond the end of the memory does no harm.
 struct Ahead {
-  const std::uint8_t* from = nullptr;  // null: nothing to fetch
+  const std::uint8_t* from = nullptr;
   std::int64_t stride = 0, bytes = 0;
 
-  Ahead() = default;
   HWY_INLINE Ahead(const Rows& rows, std::int64_t row, std::int64_t width) {
     const std::int64_t size = size_of(rows.type);
     stride = rows.stride * size;
     bytes = width * size;
     from = static_cast<const std::uint8_t*>(rows.data) + row * stride;
   }
-  HWY_INLINE void fetch(std::int64_t row) const {
-    for (std::int64_t byte = 0; byte < bytes; byte += 64) hwy::Prefetch(from + row * stride + byte);
+  HWY_INLINE void fetch_four(std::int64_t row) const {
+    const std::uint8_t* at = from + row * stride;
+    for (std::int64_t byte = 0; byte < bytes; byte += 64) {
+      hwy::Prefetch(at + byte);
+      hwy::Prefetch(at + stride + byte);
+      hwy::Prefetch(at + 2 * stride + byte);
+      hwy::Prefetch(at + 3 * stride + byte);
+    }
   }
 };
 
@@ -99,8 +105,7 @@ HWY_INLINE void dot_keys(const Decode& t, const float* HWY_RESTRICT q, std::int6
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int n = 0; n < 4; ++n) sum[r][n] = hn::Zero(f);
-  std::int64_t d = 0;
-  for (; d + lanes <= t.width; d += lanes) {
+  const auto add_vector = [&](std::int64_t d) HWY_ATTR {
     Vec x[4];
 #pragma GCC unroll 4
     for (int n = 0; n < 4; ++n) x[n] = load_as_float(k[n] + d);
@@ -110,7 +115,15 @@ HWY_INLINE void dot_keys(const Decode& t, const float* HWY_RESTRICT q, std::int6
 #pragma GCC unroll 4
       for (int n = 0; n < 4; ++n) sum[r][n] = hn::MulAdd(y, x[n], sum[r][n]);
     }
+  };
+  std::int64_t d = 0;
+  for (; d + 4 * lanes <= t.width; d += 4 * lanes) {
+    add_vector(d);
+    add_vector(d + lanes);
+    add_vector(d + 2 * lanes);
+    add_vector(d + 3 * lanes);
   }
+  for (; d + lanes <= t.width; d += lanes) add_vector(d);
   if (d < t.width) {
     for (int n = 0; n < 4; ++n) {
       const Vec x = load_rest(k[n] + d, t.width - d);
@@ -123,9 +136,11 @@ HWY_INLINE void dot_keys(const Decode& t, const float* HWY_RESTRICT q, std::int6
 
 template <typename T>
 HWY_INLINE void score_keys(const Decode& t, const DecodeState& state, std::int64_t key, std::int64_t keys) {
-  const Ahead values(t.v, key, t.value_width);
+  const Ahead next_keys(t.k, key + kAhead, t.width);
+  const Ahead next_values(t.v, key + kAhead, t.value_width);
   for (std::int64_t n = 0; n < keys; n += 4) {
-    for (std::int64_t m = n; m < std::min(n + 4, keys); ++m) values.fetch(m);
+    next_keys.fetch_four(n);
+    next_values.fetch_four(n);
     for (std::int64_t r = 0; r < state.rows; r += kDotRows) {
       dot_keys<kDotRows, T>(t, state.q + r * kQueryStride, key + n, key + keys - 1, state.s + r * kStep + n);
     }
@@ -135,23 +150,10 @@ HWY_INLINE void score_keys(const Decode& t, const DecodeState& state, std::int64
 // o[r, e..] += sum_j s[r, j] v[j, e..], NV vectors of R rows, over the keys of one step.
 template <int R, int NV, typename T>
 HWY_INLINE void add_columns(const float* HWY_RESTRICT s, const T* HWY_RESTRICT v, std::int64_t stride,
-                            std::int64_t keys, float* HWY_RESTRICT o, std::int64_t o_stride, const Ahead& ahead) {
-  const F f;
-  const std::int64_t lanes = lanes_of_float();
+                            std::int64_t keys, float* HWY_RESTRICT o, std::int64_t o_stride) {
   Accumulators<R, NV> c;
   c.load(o, o_stride);
-  for (std::int64_t j = 0; j < keys; ++j, v += stride) {
-    if (ahead.from != nullptr) ahead.fetch(j);
-    Vec y[NV];
-#pragma GCC unroll 4
-    for (int n = 0; n < NV; ++n) y[n] = load_as_float(v + n * lanes);
-#pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) {
-      const Vec x = hn::Set(f, s[r * kStep + j]);
-#pragma GCC unroll 4
-      for (int n = 0; n < NV; ++n) c.at[r][n] = hn::MulAdd(x, y[n], c.at[r][n]);
-    }
-  }
+  c.template add_product<static_cast<int>(kStep)>(s, v, stride, keys);
   c.store(o, o_stride);
 }
 
@@ -159,22 +161,18 @@ HWY_INLINE void add_columns(const float* HWY_RESTRICT s, const T* HWY_RESTRICT v
 template <int R, typename T>
 HWY_INLINE void add_rows(const Decode& t, const DecodeState& state, std::int64_t r, std::int64_t key, std::int64_t j,
                          std::int64_t keys) {
-  Ahead next;  // the keys of the next step, while the first columns of the first rows are added
-  if (r == 0) next = Ahead(t.k, key + kStep, t.width);
   const std::int64_t lanes = lanes_of_float();
   const float* s = state.s + r * kStep + j;
   const T* v = row_of<T>(t.v, key + j);
   float* o = state.o + r * state.padded;
   std::int64_t e = 0;
   for (; e + kMaxVectors * lanes <= t.value_width; e += kMaxVectors * lanes) {
-    add_columns<R, kMaxVectors>(s, v + e, t.v.stride, keys, o + e, state.padded, next);
-    next.from = nullptr;
+    add_columns<R, kMaxVectors>(s, v + e, t.v.stride, keys, o + e, state.padded);
   }
   for (; e + lanes <= t.value_width; e += lanes) {
-    add_columns<R, 1>(s, v + e, t.v.stride, keys, o + e, state.padded, next);
-    next.from = nullptr;
+    add_columns<R, 1>(s, v + e, t.v.stride, keys, o + e, state.padded);
   }
-  if (e < t.value_width) add_columns<R, 1>(s, state.tail + j * lanes, lanes, keys, o + e, state.padded, next);
+  if (e < t.value_width) add_columns<R, 1>(s, state.tail + j * lanes, lanes, keys, o + e, state.padded);
 }
 
 // With bits, a value that a row may not see is not even multiplied by 0: it may be infinite.
@@ -203,32 +201,51 @@ HWY_INLINE void add_values_of_step(const Decode& t, const DecodeState& state, co
   }
 }
 
-// Online softmax of one step: scores become weights, and what was summed under a lower base shrinks.
+// What was summed up under another base shrinks.
+HWY_INLINE void rebase(const DecodeState& state, std::int64_t r, float from, float to) {
+  const F f;
+  const Vec shrink = hn::Set(f, exp2_of(from - to));
+  float* total = state.sum + r * lanes_of_float();
+  hn::Store(hn::Mul(shrink, hn::Load(f, total)), f, total);
+  float* o = state.o + r * state.padded;
+  for (std::int64_t e = 0; e < state.padded; e += lanes_of_float()) {
+    hn::Store(hn::Mul(shrink, hn::Load(f, o + e)), f, o + e);
+  }
+}
+
+// Online softmax of one step: scores become weights.
 HWY_INLINE void soften_step(const Decode& t, const DecodeState& state, const Segment& step) {
   const F f;
-  const std::int64_t lanes = lanes_of_float();
   Slots slots;
   slots.count = 1;
   slots.at[0] = {step.key, 0, step.key, step.key + step.keys, step.key, nullptr};
   slots.width = slots.at[0].width();
-  for (std::int64_t r = 0; r < state.rows; ++r) {
-    const std::int64_t h = r / t.queries, i = r % t.queries;
-    float* s = state.s + r * kStep;
-    slots.at[0].bits = step.bits == nullptr ? nullptr : step.bits + i;
-    finish_scores(t.scoring[h], slots, 0, i, s);
-    const float before = state.base[r];
-    const float base = base_for(before, largest(s, slots.width));
-    const Vec sum = exponentiate(s, slots.width, base);
-    float* total = state.sum + r * lanes;
-    if (base != before && before != kNever) {
-      const Vec shrink = hn::Set(f, exp2_of(before - base));
-      hn::Store(hn::Mul(shrink, hn::Load(f, total)), f, total);
-      float* o = state.o + r * state.padded;
-      for (std::int64_t e = 0; e < state.padded; e += lanes) hn::Store(hn::Mul(shrink, hn::Load(f, o + e)), f, o + e);
+  const bool whole = step.bits == nullptr && slots.width == step.keys;
+  for (std::int64_t r = 0; r < state.rows; r += 4) {
+    const auto rows = static_cast<int>(std::min<std::int64_t>(4, state.rows - r));
+    Vec lanes[4];
+    for (int n = 0; n < 4; ++n) {
+      const std::int64_t row = r + std::min(n, rows - 1), h = row / t.queries, i = row % t.queries;
+      float* s = state.s + row * kStep;
+      slots.at[0].bits = step.bits == nullptr ? nullptr : step.bits + i;
+      if (n < rows && !(whole && are_scores(t.scoring[h], slots))) finish_scores(t.scoring[h], slots, 0, i, s);
+      lanes[n] = largest_lanes(s, slots.width);
     }
-    hn::Store(hn::Add(hn::Load(f, total), sum), f, total);
-    state.base[r] = base;
-    if (t.keep[h].threshold != 0) drop(t.keep[h], slots, i, s);
+    float peak[4];
+    reduce_four(lanes, peak, Larger());
+    for (int n = 0; n < rows; ++n) {
+      const std::int64_t row = r + n;
+      float* s = state.s + row * kStep;
+      const float before = state.base[row];
+      const float base = base_for(before, peak[n]);
+      const Vec sum = exponentiate(s, slots.width, base);
+      if (HWY_UNLIKELY(base != before && before != kNever)) rebase(state, row, before, base);
+      float* total = state.sum + row * lanes_of_float();
+      hn::Store(hn::Add(hn::Load(f, total), sum), f, total);
+      state.base[row] = base;
+      const Keep& keep = t.keep[row / t.queries];
+      if (keep.threshold != 0) drop(keep, slots, row % t.queries, s);
+    }
   }
 }
 

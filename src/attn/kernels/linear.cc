@@ -43,30 +43,30 @@ HWY_INLINE void add_tile(const Accumulators<R, NV>& c, const LinearSums& sums, s
 // Adds a chunk to the sums. It is summed up from 0 and then added, which loses less than adding key by key to a long
 // sum.
 template <bool kTransposed>
-HWY_NOINLINE void add_chunk(const Linear& t, const LinearScratch& scratch, const LinearValues& v, std::int64_t count,
+HWY_NOINLINE void add_chunk(const Linear& t, const LinearScratch& scratch, const KeyChunk& chunk,
                             const LinearSums& sums) {
   const std::int64_t lanes = lanes_of_float();
   const std::int64_t stride = t.widths.stride();
+  const std::int64_t rows = round_up(t.widths.features, kFour);
+  std::int64_t large = rows / kRows * kRows;
+  if ((rows - large) % kFour != 0) large -= kRows;
   const auto tile = [&]<int R, int NV>(std::int64_t row, std::int64_t e) HWY_ATTR {
     Accumulators<R, NV> c;
     c.clear();
     if constexpr (kTransposed) {
-      c.template add_product<kStride>(scratch.phi_k + row * kStride, v.data + e, v.stride, count);
+      c.template add_product<kStride>(scratch.phi_k + row * kStride, chunk.v.data + e, chunk.v.stride, chunk.count);
     } else {
-      c.add_transposed(scratch.phi_k + row, t.widths.padded_features(), v.data + e, v.stride, count);
+      c.add_transposed(scratch.phi_k + row, t.widths.padded_features(), chunk.v.data + e, chunk.v.stride, chunk.count);
     }
     add_tile<R, NV>(c, sums, row * stride + e, stride);
   };
-  const std::int64_t rows = round_up(t.widths.features, kFour);
-  std::int64_t large = rows / kRows * kRows;
-  if ((rows - large) % kFour != 0) large -= kRows;
-  const auto strip = [&]<int NV>(std::int64_t e) HWY_ATTR {
-    for (std::int64_t row = 0; row < large; row += kRows) tile.template operator()<kRows, NV>(row, e);
-    for (std::int64_t row = large; row < rows; row += kFour) tile.template operator()<kFour, NV>(row, e);
+  const auto band = [&]<int R>(std::int64_t row) HWY_ATTR {
+    std::int64_t e = 0;
+    for (; e + lanes < t.widths.values; e += 2 * lanes) tile.template operator()<R, 2>(row, e);
+    if (e < t.widths.values) tile.template operator()<R, 1>(row, e);
   };
-  std::int64_t e = 0;
-  for (; e + lanes < t.widths.values; e += 2 * lanes) strip.template operator()<2>(e);
-  if (e < t.widths.values) strip.template operator()<1>(e);
+  for (std::int64_t row = 0; row < large; row += kRows) band.template operator()<kRows>(row);
+  for (std::int64_t row = large; row < rows; row += kFour) band.template operator()<kFour>(row);
   for (std::int64_t d = 0; d < t.widths.features; d += lanes) {
     Accumulators<1, 1> z;
     z.load(scratch.z + d, 0);
@@ -92,9 +92,12 @@ HWY_INLINE void store_sums(const Vec (&x)[kFour], float* to) {
 
 // A block of at most kTileRows queries of one head on its way through the steps.
 struct LinearBlock {
-  std::int64_t first;  // query
+  Rows q;            // of the head
+  std::int64_t end;  // how many there are
+  float* out;        // likewise
+  std::int64_t out_stride;
+  std::int64_t first;  // query of the block
   std::int64_t rows;
-  std::int64_t end;                               // of the queries that come after it, too
   const float* sum;                               // S and z
   LinearValues v;                                 // causal: of the chunk
   std::int64_t diagonal;                          // causal: the block's first key in the chunk
@@ -103,11 +106,11 @@ struct LinearBlock {
 };
 
 // phi(q) into panels, phi(q) z into divisor.
-HWY_INLINE void map_queries(const Linear& t, const Rows& q, const LinearScratch& scratch, LinearBlock& block) {
+HWY_INLINE void map_queries(const Linear& t, const LinearScratch& scratch, LinearBlock& block) {
   const F f;
   const float* z = block.sum + t.widths.z();
   for (std::int64_t row = 0; row < block.rows; row += kFour) {
-    const FourRows four = four_rows(t, q, block.first + row, block.end, scratch.raw);
+    const FourRows four = four_rows(t, block.q, block.first + row, block.end, scratch.raw);
     Vec sums[kFour] = {hn::Zero(f), hn::Zero(f), hn::Zero(f), hn::Zero(f)};
     float* to = scratch.phi_q + row * kStride;
     map_four(t.phi, four, t.widths.features, [&](std::int64_t d, const Vec(&x)[kFour]) HWY_ATTR {
@@ -123,14 +126,13 @@ HWY_INLINE void map_queries(const Linear& t, const Rows& q, const LinearScratch&
   }
 }
 
-// c += phi(q) b, for rows of the block from `row` on; b has a row a feature.
+// c += a b: a lies in panels of kStride features, b has a row a feature.
 template <int R, int NV>
-HWY_INLINE void add_features(const Linear& t, const float* phi_q, std::int64_t row, const float* b, std::int64_t stride,
-                             Accumulators<R, NV>& c) {
-  const float* a = phi_q + row * kStride;
-  for (std::int64_t d = 0; d < t.widths.features; d += kStride) {
+HWY_INLINE void add_panels(std::int64_t features, const float* a, const float* b, std::int64_t stride,
+                           Accumulators<R, NV>& c) {
+  for (std::int64_t d = 0; d < features; d += kStride) {
     c.template add_product<kStride>(a + d * kTileRows, b + d * stride, stride,
-                                    std::min<std::int64_t>(kStride, t.widths.features - d));
+                                    std::min<std::int64_t>(kStride, features - d));
   }
 }
 
@@ -156,7 +158,7 @@ HWY_INLINE void score_own_chunk(const Linear& t, const LinearScratch& scratch, L
     const auto keys = [&]<int NV>(std::int64_t key) HWY_ATTR {
       Accumulators<R, NV> c;
       c.clear();
-      add_features<R, NV>(t, scratch.phi_q, row, scratch.phi_k + key, kStride, c);
+      add_panels<R, NV>(t.widths.features, scratch.phi_q + row * kStride, scratch.phi_k + key, kStride, c);
       c.store(block.scores + row * kStride + key, kStride);
     };
     const std::int64_t end = block.diagonal + row + R;
@@ -199,20 +201,23 @@ HWY_INLINE void add_triangle(const float* HWY_RESTRICT s, const float* HWY_RESTR
   }
 }
 
-// out[r] = c[r] divisor[r] for the rows that there are, in columns [e, values).
+// Writes the rows of the block from `row` on, columns from e on, as far as there are any.
 template <int R, int NV>
-HWY_INLINE void write_out(const Accumulators<R, NV>& c, const float* divisor, std::int64_t rows, std::int64_t columns,
-                          float* out, std::int64_t stride) {
+HWY_INLINE void write_out(const Linear& t, const LinearBlock& block, std::int64_t row, std::int64_t e,
+                          const Accumulators<R, NV>& c) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
+  const std::int64_t rows = block.rows - row;
+  const std::int64_t columns = t.widths.values - e;
+  float* out = block.out + (block.first + row) * block.out_stride + e;
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     if (r >= rows) break;
-    const Vec factor = hn::Set(f, divisor[r]);
+    const Vec factor = hn::Set(f, block.divisor[row + r]);
 #pragma GCC unroll 2
     for (int n = 0; n < NV; ++n) {
       const Vec x = hn::Mul(factor, c.at[r][n]);
-      float* to = out + r * stride + n * lanes;
+      float* to = out + r * block.out_stride + n * lanes;
       if (HWY_LIKELY((n + 1) * lanes <= columns)) {
         hn::StoreU(x, f, to);
       } else {
@@ -223,11 +228,10 @@ HWY_INLINE void write_out(const Accumulators<R, NV>& c, const float* divisor, st
 }
 
 template <bool kCausal>
-HWY_NOINLINE void answer_block(const Linear& t, const LinearScratch& scratch, const Rows& q, LinearBlock& block,
-                               float* out, std::int64_t out_stride) {
+HWY_NOINLINE void answer_block(const Linear& t, const LinearScratch& scratch, LinearBlock& block) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
-  map_queries(t, q, scratch, block);
+  map_queries(t, scratch, block);
   if constexpr (kCausal) score_own_chunk(t, scratch, block);
   for (std::int64_t r = 0; r < block.rows; r += lanes) {
     const Vec divisor = hn::Add(hn::Load(f, block.divisor + r), hn::Set(f, t.epsilon));
@@ -238,15 +242,14 @@ HWY_NOINLINE void answer_block(const Linear& t, const LinearScratch& scratch, co
     const auto columns = [&]<int NV>(std::int64_t e) HWY_ATTR {
       Accumulators<R, NV> c;
       c.clear();
-      add_features<R, NV>(t, scratch.phi_q, row, block.sum + e, t.widths.stride(), c);
+      add_panels<R, NV>(t.widths.features, scratch.phi_q + row * kStride, block.sum + e, t.widths.stride(), c);
       if constexpr (kCausal) {
         const float* s = block.scores + row * kStride;
         const std::int64_t diagonal = block.diagonal + row;
         c.template add_product<kStride>(s, block.v.data + e, block.v.stride, diagonal);
         add_triangle<R, NV>(s + diagonal, block.v.data + diagonal * block.v.stride + e, block.v.stride, c);
       }
-      write_out<R, NV>(c, block.divisor + row, block.rows - row, t.widths.values - e,
-                       out + (block.first + row) * out_stride + e, out_stride);
+      write_out<R, NV>(t, block, row, e, c);
     };
     std::int64_t e = 0;
     for (; e + lanes < t.widths.values; e += 2 * lanes) columns.template operator()<2>(e);
@@ -254,21 +257,23 @@ HWY_NOINLINE void answer_block(const Linear& t, const LinearScratch& scratch, co
   });
 }
 
-HWY_INLINE Rows head_of(const LinearQueries& queries, std::int64_t head) {
+HWY_INLINE void choose_head(const LinearQueries& queries, std::int64_t head, LinearBlock& block) {
   const std::int64_t bytes = queries.q.type == Element::float32 ? 4 : 2;
-  Rows q = queries.q;
-  q.data = static_cast<const char*>(q.data) + head * queries.q_head * bytes;
-  return q;
+  block.q = queries.q;
+  block.q.data = static_cast<const char*>(queries.q.data) + head * queries.q_head * bytes;
+  block.end = queries.count;
+  block.out = queries.out + head * queries.out_head;
+  block.out_stride = queries.out_stride;
 }
 
 void add_keys(const Linear& t, const LinearKeys& keys, float* sum) {
   const FlushDenormals guard;
   const LinearScratch scratch = lay_out(t);
-  for (std::int64_t first = 0; first < keys.count; first += t.chunk) {
-    const KeyChunk chunk{first, std::min(t.chunk, keys.count - first)};
+  for (std::int64_t first = 0; first < keys.count; first += kLinearChunk) {
+    KeyChunk chunk{first, std::min(kLinearChunk, keys.count - first), {}};
     map_keys(t, keys, scratch, chunk);
-    const LinearValues v = read_values(t, keys, scratch.values, chunk, false);
-    add_chunk<false>(t, scratch, v, chunk.count, {nullptr, sum, sum});
+    chunk.v = read_values(t, keys, scratch.values, chunk, false);
+    add_chunk<false>(t, scratch, chunk, {nullptr, sum, sum});
   }
 }
 
@@ -277,12 +282,11 @@ void answer(const Linear& t, const LinearQueries& queries, const float* sum) {
   const LinearScratch scratch = lay_out(t);
   LinearBlock block;
   block.sum = sum;
-  block.end = queries.count;
   for (std::int64_t head = 0; head < queries.heads; ++head) {
-    const Rows q = head_of(queries, head);
+    choose_head(queries, head, block);
     for (block.first = 0; block.first < queries.count; block.first += kTileRows) {
       block.rows = std::min(kTileRows, queries.count - block.first);
-      answer_block<false>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride);
+      answer_block<false>(t, scratch, block);
     }
   }
 }
@@ -292,20 +296,20 @@ void answer_causally(const Linear& t, const LinearQueries& queries, const Linear
   const LinearScratch scratch = lay_out(t);
   LinearBlock block;
   block.sum = sums.now;
-  block.end = queries.count;
   for (std::int64_t first = 0; first < keys.count; first += kLinearChunk) {
-    const KeyChunk chunk{first, std::min(kLinearChunk, keys.count - first)};
+    KeyChunk chunk{first, std::min(kLinearChunk, keys.count - first), {}};
     map_keys_transposed(t, keys, scratch, chunk);
-    block.v = read_values(t, keys, scratch.values, chunk, true);
+    chunk.v = read_values(t, keys, scratch.values, chunk, true);
+    block.v = chunk.v;
     for (std::int64_t head = 0; head < queries.heads; ++head) {
-      const Rows q = head_of(queries, head);
+      choose_head(queries, head, block);
       for (block.diagonal = 0; block.diagonal < chunk.count; block.diagonal += kTileRows) {
         block.first = first + block.diagonal;
         block.rows = std::min(kTileRows, chunk.count - block.diagonal);
-        answer_block<true>(t, scratch, q, block, queries.out + head * queries.out_head, queries.out_stride);
+        answer_block<true>(t, scratch, block);
       }
     }
-    add_chunk<true>(t, scratch, block.v, chunk.count, sums);
+    add_chunk<true>(t, scratch, chunk, sums);
   }
 }
 
@@ -321,7 +325,7 @@ HWY_EXPORT(answer_causally);
 
 std::int64_t linear_scratch(const LinearWidths& widths) noexcept {
   const std::int64_t panels = (widths.features + kLinearChunk - 1) / kLinearChunk;
-  return (kLinearLongChunk + 5) * widths.padded_features() + kLinearLongChunk * widths.stride() +
+  return (kLinearChunk + 5) * widths.padded_features() + kLinearChunk * widths.stride() +
          panels * kTileRows * kLinearChunk;
 }
 void add_linear_keys(const Linear& task, const LinearKeys& keys, float* sum) noexcept {

@@ -12,10 +12,9 @@ namespace attn::kernels {
 // In the order of attn::Feature.
 enum class Phi : std::uint8_t { elu_plus_one, relu, identity };
 
-// Keys are summed up in chunks: of kLinearChunk where the queries are causal, else longer ones, which are 3% faster.
-// Where a stretch of keys is cut, it is cut at a multiple of the chunk: then the cut does not show in the sums.
+// Keys are summed up in chunks. Where a stretch of keys is cut, it is cut at a multiple of this: then the cut does not
+// show in the sums.
 inline constexpr std::int64_t kLinearChunk = 64;
-inline constexpr std::int64_t kLinearLongChunk = 128;
 
 // The sum as floats: S [F rounded up to 4][stride], then z [F rounded up to 16]. What is padding is 0.
 struct LinearWidths {
@@ -32,8 +31,7 @@ struct Linear {
   LinearWidths widths;
   Phi phi = Phi::elu_plus_one;
   float epsilon = 0;
-  std::int64_t chunk = kLinearLongChunk;  // of add_linear_keys; at most kLinearLongChunk
-  float* scratch = nullptr;               // linear_scratch() floats, aligned to 64 bytes
+  float* scratch = nullptr;  // linear_scratch() floats, aligned to 64 bytes
 };
 std::int64_t linear_scratch(const LinearWidths& widths) noexcept;
 
@@ -69,7 +67,7 @@ void add_linear_keys(const Linear& task, const LinearKeys& keys, float* sum) noe
 void answer_linear(const Linear& task, const LinearQueries& queries, const float* sum) noexcept;
 
 // Query i against the sums and the keys up to i, which are then in the sums: part has the bits that add_linear_keys
-// gives it with chunks of kLinearChunk. queries.count = keys.count.
+// gives it. queries.count = keys.count.
 void answer_linear_causally(const Linear& task, const LinearQueries& queries, const LinearKeys& keys,
                             const LinearSums& sums) noexcept;
 

@@ -37,6 +37,14 @@ inline constexpr float kNever = -std::numeric_limits<float>::infinity();
 HWY_INLINE std::int64_t lanes_of_float() { return static_cast<std::int64_t>(hn::Lanes(F())); }
 HWY_INLINE std::int64_t round_up(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
 
+HWY_INLINE Vec load_as_float(const float* p) { return hn::LoadU(F(), p); }
+HWY_INLINE Vec load_as_float(const hwy::float16_t* p) {
+  return hn::PromoteTo(F(), hn::LoadU(hn::Rebind<hwy::float16_t, F>(), p));
+}
+HWY_INLINE Vec load_as_float(const hwy::bfloat16_t* p) {
+  return hn::PromoteTo(F(), hn::LoadU(hn::Rebind<hwy::bfloat16_t, F>(), p));
+}
+
 template <int R, int NV>
 struct Accumulators {
   Vec at[R][NV];
@@ -44,14 +52,14 @@ struct Accumulators {
   HWY_INLINE void clear() {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) at[r][v] = hn::Zero(F());
   }
   HWY_INLINE void load(const float* HWY_RESTRICT c, std::int64_t stride) {
     const std::int64_t lanes = lanes_of_float();
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) at[r][v] = hn::LoadU(F(), c + r * stride + v * lanes);
   }
   HWY_INLINE void load_scaled(const float* HWY_RESTRICT c, std::int64_t stride, const float* HWY_RESTRICT scale) {
@@ -59,7 +67,7 @@ struct Accumulators {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       const Vec factor = hn::Set(F(), scale[r]);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) at[r][v] = hn::Mul(factor, hn::LoadU(F(), c + r * stride + v * lanes));
     }
   }
@@ -67,13 +75,13 @@ struct Accumulators {
     const std::int64_t lanes = lanes_of_float();
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) hn::StoreU(at[r][v], F(), c + r * stride + v * lanes);
   }
 
   // at[r] += sum_k a[r, k] b[k]: rows of a are kStrideA apart, rows of b stride_b. 98% of the FMA peak with g++ 12.
-  template <int kStrideA>
-  HWY_INLINE void add_product(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, std::int64_t stride_b,
+  template <int kStrideA, typename T>
+  HWY_INLINE void add_product(const float* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::int64_t stride_b,
                               std::int64_t depth) {
     add_strided<kStrideA, 1>(a, b, stride_b, depth, 1);
   }
@@ -84,19 +92,19 @@ struct Accumulators {
   }
 
  private:
-  template <int kStrideRow, int kUnitStep>
-  HWY_INLINE void add_strided(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, std::int64_t stride_b,
+  template <int kStrideRow, int kUnitStep, typename T>
+  HWY_INLINE void add_strided(const float* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::int64_t stride_b,
                               std::int64_t depth, std::int64_t step) {
     const std::int64_t lanes = lanes_of_float();
 #pragma GCC unroll 4
     for (std::int64_t k = 0; k < depth; ++k) {
       Vec y[NV];
-#pragma GCC unroll 2
-      for (int v = 0; v < NV; ++v) y[v] = hn::LoadU(F(), b + v * lanes);
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) y[v] = load_as_float(b + v * lanes);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
         const Vec x = hn::Set(F(), a[r * kStrideRow]);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int v = 0; v < NV; ++v) at[r][v] = hn::MulAdd(x, y[v], at[r][v]);
       }
       a += kUnitStep ? 1 : step;
@@ -164,13 +172,6 @@ HWY_INLINE void reduce_four(const Vec* x, float* to, const Op& op) {
   hn::StoreU(reduce_blocks(f, op(hn::BitCast(f, low), hn::BitCast(f, high)), op), hn::CappedTag<float, 4>(), to);
 }
 
-HWY_INLINE Vec load_as_float(const float* p) { return hn::LoadU(F(), p); }
-HWY_INLINE Vec load_as_float(const hwy::float16_t* p) {
-  return hn::PromoteTo(F(), hn::LoadU(hn::Rebind<hwy::float16_t, F>(), p));
-}
-HWY_INLINE Vec load_as_float(const hwy::bfloat16_t* p) {
-  return hn::PromoteTo(F(), hn::LoadU(hn::Rebind<hwy::bfloat16_t, F>(), p));
-}
 HWY_INLINE float one_as_float(float x) { return x; }
 HWY_INLINE float one_as_float(const hwy::float16_t& x) {
   const hn::CappedTag<float, 1> one;
