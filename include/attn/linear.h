@@ -2,7 +2,7 @@
 //
 //   out[i] = phi(q[i]) S_i / (phi(q[i]) z_i + epsilon)     S_i = sum_j phi(k[j])^T v[j]     z_i = sum_j phi(k[j])
 //
-// The sums run over all keys, or, causal, over j <= i.
+// The sums run over all keys, or, causal, over j <= i. H query heads share G key heads, as in attention.h.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ enum class Feature : std::uint8_t {
   identity,      // q and k hold phi already
 };
 
-// A feature map of the caller's: reads one row x [D], writes phi(x) [F]. Called from several threads at once.
+// A feature map of the caller's: reads one row x [D], writes phi(x) [F]. Called from several threads at once. What it
+// throws, linear_attention throws; out and state are then in no particular condition.
 struct FeatureMap {
   std::function<void(const float* x, float* phi)> map;
   std::int64_t width = 0;  // F
@@ -40,8 +41,14 @@ struct LinearOptions {
   LinearState state;  // unless empty: read at the start, updated at the end
 };
 
-// Writes out [B, H, N, E]. Causal needs N = M. Throws std::invalid_argument before writing anything if shapes
-// disagree. Same bits whatever the number of threads. Scratch: O(threads + N / 64 F E) a head.
+// Writes out [B, H, N, E]. Causal needs N = M.
+//
+//   - A row whose divisor is 0 becomes 0; so does everything if there is neither a key nor a state.
+//   - Causal, a NaN in k or v changes no row before it.
+//   - The result has the same bits whatever the number of threads.
+//   - Throws std::invalid_argument before writing anything if the shapes disagree.
+//   - out must not overlap the inputs or the state. Scratch is O(F E) a thread; with fewer than 8 key heads in the
+//     batch (B G < 8) O(F E) more, at most 16 times.
 void linear_attention(const Inputs& in, const LinearOptions& options, View<float, 4> out, ThreadPool& pool);
 
 }  // namespace attn

@@ -337,13 +337,18 @@ struct Before {
   const float* shrink = nullptr;  // a factor a row; null: they stay
 };
 
-// o[r] += sum_j s[r, j] v[j], r < rows.
-template <int R>
+struct NothingElse {
+  HWY_INLINE void operator()(std::int64_t /*column*/) const {}
+};
+
+// o[r] += sum_j s[r, j] v[j], r < rows. meanwhile(e) is called before the columns from e on.
+template <int R, class Meanwhile = NothingElse>
 HWY_INLINE void multiply_values(const float* HWY_RESTRICT s, const Slots& slots, const Values& v, int rows,
-                                const Before& before, float* HWY_RESTRICT o) {
+                                const Before& before, float* HWY_RESTRICT o, const Meanwhile& meanwhile = {}) {
   const std::int64_t lanes = lanes_of_float();
   if (HWY_UNLIKELY(v.not_finite != nullptr)) clean_values(slots, v);
   const auto columns = [&]<int NV>(std::int64_t e) HWY_ATTR {
+    meanwhile(e);
     Accumulators<R, NV> c;
     if (before.none) {
       c.clear();

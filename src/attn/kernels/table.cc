@@ -42,11 +42,30 @@ struct TileRow {
     score<R>(from, rows, peak);
     Outcome outcome[R];
     for (int r = 0; r < rows; ++r) outcome[r] = soften(from, rows, r, base_for(kNever, peak[r]));
-    for (int r = 0; r < rows; ++r) write_weights(from, rows, r, outcome[r].factor);
     const Values v = values_of(t, clean);
+    std::int64_t done = 0;  // keys whose weights are written
     for (int n = 0; n < count; ++n) {
-      multiply_values<R>(s + n * kChunkFloats, slots(n, from, rows), v, rows, Before{n == 0, nullptr}, o);
+      const Slots here = slots(n, from, rows);
+      float* chunk = s + n * kChunkFloats;
+      const auto write = [&](int r) HWY_ATTR {
+        write_weights(chunk + r * kScoreStride, here, outcome[r].factor, done, table_row(from, r));
+      };
+      if (t.keep.threshold != 0) {
+        for (int r = 0; r < rows; ++r) {
+          write(r);
+          drop(t.keep, here, query(from, r), chunk + r * kScoreStride);
+        }
+      }
+      // A few rows before each pass over the values: memory takes them in while the pass computes.
+      int written = t.keep.threshold != 0 ? rows : 0;
+      const auto write_some = [&](std::int64_t e) HWY_ATTR {
+        const auto until = static_cast<int>(rows * std::min(v.width, e + 2 * lanes_of_float()) / v.width);
+        for (; written < until; ++written) write(written);
+      };
+      multiply_values<R>(chunk, here, v, rows, Before{n == 0, nullptr}, o, write_some);
+      if (here.count > 0) done = here.at[here.count - 1].end;
     }
+    for (int r = 0; r < rows; ++r) std::fill(table_row(from, r) + done, table_row(from, r) + t.key_count, 0.0F);
     for (int r = 0; r < rows; ++r) {
       write_row(t, query(from, r), o + r * v.width, outcome[r].factor);
       if (t.lse != nullptr) t.lse[query(from, r) * t.lse_stride] = lse_of(outcome[r]);
@@ -81,22 +100,18 @@ struct TileRow {
     return conclude(hn::GetLane(hn::SumOfLanes(F(), sum)), base, t.sink);
   }
 
-  // The row of the table, and then dropout.
-  HWY_INLINE void write_weights(int from, int rows, int r, float factor) const {
-    float* to = t.weights + query(from, r) * t.weight_stride;
-    std::int64_t done = 0;
-    for (int n = 0; n < count; ++n) {
-      const Slots here = slots(n, from, rows);
-      float* row = s + n * kChunkFloats + r * kScoreStride;
-      for (int m = 0; m < here.count; ++m) {
-        const Slot& slot = here.at[m];
-        std::fill(to + done, to + slot.begin, 0.0F);
-        scale_row(row + slot.at + (slot.begin - slot.key), slot.end - slot.begin, factor, to + slot.begin);
-        done = slot.end;
-      }
-      if (t.keep.threshold != 0) drop(t.keep, here, query(from, r), row);
+  [[nodiscard]] HWY_INLINE float* table_row(int from, int r) const {
+    return t.weights + query(from, r) * t.weight_stride;
+  }
+
+  // One chunk of a row of the table, with zeros from key `done` on where no slot is.
+  HWY_INLINE void write_weights(const float* row, const Slots& here, float factor, std::int64_t done, float* to) const {
+    for (int m = 0; m < here.count; ++m) {
+      const Slot& slot = here.at[m];
+      std::fill(to + done, to + slot.begin, 0.0F);
+      scale_row(row + slot.at + (slot.begin - slot.key), slot.end - slot.begin, factor, to + slot.begin);
+      done = slot.end;
     }
-    std::fill(to + done, to + t.key_count, 0.0F);
   }
 };
 
