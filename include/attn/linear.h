@@ -48,7 +48,7 @@ struct LinearOptions {
 //   - The result has the same bits whatever the number of threads.
 //   - Throws std::invalid_argument before writing anything if the shapes disagree.
 //   - out must not overlap the inputs or the state. Scratch is O(F E) a thread; with fewer than 8 key heads in the
-//     batch (B G < 8) O(F E) more, at most 16 times.
+//     batch (B G < 8) O(F E) more, at most 21 times.
 void linear_attention(const Inputs& in, const LinearOptions& options, View<float, 4> out, ThreadPool& pool);
 
 }  // namespace attn
