@@ -51,13 +51,6 @@ HWY_INLINE DecodeState lay_out(const Decode& t) {
   return state;
 }
 
-struct Sum {
-  template <class V>
-  HWY_INLINE V operator()(V a, V b) const {
-    return hn::Add(a, b);
-  }
-};
-
 template <typename T>
 HWY_INLINE const T* row_of(const Rows& rows, std::int64_t row) {
   return static_cast<const T*>(rows.data) + row * rows.stride;

@@ -180,9 +180,14 @@ HWY_INLINE void finish(const Forward& t, const Block& block) {
   const std::int64_t width = round_up(t.value_width, lanes);
   float* total = block.s;  // nobody needs the scores any more
   float* top = block.base;
+  float sum[4];
   for (std::int64_t r = 0; r < t.rows; ++r) {
-    const float sum = hn::GetLane(hn::SumOfLanes(f, hn::Load(f, block.sum + r * lanes)));
-    const Outcome outcome = conclude(sum, block.base[r], t.sink);
+    if (r % 4 == 0) {  // there is room for whole tiles of rows
+      Vec sums[4];
+      for (int n = 0; n < 4; ++n) sums[n] = hn::Load(f, block.sum + (r + n) * lanes);
+      reduce_four(sums, sum, Sum());
+    }
+    const Outcome outcome = conclude(sum[r % 4], block.base[r], t.sink);
     write_row(t, t.first + r, block.o + r * width, outcome.factor);
     total[r] = outcome.total;
     top[r] = outcome.top;

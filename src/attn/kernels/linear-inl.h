@@ -89,7 +89,7 @@ struct FourRows {
 };
 
 // Rows [first, ...) of those before `end`. Those that come kAhead rows later are sent for: with inputs beyond the
-// second cache this saves 4%, and costs nothing within. (The same for V saves 1% there, and costs 1% within.)
+// second cache this saves 4%, and costs nothing within. (The same for V would save 1% there and cost 1% within.)
 HWY_INLINE FourRows four_rows(const Linear& t, const Rows& from, std::int64_t first, std::int64_t end, float* raw) {
   constexpr std::int64_t kAhead = 12;
   const std::int64_t features = t.widths.features;

@@ -151,6 +151,20 @@ HWY_INLINE Vec tanh_of(Vec x) {
   return hn::Div(hn::Mul(x, p), q);
 }
 
+struct Sum {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Add(a, b);
+  }
+};
+
+struct Larger {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return hn::Max(a, b);
+  }
+};
+
 // One number a vector: op over all lanes of x[0] ... x[3].
 template <class D, class Op>
 HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> reduce_blocks(D /*d*/, hn::Vec<D> x, const Op& op) {

@@ -187,13 +187,6 @@ HWY_INLINE float largest(const float* HWY_RESTRICT s, std::int64_t count) {
   return hn::GetLane(hn::MaxOfLanes(F(), largest_lanes(s, count)));
 }
 
-struct Larger {
-  template <class V>
-  HWY_INLINE V operator()(V a, V b) const {
-    return hn::Max(a, b);
-  }
-};
-
 // Those of R rows, four at a time: peak has room for a multiple of 4.
 template <int R>
 HWY_INLINE void largest_of_rows(const float* HWY_RESTRICT s, std::int64_t count, float* peak) {
