@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "kernels/plain.h"
@@ -19,6 +20,14 @@ namespace attn {
 class Floats {
  public:
   static constexpr std::int64_t kKeep = std::int64_t{2} << 20;  // floats that survive release(): 8 MB
+
+  Floats() = default;
+  Floats(Floats&& other) noexcept : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+  Floats& operator=(Floats&& other) noexcept {
+    data_ = std::move(other.data_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
 
   // At least n floats, with whatever is in them. What was given before is void.
   float* reserve(std::int64_t n) {

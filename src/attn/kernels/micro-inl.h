@@ -114,8 +114,8 @@ struct Accumulators {
 };
 
 // 2^t for t < 127. Max error 3 ULP for t >= -126; exactly 0 at and below -127 (so also for -inf), something between 0
-// and 2^-126 in the gap; NaN gives NaN. The polynomial is the best one of degree 5 on [-1/2, 1/2] with p(0) = 1: the
-// 1 makes the zero exact.
+// and 2^-126 in the gap; NaN gives NaN (if the low nine bits are 0, as in every NaN that arithmetic makes). The
+// polynomial is the best one of degree 5 on [-1/2, 1/2] with p(0) = 1: the 1 makes the zero exact.
 HWY_INLINE Vec exp2_of(Vec t) {
   const F f;
   const I i;
