@@ -35,7 +35,7 @@ bench: ## Measure against the other contenders
 	@$(MAKE) --no-print-directory configured
 	@cmake --build build --target product bench/all
 	@$(install_python)
-	@$(python) bench/run.py
+	@$(python) bench/run.py --readme README.md
 
 .PHONY: check
 check: check-format check-tidy check-asan check-tsan ## Format, clang-tidy, and the tests under ASan, UBSan and TSan
