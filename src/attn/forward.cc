@@ -18,7 +18,7 @@ constexpr std::int64_t kBlockRows = 96;
 constexpr std::int64_t kBlockRowsWithWeights = 24;
 constexpr std::int64_t kPieceRows = 170 * kTileRows;  // 2,040: K and V of as many keys fill half of a 2 MB cache
 constexpr std::int64_t kSoonBytes = std::int64_t{256} << 10;
-constexpr std::int64_t kCachedBytes = std::int64_t{1} << 20;     // so much may well lie in the second cache already
+constexpr std::int64_t kCachedBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kReadOften = 192;                         // queries a key head from which on copying V pays
 constexpr std::int64_t kPackTile = 512;                          // keys packed at a time
 constexpr std::int64_t kStretchFloats = std::int64_t{64} << 10;  // K and V of a stretch: half of a 512 KB cache
@@ -198,7 +198,7 @@ void for_each_block(const RowRange& range, std::int64_t block, F&& f) {
 }
 
 // What a task will read, if it is little enough to wait in the second cache.
-SoonList wanted_by(const Problem& p, const Unit& unit, std::int64_t tasks) {
+SoonList wanted_by(const Problem& p, const Unit& unit) {
   const Piece& piece = *unit.piece;
   const kernels::Rows q = p.q(*piece.sequence, unit.key_head * p.sizes.group());
   const SoonList soon{kernels::Soon(from_row(q, piece.range.first), piece.range.rows, p.sizes.width),
@@ -206,12 +206,20 @@ SoonList wanted_by(const Problem& p, const Unit& unit, std::int64_t tasks) {
                       kernels::Soon(values_of(p, unit), piece.keys, p.sizes.value_width)};
   std::int64_t bytes = 0;
   for (const kernels::Soon& rows : soon) bytes += rows.rows * rows.bytes;
-  return bytes <= kSoonBytes && bytes * tasks > kCachedBytes ? soon : SoonList{};
+  return bytes <= kSoonBytes ? soon : SoonList{};
+}
+
+// Whether all inputs may well lie in the second cache already.
+bool is_small(const Problem& p) {
+  const Sizes& n = p.sizes;
+  const std::int64_t numbers = n.heads * n.queries * n.width + n.key_heads * n.keys * (n.width + n.value_width);
+  return n.batch * numbers * static_cast<std::int64_t>(sizeof(float)) <= kCachedBytes;
 }
 
 // Each task packs the keys of one key head of a piece for itself and computes all of its queries.
 void run_own(const Problem& p, const Layout& layout, std::span<const Piece> pieces, ThreadPool& pool) {
   const std::int64_t tasks = std::ssize(pieces) * p.sizes.key_heads;
+  const bool small = is_small(p);
   const auto unit_of = [&](std::int64_t n) {
     Unit unit;
     unit.piece = &pieces[static_cast<std::size_t>(n % std::ssize(pieces))];
@@ -231,7 +239,7 @@ void run_own(const Problem& p, const Layout& layout, std::span<const Piece> piec
                                : piece.range.rows <= 2 * kBlockRows ? piece.range.rows
                                                                     : kBlockRows;
     SoonList soon;
-    if (n + pool.threads() < tasks) soon = wanted_by(p, unit_of(n + pool.threads()), tasks);
+    if (!small && n + pool.threads() < tasks) soon = wanted_by(p, unit_of(n + pool.threads()));
     for (std::int64_t h = 0; h < p.sizes.group(); ++h) {
       for_each_block(piece.range, block, [&](RowRange range) {
         run_block(p, unit, unit.key_head * p.sizes.group() + h, range, soon);

@@ -30,11 +30,6 @@ kernels::Dense dense_of(const View<const float, 4>& view, std::int64_t b, std::i
 
 }  // namespace
 
-kernels::Rows from_row(kernels::Rows rows, std::int64_t row) noexcept {
-  rows.data = static_cast<const std::byte*>(rows.data) + row * rows.stride * kernels::size_of(rows.type);
-  return rows;
-}
-
 kernels::Rows Problem::q(const Sequence& s, std::int64_t h) const noexcept {
   return rows_of(in.q, s.batch, h, s.first_query);
 }

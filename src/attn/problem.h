@@ -38,7 +38,10 @@ struct Sequence {
 };
 
 // The rows from `row` on.
-kernels::Rows from_row(kernels::Rows rows, std::int64_t row) noexcept;
+inline kernels::Rows from_row(kernels::Rows rows, std::int64_t row) noexcept {
+  rows.data = static_cast<const std::byte*>(rows.data) + row * rows.stride * kernels::size_of(rows.type);
+  return rows;
+}
 
 struct Problem {
   Inputs in;

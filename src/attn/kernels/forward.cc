@@ -209,7 +209,8 @@ void run(const Forward& t) {
   load_queries(t, 0, t.rows, block.q);
   const Soon out(Rows{t.out + t.first * t.out_stride, t.out_stride, Element::float32}, t.rows, t.value_width);
   const std::int64_t steps = t.visit_count * std::min(t.rows, kTileRows);
-  Errands errands{Fetcher<0>(t.soon, 3, steps), Fetcher<1>(&out, 1, steps)};
+  const bool cached = t.soon[0].data == nullptr;  // where nothing is to be fetched, out is small as well
+  Errands errands{Fetcher<0>(t.soon, 3, steps), Fetcher<1>(&out, cached ? 0 : 1, steps)};
   for (std::int64_t n = 0; n < t.visit_count; ++n) {
     for_each_group(t.visits[n].rows, Absorb{t, block, errands, t.visits[n]});
   }
