@@ -19,16 +19,7 @@ def figures(m: Measured) -> list[Figure]:
 
 def rows(m: Measured) -> list[Row]:
     labels = {SHORT: "causal, 8 heads, 512 tokens, D 64", MIDDLE: "causal, 8 heads, 2,048 tokens, D 64"}
-    return [
-        Row(
-            label,
-            m.share(case),
-            torch=m.faster(case, "torch_sdpa"),
-            flex=m.faster(case, "flex_attention"),
-            onnxruntime=m.faster(case, "onnxruntime_mha"),
-        )
-        for case, label in labels.items()
-    ]
+    return full.rows_of(m, labels)
 
 
 TASK = Task(

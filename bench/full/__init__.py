@@ -24,14 +24,7 @@ def figures(m: Measured) -> list[Figure]:
     return found
 
 
-def rows(m: Measured) -> list[Row]:
-    labels = {
-        SHORT: "full, 8 heads, 512 tokens, D 64",
-        MIDDLE: "full, 8 heads, 2,048 tokens, D 64",
-        LONG: "full, 4 heads, 8,192 tokens, D 64",
-        WIDE: "full, 2 heads, 16,384 tokens, D 128",
-        MANY: "full, 32 x 12 heads, 128 tokens, D 32",
-    }
+def rows_of(m: Measured, labels: dict[Case, str]) -> list[Row]:
     return [
         Row(
             label,
@@ -42,6 +35,17 @@ def rows(m: Measured) -> list[Row]:
         )
         for case, label in labels.items()
     ]
+
+
+def rows(m: Measured) -> list[Row]:
+    labels = {
+        SHORT: "full, 8 heads, 512 tokens, D 64",
+        MIDDLE: "full, 8 heads, 2,048 tokens, D 64",
+        LONG: "full, 4 heads, 8,192 tokens, D 64",
+        WIDE: "full, 2 heads, 16,384 tokens, D 128",
+        MANY: "full, 32 x 12 heads, 128 tokens, D 32",
+    }
+    return rows_of(m, labels)
 
 
 TASK = Task(

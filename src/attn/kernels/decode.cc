@@ -56,27 +56,16 @@ HWY_INLINE const T* row_of(const Rows& rows, std::int64_t row) {
   return static_cast<const T*>(rows.data) + row * rows.stride;
 }
 
-// Rows that will be needed soon. Fetching beyond the end of the memory does no harm.
-struct Ahead {
-  const std::uint8_t* from = nullptr;
-  std::int64_t stride = 0, bytes = 0;
-
-  HWY_INLINE Ahead(const Rows& rows, std::int64_t row, std::int64_t width) {
-    const std::int64_t size = size_of(rows.type);
-    stride = rows.stride * size;
-    bytes = width * size;
-    from = static_cast<const std::uint8_t*>(rows.data) + row * stride;
+// Fetches rows [row, row + 4). Beyond the end of the memory it does no harm.
+HWY_INLINE void fetch_four(const Soon& rows, std::int64_t row) {
+  const auto* at = static_cast<const std::uint8_t*>(rows.data) + row * rows.stride;
+  for (std::int64_t byte = 0; byte < rows.bytes; byte += 64) {
+    hwy::Prefetch(at + byte);
+    hwy::Prefetch(at + rows.stride + byte);
+    hwy::Prefetch(at + 2 * rows.stride + byte);
+    hwy::Prefetch(at + 3 * rows.stride + byte);
   }
-  HWY_INLINE void fetch_four(std::int64_t row) const {
-    const std::uint8_t* at = from + row * stride;
-    for (std::int64_t byte = 0; byte < bytes; byte += 64) {
-      hwy::Prefetch(at + byte);
-      hwy::Prefetch(at + stride + byte);
-      hwy::Prefetch(at + 2 * stride + byte);
-      hwy::Prefetch(at + 3 * stride + byte);
-    }
-  }
-};
+}
 
 // The last numbers of a row, fewer than a vector, and zeros.
 template <typename T>
@@ -129,11 +118,11 @@ HWY_INLINE void dot_keys(const Decode& t, const float* HWY_RESTRICT q, std::int6
 
 template <typename T>
 HWY_INLINE void score_keys(const Decode& t, const DecodeState& state, std::int64_t key, std::int64_t keys) {
-  const Ahead next_keys(t.k, key + kAhead, t.width);
-  const Ahead next_values(t.v, key + kAhead, t.value_width);
+  const Soon next_keys(t.k, keys, t.width);
+  const Soon next_values(t.v, keys, t.value_width);
   for (std::int64_t n = 0; n < keys; n += 4) {
-    next_keys.fetch_four(n);
-    next_values.fetch_four(n);
+    fetch_four(next_keys, key + n + kAhead);
+    fetch_four(next_values, key + n + kAhead);
     for (std::int64_t r = 0; r < state.rows; r += kDotRows) {
       dot_keys<kDotRows, T>(t, state.q + r * kQueryStride, key + n, key + keys - 1, state.s + r * kStep + n);
     }

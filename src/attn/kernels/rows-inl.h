@@ -79,23 +79,22 @@ HWY_INLINE void multiply_keys(const float* HWY_RESTRICT q, const Keys& keys, con
   const std::int64_t lanes = lanes_of_float();
   const std::int64_t panel = 2 * lanes;
   float* to = s + slot.at;
-  for (std::int64_t key = slot.key; key < slot.end;) {
+  std::int64_t key = slot.key;
+  const auto multiply = [&]<int NV>(std::int64_t half) HWY_ATTR {
+    Accumulators<R, NV> c;
+    c.clear();
+    c.template add_product<kQueryStride>(q, keys.panels + (key - half - keys.origin) * keys.width + half, panel,
+                                         keys.width);
+    c.store(to, kScoreStride);
+    key += NV * lanes;
+    to += NV * lanes;
+  };
+  while (key < slot.end) {
     const std::int64_t half = key % panel;
-    const float* from = keys.panels + (key - half - keys.origin) * keys.width + half;
     if (half == 0 && key + lanes < slot.end) {
-      Accumulators<R, 2> c;
-      c.clear();
-      c.template add_product<kQueryStride>(q, from, panel, keys.width);
-      c.store(to, kScoreStride);
-      key += panel;
-      to += panel;
+      multiply.template operator()<2>(half);
     } else {
-      Accumulators<R, 1> c;
-      c.clear();
-      c.template add_product<kQueryStride>(q, from, panel, keys.width);
-      c.store(to, kScoreStride);
-      key += lanes;
-      to += lanes;
+      multiply.template operator()<1>(half);
     }
   }
 }
