@@ -48,9 +48,8 @@ struct Options {
 // Writes out [B, H, N, E] and, unless empty, lse [B, H, N]: log sum_j exp(score[i,j]), all that weights() and
 // attention_backward need to rebuild any p[i,j].
 //
-//   - A query that may see no key, or none with a score above -inf, gets out = 0 and lse = -inf (with a sink: the
-//   sink's
-//     logit), never NaN.
+//   - A query that may see no key, or only scores of -inf, gets out = 0, never NaN; its lse is -inf, or with a sink the
+//     sink's logit.
 //   - A NaN in an allowed place makes that row NaN and no other; in a forbidden place it changes nothing.
 //   - The result has the same bits whatever the number of threads.
 //   - Throws std::invalid_argument before writing anything if the shapes disagree.
