@@ -182,10 +182,6 @@ HWY_INLINE Vec largest_lanes(const float* HWY_RESTRICT s, std::int64_t count) {
   return hn::Max(a, b);
 }
 
-HWY_INLINE float largest(const float* HWY_RESTRICT s, std::int64_t count) {
-  return hn::GetLane(hn::MaxOfLanes(F(), largest_lanes(s, count)));
-}
-
 // Those of R rows, four at a time: peak has room for a multiple of 4.
 template <int R>
 HWY_INLINE void largest_of_rows(const float* HWY_RESTRICT s, std::int64_t count, float* peak) {

@@ -41,7 +41,7 @@ struct TileRow {
     float peak[R];
     score<R>(from, rows, peak);
     Outcome outcome[R];
-    for (int r = 0; r < rows; ++r) outcome[r] = soften(from, rows, r, base_for(kNever, peak[r]));
+    soften<R>(from, rows, peak, outcome);
     const Values v = values_of(t, clean);
     std::int64_t done = 0;  // keys whose weights are written
     for (int n = 0; n < count; ++n) {
@@ -84,20 +84,30 @@ struct TileRow {
       for (int m = 0; m < here.count; ++m) {
         multiply_keys<R>(q + from * kQueryStride, keys_of(t), here.at[m], chunk);
       }
-      for (int r = 0; r < rows; ++r) {
-        finish_scores(t.scoring, here, r, query(from, r), chunk + r * kScoreStride);
-        peak[r] = std::max(peak[r], largest(chunk + r * kScoreStride, here.width));
+      if (!are_scores(t.scoring, here)) {
+        for (int r = 0; r < rows; ++r) finish_scores(t.scoring, here, r, query(from, r), chunk + r * kScoreStride);
       }
+      HWY_ALIGN float largest[R + 3];
+      largest_of_rows<R>(chunk, here.width, largest);
+      for (int r = 0; r < rows; ++r) peak[r] = std::max(peak[r], largest[r]);
     }
   }
 
-  HWY_INLINE Outcome soften(int from, int rows, int r, float base) const {
-    Vec sum = hn::Zero(F());
+  // Scores become powers, relative to a base for all of a row's chunks.
+  template <int R>
+  HWY_INLINE void soften(int from, int rows, const float* peak, Outcome* outcome) const {
+    Vec sum[R];
+    for (int r = 0; r < rows; ++r) sum[r] = hn::Zero(F());
     for (int n = 0; n < count; ++n) {
       const std::int64_t width = slots(n, from, rows).width;
-      sum = hn::Add(sum, exponentiate(s + n * kChunkFloats + r * kScoreStride, width, base));
+      for (int r = 0; r < rows; ++r) {
+        float* scores = s + n * kChunkFloats + r * kScoreStride;
+        sum[r] = hn::Add(sum[r], exponentiate(scores, width, base_for(kNever, peak[r])));
+      }
     }
-    return conclude(hn::GetLane(hn::SumOfLanes(F(), sum)), base, t.sink);
+    for (int r = 0; r < rows; ++r) {
+      outcome[r] = conclude(hn::GetLane(hn::SumOfLanes(F(), sum[r])), base_for(kNever, peak[r]), t.sink);
+    }
   }
 
   [[nodiscard]] HWY_INLINE float* table_row(int from, int r) const {
