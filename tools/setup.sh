@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-build_packages=(build-essential cmake ninja-build ccache pkg-config libhwy-dev libgtest-dev libgmock-dev libbenchmark-dev
+build_packages=(build-essential cmake ninja-build ccache pkg-config libhwy-dev libgtest-dev libgmock-dev
   python3-dev python3-venv)
 check_packages=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev)
 
