@@ -100,15 +100,10 @@ void attention(const Inputs& in, const Options& options, const Packing& packing,
     longest.keys = std::max(longest.keys, packing.keys[s + 1] - packing.keys[s]);
   }
   check_options(options, longest);
-  const TilePlan nothing(Mask(), {0, 0, 0, 0});
-  Options without = options;
-  without.plan = &nothing;
-  Problem problem = make_problem(in, without, n);
-  problem.options = &options;
+  Problem problem = make_problem(in, options, n);
   problem.bias_centre = longest.queries - 1;
   problem.out = out;
   problem.lse = lse;
-  problem.sequences.clear();
   for (std::int64_t b = 0; b < count; ++b) {
     const auto s = static_cast<std::size_t>(b);
     Sequence sequence{0,
@@ -143,6 +138,9 @@ void attention(const Inputs& in, const Options& options, View<float, 4> out, Vie
   problem.out = out;
   problem.lse = lse;
   problem.weights = weights;
+  const TilePlan* plan = options.plan;
+  if (plan == nullptr) plan = &problem.plans.emplace_back(options.mask, Extent{n.batch, n.heads, n.queries, n.keys});
+  add_batch(problem, plan);
   compute(problem, pool);
 }
 

@@ -2,14 +2,11 @@
 #include "attn_engine/problem.h"
 
 #include <cmath>
-#include <limits>
 
 #include "kernels/keep.h"
 
 namespace attn {
 namespace {
-
-constexpr float kLog2E = 1.44269504088896340736F;
 
 static_assert(static_cast<int>(Type::float32) == static_cast<int>(kernels::Element::float32));
 static_assert(static_cast<int>(Type::float16) == static_cast<int>(kernels::Element::float16));
@@ -42,8 +39,8 @@ kernels::Rows Problem::v(const Sequence& s, std::int64_t g) const noexcept {
 
 kernels::Scoring Problem::scoring(const Sequence& s, std::int64_t h) const noexcept {
   kernels::Scoring how;
-  how.q_scale = options->softcap > 0 ? scale / options->softcap : scale * kLog2E;
-  how.softcap = options->softcap * kLog2E;
+  how.q_scale = options->softcap > 0 ? scale / options->softcap : scale * kernels::kLog2E;
+  how.softcap = options->softcap * kernels::kLog2E;
   if (!options->bias.empty()) how.bias = options->bias.at(options->bias.shape[0] == 1 ? 0 : h) + bias_centre;
   how.dense[0] = dense_of(options->dense_bias, s.number, h);
   how.dense[1] = dense_of(mask_bias, s.number, h);
@@ -55,7 +52,7 @@ kernels::Keep Problem::keep(const Sequence& s, std::int64_t h) const noexcept {
 }
 
 float Problem::sink(std::int64_t h) const noexcept {
-  return options->sink.empty() ? -std::numeric_limits<float>::infinity() : options->sink(h) * kLog2E;
+  return options->sink.empty() ? kernels::kNever : options->sink(h) * kernels::kLog2E;
 }
 
 float* Problem::out_row(const Sequence& s, std::int64_t h) const noexcept { return out.at(s.batch, h, s.first_query); }
@@ -86,14 +83,12 @@ Problem make_problem(const Inputs& in, const Options& options, const Sizes& size
   problem.scale = options.scale ? *options.scale : 1 / std::sqrt(static_cast<float>(sizes.width));
   problem.bias_centre = sizes.queries - 1;
   problem.mask_bias = options.mask.bias();
-  const TilePlan* plan = options.plan;
-  if (plan == nullptr) {
-    plan = &problem.plans.emplace_back(options.mask, Extent{sizes.batch, sizes.heads, sizes.queries, sizes.keys});
-  }
-  for (std::int64_t b = 0; b < sizes.batch; ++b) {
-    problem.sequences.push_back({b, b, 0, 0, sizes.queries, sizes.keys, plan, b});
-  }
   return problem;
+}
+
+void add_batch(Problem& problem, const TilePlan* plan) {
+  const Sizes& n = problem.sizes;
+  for (std::int64_t b = 0; b < n.batch; ++b) problem.sequences.push_back({b, b, 0, 0, n.queries, n.keys, plan, b});
 }
 
 }  // namespace attn

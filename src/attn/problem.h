@@ -69,8 +69,10 @@ struct Problem {
 
 kernels::Keep keep_of(const Dropout& dropout, std::int64_t b, std::int64_t h) noexcept;
 
-// Fills in all but the outputs; makes the plan unless the options bring one.
+// Fills in all but the sequences and the outputs. Keeps a pointer to the options.
 Problem make_problem(const Inputs& in, const Options& options, const Sizes& sizes);
+// The elements of the batch as sequences, all with this plan.
+void add_batch(Problem& problem, const TilePlan* plan);
 
 // Which visits rows [first, first + rows) of a head make. Their keys lie in [key_begin, key_end), multiples of
 // kTileKeys or the end. Keys are taken in stretches of `stretch` for all rows of tiles in turn, so that a stretch of K

@@ -4,7 +4,6 @@
 // depends on the shape alone and they are added in order: same bits for any number of threads.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "attn_engine/problem.h"
 #include "attn_engine/scratch.h"
@@ -113,7 +112,7 @@ void pack_and_multiply(const Problem& p, const Part& part, const Results& to) {
   t.origin = part.begin;
   t.width = p.sizes.width;
   t.value_width = p.sizes.value_width;
-  t.sink = -std::numeric_limits<float>::infinity();
+  t.sink = kernels::kNever;
   t.rows = s.queries;
   t.out_stride = p.sizes.value_width;
   t.lse_stride = 1;
@@ -147,7 +146,7 @@ struct Merge {
 };
 
 float merge_row(const Merge& row, const Results& from, std::int64_t width, float* out) {
-  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  using kernels::kNever;
   float top = row.sink;
   bool seen = false;  // NaN counts as seen
   for (std::int64_t n = 0; n < row.count; ++n) {
@@ -197,7 +196,7 @@ void run_split(const Problem& p, ThreadPool& pool) {
     const std::int64_t step = p.sizes.group() * s.queries;
     for (std::int64_t r = 0; r < step; ++r) {
       const std::int64_t h = part.key_head * p.sizes.group() + r / s.queries, i = r % s.queries;
-      const float sink = p.options->sink.empty() ? -std::numeric_limits<float>::infinity() : p.options->sink(h);
+      const float sink = p.options->sink.empty() ? kernels::kNever : p.options->sink(h);
       const float lse = merge_row({part.at + r, step, count, sink}, results, p.sizes.value_width,
                                   p.out_row(s, h) + i * p.out.strides[2]);
       if (float* to = p.lse_row(s, h); to != nullptr) to[i * p.lse.strides[2]] = lse;

@@ -127,10 +127,8 @@ void weights(const Inputs& in, const Options& options, View<const float, 3> lse,
   check_dense_last("weights", weights.strides[3], weights.shape[3]);
   options.mask.check({n.batch, n.heads, n.queries, n.keys});
   if (weights.size() == 0) return;
-  const TilePlan nothing(Mask(), {0, 0, 0, 0});  // a window needs no plan of the whole
-  Options without = options;
-  without.plan = &nothing;
-  const Problem problem = make_problem(in, without, n);
+  Problem problem = make_problem(in, options, n);
+  add_batch(problem, nullptr);  // a window needs no plan of the whole
   const WindowMask mask(options);
   WindowTask task{problem, mask, lse, window, weights};
   task.origin = window.col / kTileKeys * kTileKeys;

@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "kernels/plain.h"
 
@@ -31,8 +30,6 @@ inline constexpr int kRows = 12;
 inline constexpr int kRows = 6;
 #endif
 static_assert(kTileRows % kRows == 0);
-
-inline constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 HWY_INLINE std::int64_t lanes_of_float() { return static_cast<std::int64_t>(hn::Lanes(F())); }
 HWY_INLINE std::int64_t round_up(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }

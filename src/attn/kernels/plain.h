@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace attn::kernels {
 
@@ -17,9 +18,12 @@ struct Rows {
   Element type = Element::float32;
 };
 
-inline constexpr std::int64_t kTileRows = 12;   // queries in a row of tiles
-inline constexpr std::int64_t kTileKeys = 64;   // keys in a tile
-inline constexpr std::int64_t kChunk = 256;     // scores of one row that are held at a time
+inline constexpr std::int64_t kTileRows = 12;  // queries in a row of tiles
+inline constexpr std::int64_t kTileKeys = 64;  // keys in a tile
+inline constexpr std::int64_t kChunk = 256;    // scores of one row that are held at a time
+inline constexpr float kLog2E = 1.44269504088896340736F;
+inline constexpr float kNever = -std::numeric_limits<float>::infinity();  // a score that weighs nothing
+
 inline constexpr std::int64_t kMaxWidth = 512;  // of D and E
 
 // Keys [key, key + keys) that a row of tiles looks at. With bits, the keys are those of one tile, and bit t of word r

@@ -23,7 +23,6 @@ namespace attn::kernels::HWY_NAMESPACE {
 inline constexpr int kQueryStride = static_cast<int>(kMaxWidth) + 16;  // not a power of two: rows meet in no cache set
 inline constexpr int kScoreStride = static_cast<int>(kChunk);
 inline constexpr int kMaxSlots = static_cast<int>(kChunk / kTileKeys);
-inline constexpr float kLog2E = 1.44269504088896340736F;
 inline constexpr float kLn2 = 0.69314718055994530942F;
 
 // A segment's place among the scores: key `key` (a multiple of the vector length) lies at s[at], and the keys
