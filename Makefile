@@ -19,7 +19,7 @@ build: configured ## Build the library, the program and the Python package (inst
 
 .PHONY: run
 run: build ## A short tour of the engine, in the terminal
-	@build/attnscope
+	@build/attnscope tour
 
 .PHONY: test
 test: ## All tests: C++, then Python

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tools/setup.sh STAGE - installs what is missing, by package name; silent and quick when nothing is.
 #
-#   build   compiler, CMake, libraries, and .venv with what the Python module takes
+#   build   compiler, cargo, CMake, libraries, and .venv with what the Python module takes
 #   test    also pytest and torch
 #   bench   also the other contenders
 #   check   clang, clang-format, clang-tidy and the sanitizers' runtimes
@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build_packages=(build-essential cmake ninja-build ccache pkg-config libhwy-dev libgtest-dev libgmock-dev
-  python3-dev python3-venv)
+  libfmt-dev libcli11-dev nlohmann-json3-dev libcpp-httplib-dev libcurl4-openssl-dev python3-dev python3-venv)
 check_packages=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -29,20 +29,28 @@ need_commands() {
   ((${#absent[@]} == 0)) || fail "not found: ${absent[*]}; install them with your system's package manager"
 }
 
+as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  else
+    sudo -n "$@"
+  fi
+}
+
+# An index that could not be refreshed may still be good enough; the install says what is wrong if it is not.
+refresh_index() {
+  as_root apt-get update -qq >/dev/null || say "the package index could not be refreshed"
+}
+
 need_packages() {
-  local installed absent=() name as_root=()
+  local installed absent=() name
   installed=" $(dpkg-query -W -f '${Package}=${db:Status-Status} ' "$@" 2>/dev/null || true)"
   for name in "$@"; do [[ $installed == *" $name=installed "* ]] || absent+=("$name"); done
   ((${#absent[@]} > 0)) || return 0
-  if ((EUID != 0)); then
-    sudo -n true 2>/dev/null || fail "packages are missing; as root run: apt-get install ${absent[*]}"
-    as_root=(sudo -n)
-  fi
+  as_root true 2>/dev/null || fail "packages are missing; as root run: apt-get install ${absent[*]}"
   say "installing ${absent[*]}"
-  export DEBIAN_FRONTEND=noninteractive
-  # An index that could not be refreshed may still be good enough; the install says what is wrong if it is not.
-  "${as_root[@]}" apt-get update -qq >/dev/null || say "the package index could not be refreshed"
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+  refresh_index
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     -o Dpkg::Use-Pty=0 "${absent[@]}" >/dev/null
 }
 
@@ -92,8 +100,32 @@ need_system() {
   fi
 }
 
+# The newest of what the distribution has beside a plain cargo that is too old: Debian 12 cargo-web, Ubuntu cargo-1.NN.
+cargo_packages() {
+  local versioned
+  versioned=$(apt-cache pkgnames cargo-1. | grep -E '^cargo-1\.[0-9]+$' | sort -V | tail -n 1 || true)
+  if [[ -n $(apt-cache pkgnames cargo-web | grep -x cargo-web || true) ]]; then
+    echo cargo-web rustc-web
+  elif [[ -n $versioned ]]; then
+    echo "$versioned" "${versioned/cargo/rustc}"
+  else
+    echo cargo rustc
+  fi
+}
+
+need_cargo() {
+  tools/cargo.sh >/dev/null 2>&1 && return
+  command -v dpkg-query >/dev/null || tools/cargo.sh
+  local packages
+  if as_root true 2>/dev/null; then refresh_index; fi # without an index the names cannot be looked up
+  read -ra packages <<<"$(cargo_packages)"
+  need_packages "${packages[@]}"
+  tools/cargo.sh >/dev/null
+}
+
 need_build() {
   need_system "${build_packages[@]}"
+  need_cargo
   need_venv
   need_wheels build
 }
@@ -109,6 +141,9 @@ case "${1:-}" in
     need_wheels test
     need_wheels bench
     ;;
-  check) need_system "${build_packages[@]}" "${check_packages[@]}" ;;
+  check)
+    need_system "${build_packages[@]}" "${check_packages[@]}"
+    need_cargo
+    ;;
   *) fail "usage: tools/setup.sh build|test|bench|check" ;;
 esac

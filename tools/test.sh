@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ctest --test-dir build --parallel 2 --output-on-failure --no-tests=error 2>&1 | tee build/ctest.log |
   grep --line-buffered -vE '^ *Start |Passed +[0-9.]+ sec$'
 cpp=${PIPESTATUS[0]}
-.venv/bin/python -m pytest -q python/tests 2>&1 | tee build/pytest.log
+.venv/bin/python -m pytest -q python/tests tests/program 2>&1 | tee build/pytest.log
 python=${PIPESTATUS[0]}
 
 echo

@@ -43,7 +43,7 @@ def describe() -> dict[str, Any]:
         "vectors": vectors(),
         "cores": len(os.sched_getaffinity(0)),
         "date": date.today().isoformat(),
-        "versions": {name: version(name) for name in ("torch", "onnxruntime", "numpy")},
+        "versions": {name: version(name) for name in ("torch", "transformers", "onnxruntime", "numpy")},
     }
 
 

@@ -17,7 +17,10 @@ from harness.measure import Group, Settings, Threads
 from harness.result import Lane, Measured
 
 # In the order in which they are shown.
-NAMES = ("full", "causal", "window", "tiny", "weights", "decode", "linear", "half", "threads", "memory", "planning")
+NAMES = (
+    *("full", "causal", "window", "tiny", "weights", "decode", "linear", "half", "threads", "memory", "planning"),
+    *("bert", "generate", "start"),
+)
 
 
 def check_attention(case: Case, x: Inputs, results: tuple[torch.Tensor, ...]) -> None:

@@ -36,7 +36,14 @@ HWY_INLINE std::int64_t round_up(std::int64_t n, std::int64_t unit) { return (n 
 
 HWY_INLINE Vec load_as_float(const float* p) { return hn::LoadU(F(), p); }
 HWY_INLINE Vec load_as_float(const hwy::float16_t* p) {
-  return hn::PromoteTo(F(), hn::LoadU(hn::Rebind<hwy::float16_t, F>(), p));
+  const Vec x = hn::PromoteTo(F(), hn::LoadU(hn::Rebind<hwy::float16_t, F>(), p));
+#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
+  // Without an instruction for it, Highway takes infinity and NaN for numbers from 2^16 on, which halves do not have.
+  const Vec beyond = hn::BitCast(F(), hn::Set(U(), 0x7F800000U));
+  return hn::IfThenElse(hn::Ge(hn::Abs(x), hn::Set(F(), 65536.0F)), hn::Or(x, beyond), x);
+#else
+  return x;
+#endif
 }
 HWY_INLINE Vec load_as_float(const hwy::bfloat16_t* p) {
   return hn::PromoteTo(F(), hn::LoadU(hn::Rebind<hwy::bfloat16_t, F>(), p));
@@ -185,8 +192,8 @@ HWY_INLINE void reduce_four(const Vec* x, float* to, const Op& op) {
 
 HWY_INLINE float one_as_float(float x) { return x; }
 HWY_INLINE float one_as_float(const hwy::float16_t& x) {
-  const hn::CappedTag<float, 1> one;
-  return hn::GetLane(hn::PromoteTo(one, hn::LoadU(hn::Rebind<hwy::float16_t, decltype(one)>(), &x)));
+  hwy::float16_t copies[HWY_MAX_BYTES / sizeof(float)] = {x};
+  return hn::GetLane(load_as_float(copies));
 }
 HWY_INLINE float one_as_float(hwy::bfloat16_t x) { return hwy::F32FromBF16(x); }
 

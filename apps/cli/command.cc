@@ -1,0 +1,156 @@
+// cli/command.cc
+#include "command.h"
+
+#include <fmt/format.h>
+#include <wchar.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "attn/error.h"
+#include "model/hub.h"
+
+namespace attn::cli {
+
+ThreadPool& Shell::pool() {
+  if (!pool_) pool_ = std::make_unique<ThreadPool>(threads);
+  return *pool_;
+}
+
+void ModelOption::add_to(CLI::App& command) {
+  command
+      .add_option("--model,-m", name, "A folder with config.json, model.safetensors and a tokenizer, or a model's name")
+      ->required()
+      ->type_name("DIR|NAME");
+}
+
+std::filesystem::path ModelOption::folder() const {
+  return model::find_model(name, model::HubSettings::from_environment());
+}
+
+void TextOption::add_to(CLI::App& command, const std::string& what) {
+  auto* by_text = command.add_option("--text,-t", text, what)->type_name("TEXT");
+  auto* by_file = command.add_option("--file,-f", file, "The same from a file; - is standard input")->type_name("FILE");
+  by_text->excludes(by_file);
+}
+
+std::string TextOption::read() const {
+  if (text) return *text;
+  if (!file) throw UsageError("a text is missing: give --text or --file");
+  if (*file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream in(*file, std::ios::binary);
+  std::string all;
+  if (in) all.assign(std::istreambuf_iterator<char>(in), {});
+  if (!in || std::filesystem::is_directory(*file))
+    throw Error(*file, "cannot be read: " + std::string(std::strerror(errno)));
+  return all;
+}
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  throw std::runtime_error("the output could not be written: " + std::string(std::strerror(errno)));
+}
+
+namespace {
+volatile std::sig_atomic_t interrupt_seen = 0;
+}  // namespace
+
+void watch_for_interrupt() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { interrupt_seen = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool interrupted() noexcept { return interrupt_seen != 0; }
+
+void end_interrupted() {
+  std::fflush(stdout);
+  std::signal(SIGINT, SIG_DFL);
+  std::raise(SIGINT);
+  std::_Exit(130);
+}
+
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "\\n";
+    } else if (c == '\t') {
+      line += "\\t";
+    } else if (byte < 0x20 || byte == 0x7F) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+namespace {
+
+// Calls f(bytes, columns) for every character; what is not UTF-8 counts as one column a byte.
+template <typename F>
+void each_character(std::string_view text, F&& f) {
+  std::mbstate_t state{};
+  while (!text.empty()) {
+    wchar_t wide = 0;
+    std::size_t bytes = std::mbrtowc(&wide, text.data(), text.size(), &state);
+    int columns = 1;
+    if (bytes == 0 || bytes > text.size()) {
+      bytes = 1;
+      state = {};
+    } else {
+      columns = std::max(wcwidth(wide), 0);
+    }
+    if (!f(text.substr(0, bytes), columns)) return;
+    text.remove_prefix(bytes);
+  }
+}
+
+}  // namespace
+
+int columns_of(std::string_view text) {
+  int all = 0;
+  each_character(text, [&](std::string_view, int columns) {
+    all += columns;
+    return true;
+  });
+  return all;
+}
+
+std::string fitted(std::string_view text, int width, bool to_the_right) {
+  const int needed = columns_of(text);
+  if (needed <= width) {
+    const std::string space(static_cast<std::size_t>(width - needed), ' ');
+    return to_the_right ? space + std::string(text) : std::string(text) + space;
+  }
+  std::string cut;
+  int used = 0;
+  each_character(text, [&](std::string_view character, int columns) {
+    if (used + columns > width - 1) return false;
+    cut += character;
+    used += columns;
+    return true;
+  });
+  return cut + "…" + std::string(static_cast<std::size_t>(width - 1 - used), ' ');
+}
+
+std::string human_bytes(double bytes) {
+  constexpr std::array<const char*, 4> kUnits = {"B", "kB", "MB", "GB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
+  const int digits = unit == 0 || bytes >= 100 ? 0 : 1;
+  return fmt::format("{:.{}f} {}", bytes, digits, kUnits[unit]);
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,83 @@
+// cli/command.h - what the subcommands have in common.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "attn/thread_pool.h"
+
+namespace CLI {
+class App;
+}
+
+namespace attn::cli {
+
+// The command line asks for something that cannot be: exit code 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Started when it is first asked for: commands that only print need no threads.
+class Shell {
+ public:
+  int threads = 0;  // 0: default_threads()
+
+  ThreadPool& pool();
+
+ private:
+  std::unique_ptr<ThreadPool> pool_;
+};
+
+// Each adds one subcommand; its work is done when the command line has been parsed.
+void add_tour(CLI::App& app, Shell& shell);
+void add_tokenize(CLI::App& app, Shell& shell);
+void add_weights(CLI::App& app, Shell& shell);
+void add_fill(CLI::App& app, Shell& shell);
+void add_generate(CLI::App& app, Shell& shell);
+void add_pull(CLI::App& app, Shell& shell);
+void add_models(CLI::App& app, Shell& shell);
+
+// --model: a folder in the Hugging Face layout, or the name of a model in the hub's cache.
+struct ModelOption {
+  std::string name;
+
+  void add_to(CLI::App& command);
+  [[nodiscard]] std::filesystem::path folder() const;  // throws attn::Error
+};
+
+// --text T, or --file F ("-": standard input).
+struct TextOption {
+  std::optional<std::string> text, file;
+
+  void add_to(CLI::App& command, const std::string& what);
+  [[nodiscard]] std::string read() const;  // throws attn::Error, UsageError
+};
+
+// To standard output; throws std::runtime_error where it cannot be written.
+void print(std::string_view text);
+
+// Thrown where work is given up because of Ctrl-C, so that what was begun is cleared away.
+struct Interrupted {};
+
+// The first Ctrl-C only makes interrupted() true; a second one ends the program at once.
+void watch_for_interrupt();
+bool interrupted() noexcept;
+// Ends the program as an interrupt does, so that the shell knows.
+[[noreturn]] void end_interrupted();
+
+// A token on one line: control characters as escapes, a space in front as it is.
+std::string on_one_line(std::string_view text);
+
+// Columns that text takes in a terminal: two for Chinese, none for combining marks.
+int columns_of(std::string_view text);
+// Cut to `width` columns (with … where something is missing) and filled with spaces.
+std::string fitted(std::string_view text, int width, bool to_the_right = false);
+
+std::string human_bytes(double bytes);  // "440 MB"
+
+}  // namespace attn::cli

@@ -1,0 +1,59 @@
+// cli/main.cc - the program attnscope: one subcommand a file.
+#include <CLI/CLI.hpp>
+#include <clocale>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "command.h"
+
+namespace {
+
+int fail(const std::string& what, int code) {
+  std::fprintf(stderr, "attnscope: %s\n", what.c_str());
+  return code;
+}
+
+void describe(CLI::App& app, attn::cli::Shell& shell) {
+  app.set_version_flag("--version", "attnscope " ATTNSCOPE_VERSION);
+  app.add_option("--threads", shell.threads,
+                 "Threads to work on (default: ATTNSCOPE_THREADS, else the cores we may use)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  app.fallthrough();
+  app.require_subcommand(0, 1);
+  app.footer("Layers and heads count from 0. Colours: none in a pipe or with NO_COLOR set.");
+  attn::cli::add_tour(app, shell);
+  attn::cli::add_tokenize(app, shell);
+  attn::cli::add_weights(app, shell);
+  attn::cli::add_fill(app, shell);
+  attn::cli::add_generate(app, shell);
+  attn::cli::add_pull(app, shell);
+  attn::cli::add_models(app, shell);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::setlocale(LC_CTYPE, "C.UTF-8");  // widths of characters in tables
+  attn::cli::Shell shell;
+  CLI::App app("attnscope - fast exact attention, and a microscope to see it", "attnscope");
+  try {
+    describe(app, shell);
+    app.parse(argc, argv);
+    if (app.get_subcommands().empty()) attn::cli::print(app.help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    const auto& chosen = app.get_subcommands();
+    return fail(
+        std::string(error.what()) + "; see attnscope " + (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help",
+        2);
+  } catch (const attn::cli::UsageError& error) {
+    return fail(error.what(), 2);
+  } catch (const attn::cli::Interrupted&) {
+    attn::cli::end_interrupted();
+  } catch (const std::exception& error) {
+    return fail(error.what(), 1);
+  }
+}

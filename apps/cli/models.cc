@@ -1,0 +1,129 @@
+// cli/models.cc - attnscope models: what is there, and what each is.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "command.h"
+#include "json.h"
+#include "model/hub.h"
+#include "model/model.h"
+#include "model/weights.h"
+#include "terminal.h"
+
+namespace attn::cli {
+
+namespace {
+
+struct Models {
+  std::vector<std::string> folders;
+  bool json = false;
+
+  void run() const;
+};
+
+// A model that was found. What cannot be read says why.
+struct Entry {
+  std::string name;
+  std::filesystem::path folder;
+  model::Facts facts;
+  std::string problem;
+};
+
+Entry look_at(std::string name, const std::filesystem::path& folder) {
+  Entry entry{std::move(name), folder, {}, {}};
+  try {
+    entry.facts = model::read_facts(folder);
+    const model::Weights weights(folder);
+    entry.facts.parameters = weights.parameters();
+    entry.facts.bytes = weights.bytes();
+  } catch (const std::exception& error) {
+    entry.problem = error.what();
+  }
+  return entry;
+}
+
+Json to_json(const Entry& entry) {
+  Json json = {{"name", entry.name}, {"folder", entry.folder.string()}};
+  if (!entry.problem.empty()) {
+    json["problem"] = entry.problem;
+    return json;
+  }
+  const model::Facts& facts = entry.facts;
+  json.update({{"type", facts.type},
+               {"form", std::string(name_of(facts.form))},
+               {"layers", facts.layers},
+               {"heads", facts.heads.heads},
+               {"key_heads", facts.heads.key_heads},
+               {"width", facts.width},
+               {"vocabulary", facts.vocabulary},
+               {"max_tokens", facts.max_tokens > 0 ? Json(facts.max_tokens) : Json(nullptr)},
+               {"parameters", facts.parameters},
+               {"bytes", facts.bytes}});
+  if (facts.form == model::Form::encoder_decoder) {
+    json["decoder_layers"] = facts.decoder_layers;
+    json["decoder_heads"] = facts.decoder_heads.heads;
+  }
+  return json;
+}
+
+std::string layers_of(const model::Facts& facts) {
+  if (facts.form != model::Form::encoder_decoder) return std::to_string(facts.layers);
+  return fmt::format("{}+{}", facts.layers, facts.decoder_layers);
+}
+
+std::string to_table(const std::vector<Entry>& entries, const Terminal& terminal) {
+  int widest = 4;
+  for (const Entry& entry : entries) widest = std::max(widest, columns_of(entry.name));
+  widest = std::min(widest, std::max(20, terminal.width() - 62));
+  std::string out = terminal.dim(fmt::format("{}  {:<11} {:<15} {:>6} {:>5} {:>5} {:>10}", fitted("name", widest),
+                                             "type", "form", "layers", "heads", "width", "size")) +
+                    "\n";
+  for (const Entry& entry : entries) {
+    const std::string name = terminal.bold(fitted(entry.name, widest));
+    if (!entry.problem.empty()) {
+      out += fmt::format("{}  {}\n", name, entry.problem);
+      continue;
+    }
+    const model::Facts& facts = entry.facts;
+    out += fmt::format("{}  {:<11} {:<15} {:>6} {:>5} {:>5} {:>10}\n", name, facts.type, name_of(facts.form),
+                       layers_of(facts), facts.heads.heads, facts.width, human_bytes(static_cast<double>(facts.bytes)));
+  }
+  return out;
+}
+
+void Models::run() const {
+  const model::HubSettings settings = model::HubSettings::from_environment();
+  std::vector<Entry> entries;
+  for (const std::string& folder : folders) entries.push_back(look_at(folder, model::find_model(folder, settings)));
+  if (folders.empty()) {
+    for (const model::CachedModel& cached : model::cached_models(settings)) {
+      entries.push_back(look_at(cached.name, cached.folder));
+    }
+  }
+  if (json) {
+    Json list = Json::array();
+    for (const Entry& entry : entries) list.push_back(to_json(entry));
+    return print(as_line({{"cache", settings.cache.string()}, {"models", list}}));
+  }
+  if (entries.empty()) {
+    return print("No models in " + settings.cache.string() + "; attnscope pull bert-base-uncased fetches one.\n");
+  }
+  print(to_table(entries, Terminal::of_stdout()));
+}
+
+}  // namespace
+
+void add_models(CLI::App& app, Shell& /*shell*/) {
+  auto options = std::make_shared<Models>();
+  CLI::App* command = app.add_subcommand("models", "List the models in the cache, or describe one");
+  command->add_option("model", options->folders, "Folders or names; default: all that the hub's cache holds")
+      ->type_name("DIR|NAME");
+  command->add_flag("--json", options->json, "One line of JSON");
+  command->callback([options] { options->run(); });
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,48 @@
+// cli/terminal.h - what the output can show: width, styles, colours.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace attn::cli {
+
+class Terminal {
+ public:
+  // Asks stdout and the environment: COLUMNS, NO_COLOR, TERM, COLORTERM. A pipe gets plain text, 80 wide.
+  static Terminal of_stdout();
+
+  Terminal(int width, bool styled, bool coloured) : width_(width), styled_(styled), coloured_(coloured) {}
+
+  [[nodiscard]] int width() const { return width_; }
+  [[nodiscard]] bool coloured() const { return coloured_; }
+
+  [[nodiscard]] std::string bold(std::string_view text) const { return in_style("1", text); }
+  [[nodiscard]] std::string dim(std::string_view text) const { return in_style("2", text); }
+
+  // A weight in [0, 1] as a cell of `width` columns: a shade of colour with the number on it, or a shaded block.
+  [[nodiscard]] std::string cell(double weight, int width) const;
+  // A pair of a mask, two columns.
+  [[nodiscard]] std::string pair(bool seen) const;
+  // A bar of at most `width` columns.
+  [[nodiscard]] std::string bar(double share, int width) const;
+  [[nodiscard]] std::string line() const;
+
+ private:
+  [[nodiscard]] std::string in_style(std::string_view code, std::string_view text) const;
+
+  int width_;
+  bool styled_;    // bold and dim
+  bool coloured_;  // 24-bit colours
+};
+
+std::string repeat(std::string_view text, int times);
+
+// 3.14 as "3.14" (digits after the point), and 1234567 as "1,234,567".
+std::string number(double value, int digits);
+std::string grouped(long long value);
+
+// Text at the right or left edge of a field; ASCII only, so that bytes are columns.
+std::string right(std::string_view text, int width);
+std::string left(std::string_view text, int width);
+
+}  // namespace attn::cli

@@ -1,0 +1,72 @@
+// engine/models.cc - whole models, called from Python without any overhead worth naming.
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attn/thread_pool.h"
+#include "model/generate.h"
+#include "model/model.h"
+
+namespace {
+
+struct Opened {
+  attn::ThreadPool pool;
+  std::unique_ptr<attn::model::Model> model;
+
+  Opened(const char* folder, int threads) : pool(threads), model(attn::model::load_model(folder, pool)) {}
+};
+
+thread_local std::string problem;
+
+// What f returns, or `otherwise` with the reason in `problem`.
+template <typename R, typename F>
+R guarded(R otherwise, F&& f) noexcept {
+  try {
+    return f();
+  } catch (const std::exception& error) {
+    problem = error.what();
+    return otherwise;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* bench_model_problem() noexcept { return problem.c_str(); }
+
+void* bench_model_open(const char* folder, int threads) noexcept {
+  return guarded<void*>(nullptr, [&] { return new Opened(folder, threads); });
+}
+
+void bench_model_close(void* opened) noexcept { delete static_cast<Opened*>(opened); }
+
+// Hidden states [n, width] into out, every attention recorded if asked. 0, or -1 for a problem.
+int bench_model_read(void* opened, const std::int32_t* ids, std::int64_t n, int record, float* out) noexcept {
+  return guarded(-1, [&] {
+    auto& it = *static_cast<Opened*>(opened);
+    attn::model::Recording recording;
+    const attn::model::Batch batch(std::vector<std::int32_t>(ids, ids + n));
+    const attn::nn::Matrix hidden =
+        it.model->read(batch, {.pool = it.pool, .recording = record != 0 ? &recording : nullptr});
+    std::memcpy(out, hidden.data(), static_cast<std::size_t>(hidden.rows() * hidden.columns()) * sizeof(float));
+    return 0;
+  });
+}
+
+// Up to `tokens` new ids into out, greedily; how many there are, or -1.
+std::int64_t bench_model_generate(void* opened, const std::int32_t* ids, std::int64_t n, std::int64_t tokens,
+                                  std::int32_t* out) noexcept {
+  return guarded<std::int64_t>(-1, [&] {
+    auto& it = *static_cast<Opened*>(opened);
+    const std::vector<std::int32_t> fresh = attn::model::generate(
+        *it.model, {ids, static_cast<std::size_t>(n)}, {.tokens = tokens, .sampling = {}}, {.pool = it.pool});
+    std::memcpy(out, fresh.data(), fresh.size() * sizeof(std::int32_t));
+    return static_cast<std::int64_t>(fresh.size());
+  });
+}
+
+}  // extern "C"

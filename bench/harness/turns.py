@@ -1,0 +1,38 @@
+"""Calls that take turns, for what is not one attention problem: whole models and whole programs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from statistics import median
+
+Seconds = dict[str, list[float]]  # by name, a number a round; wall clock
+
+
+def take_turns(calls: Mapping[str, Callable[[], object]], rounds: int, least: float = 0.05, warm: bool = True) -> Seconds:
+    """Every round each call once (short ones several times, for `least` seconds), in an order that rotates."""
+    names = list(calls)
+    seconds: Seconds = {name: [] for name in names}
+    repeats = {name: 1 for name in names}
+    for name in names if warm else ():
+        calls[name]()
+        start = time.perf_counter()
+        calls[name]()
+        repeats[name] = max(1, int(least / (time.perf_counter() - start)))
+    for number in range(rounds):
+        turn = number % len(names)
+        for name in names[turn:] + names[:turn]:
+            if warm:
+                calls[name]()  # after its neighbours, caches and helpers are cold
+            start = time.perf_counter()
+            for _ in range(repeats[name]):
+                calls[name]()
+            seconds[name].append((time.perf_counter() - start) / repeats[name])
+    return seconds
+
+
+def times_faster(seconds: Seconds, name: str, other: str) -> float | None:
+    """Within a round, then the median."""
+    if not seconds.get(name) or not seconds.get(other):
+        return None
+    return median(theirs / ours for ours, theirs in zip(seconds[name], seconds[other], strict=True))

@@ -1,0 +1,51 @@
+"""From the shell to the first answer: `fill` on BERT-base, the program's start and the model's loading included."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+from harness.figure import Fact, Figure, Findings
+from harness.model import folder_of
+from harness.probe import BUILD
+from harness.task import Context, Task
+from harness.turns import take_turns, times_faster
+
+TEXT = "The capital of France is [MASK]."
+PYTHON = Path(__file__).parent / "fill_with_transformers.py"
+
+
+def run(arguments: list[str]) -> str:
+    return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+
+
+def peak_memory(arguments: list[str]) -> float:
+    """Bytes, of a process of its own."""
+    child = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
+    child += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    return 1024.0 * float(run([sys.executable, "-c", child, *arguments]))
+
+
+def measure(context: Context) -> Findings:
+    folder = folder_of("bert-base-uncased")
+    ours = [str(BUILD / "attnscope"), "fill", "--model", str(folder), "--text", TEXT]
+    theirs = [sys.executable, str(PYTHON), str(folder), TEXT]
+    run(ours), run(theirs)  # the files are in the system's cache from here on
+    rounds = 2 if context.quick else 5
+    seconds = take_turns({"attnscope": lambda: run(ours), "transformers": lambda: run(theirs)}, rounds, warm=False)
+    size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    return Findings(
+        facts=[
+            Fact("attnscope fill", 1e3 * median(seconds["attnscope"]), "ms"),
+            Fact("a Python program with transformers", 1e3 * median(seconds["transformers"]), "ms"),
+        ],
+        figures=[
+            Figure("less wall time than with transformers", times_faster(seconds, "attnscope", "transformers"), 20),
+            Figure("peak memory over the size of the weights' file", peak_memory(ours) / size, 1.3, at_most=True),
+        ],
+    )
+
+
+TASK = Task("from the shell to the first answer, fill on BERT-base", extra=measure)

@@ -1,0 +1,51 @@
+# attn_tokenizers: Hugging Face's tokenizers crate behind a C ABI (src/text/tokenizers), built by cargo.
+#
+# It takes a minute or two and is the same for every build directory, so that all of them share one place. Where that
+# place is removed, the next build makes it anew. cargo asks the network the first time only.
+
+set(crate ${PROJECT_SOURCE_DIR}/src/text/tokenizers)
+if(PROJECT_IS_TOP_LEVEL)
+  set(shared_place ${PROJECT_SOURCE_DIR}/build/cargo)
+else()
+  set(shared_place ${PROJECT_BINARY_DIR}/cargo)
+endif()
+set(ATTNSCOPE_CARGO_TARGET ${shared_place} CACHE PATH "Where cargo puts what it builds")
+
+# tools/cargo.sh is also what tools/setup.sh asks, so that both mean the same cargo.
+execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/cargo.sh OUTPUT_VARIABLE found_cargo ERROR_VARIABLE cargo_problem
+                OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
+set(ATTNSCOPE_CARGO "${found_cargo}" CACHE FILEPATH "The cargo to build the tokenizers with")
+if(NOT ATTNSCOPE_CARGO)
+  unset(ATTNSCOPE_CARGO CACHE)
+  message(FATAL_ERROR "${cargo_problem}")
+endif()
+# The rustc beside it (a distribution's cargo-1.85 has rustc-1.85), not another one that PATH may hold.
+string(REGEX REPLACE "cargo([^/]*)$" "rustc\\1" own_rustc "${ATTNSCOPE_CARGO}")
+set(cargo_environment CARGO_TARGET_DIR=${ATTNSCOPE_CARGO_TARGET})
+if(EXISTS ${own_rustc})
+  list(APPEND cargo_environment RUSTC=${own_rustc})
+endif()
+
+set(crate_library ${ATTNSCOPE_CARGO_TARGET}/release/libattn_tokenizers.a)
+file(GLOB crate_sources CONFIGURE_DEPENDS ${crate}/src/*.rs)
+# touch: cargo leaves the library's time as it was where it finds that nothing changed, and it would be asked each time.
+add_custom_command(
+  OUTPUT ${crate_library}
+  COMMAND ${CMAKE_COMMAND} -E env ${cargo_environment} ${ATTNSCOPE_CARGO} build --release --locked --quiet
+  COMMAND ${CMAKE_COMMAND} -E touch ${crate_library}
+  WORKING_DIRECTORY ${crate}
+  DEPENDS ${crate}/Cargo.toml ${crate}/Cargo.lock ${crate_sources}
+  COMMENT "Building the tokenizers crate (once, a minute or two)"
+  VERBATIM)
+add_custom_target(attn_tokenizers_crate DEPENDS ${crate_library})
+
+add_library(attn_tokenizers STATIC IMPORTED GLOBAL)
+add_dependencies(attn_tokenizers attn_tokenizers_crate)
+set_target_properties(attn_tokenizers PROPERTIES IMPORTED_LOCATION ${crate_library})
+target_include_directories(attn_tokenizers INTERFACE ${crate}/include)
+# As a link item, because options of a private dependency of a static library are not passed on. It keeps Rust's symbols
+# out of what the program and the Python module export.
+target_link_libraries(attn_tokenizers INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
+if(NOT APPLE)
+  target_link_libraries(attn_tokenizers INTERFACE -Wl,--exclude-libs,ALL)
+endif()

@@ -1,0 +1,117 @@
+// model/model.h - a model: tokens in, hidden states, logits and recordings out.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attn/thread_pool.h"
+#include "attn/view.h"
+#include "model/recording.h"
+#include "nn/matrix.h"
+
+namespace attn::model {
+
+// Sequences of different lengths, one behind the other; nothing is padded.
+struct Batch {
+  std::vector<std::int32_t> ids;           // [T]
+  std::vector<std::int32_t> types;         // [T] token types; empty: all 0
+  std::vector<std::int64_t> starts = {0};  // S + 1 offsets into ids
+
+  Batch() = default;
+  explicit Batch(std::vector<std::int32_t> one, std::vector<std::int32_t> its_types = {});
+  void add(std::span<const std::int32_t> ids, std::span<const std::int32_t> types = {});  // one more sequence
+
+  [[nodiscard]] std::int64_t tokens() const noexcept { return static_cast<std::int64_t>(ids.size()); }
+  [[nodiscard]] std::int64_t sequences() const noexcept { return static_cast<std::int64_t>(starts.size()) - 1; }
+};
+
+enum class Form : std::uint8_t { encoder, decoder, encoder_decoder };
+std::string_view name_of(Form form) noexcept;  // "encoder", "decoder", "encoder-decoder"
+
+// What a model is. Ids are -1 where there is none.
+struct Facts {
+  std::string type;  // config.json's model_type
+  Form form = Form::encoder;
+  std::int64_t layers = 0;          // of the encoder or of the only stack
+  std::int64_t decoder_layers = 0;  // of an encoder-decoder's decoder
+  HeadShape heads;                  // of the encoder or of the only stack
+  HeadShape decoder_heads;          // of an encoder-decoder's decoder
+  std::int64_t width = 0;
+  std::int64_t vocabulary = 0;
+  std::int64_t max_tokens = 0;  // positions that the model has; 0: any number
+  bool has_logits = false;      // a language-model head is there
+  bool has_pooler = false;
+  std::int64_t parameters = 0;
+  std::int64_t bytes = 0;  // of the weights' files
+  std::int32_t bos = -1, pad = -1, decoder_start = -1;
+  std::vector<std::int32_t> eos;
+};
+
+// What an encoder gave: what the decoder's cross-attention reads.
+struct Memory {
+  nn::Matrix hidden;                 // [T, width]
+  std::vector<std::int64_t> starts;  // S + 1
+};
+
+class Cache;  // cache.h
+
+// How to run. Everything but the pool may be absent.
+struct Pass {
+  ThreadPool& pool;
+  Recording* recording = nullptr;  // null: nothing is kept
+  Cache* cache = nullptr;          // decode() only: goes on where the last pass with it ended; one sequence
+  const Memory* memory = nullptr;  // decode() of an encoder-decoder only
+};
+
+// Weights are shared and never change: any number of threads may run passes of one model.
+class Model {
+ public:
+  virtual ~Model() = default;
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  [[nodiscard]] const Facts& facts() const noexcept { return facts_; }
+
+  // Hidden states [T, width] after the last layer and the final norm. All of these throw std::invalid_argument for what
+  // the model cannot do: no such stack or head, an id beyond the vocabulary, more tokens than it has positions, an
+  // empty sequence.
+  [[nodiscard]] nn::Matrix encode(const Batch& batch, const Pass& pass) const;
+  [[nodiscard]] nn::Matrix decode(const Batch& batch, const Pass& pass) const;
+  // encode(), or decode() of a decoder: what reads the text.
+  [[nodiscard]] nn::Matrix read(const Batch& batch, const Pass& pass) const;
+  // Through the language-model head: [n, vocabulary].
+  [[nodiscard]] nn::Matrix logits(View<const float, 2> hidden, ThreadPool& pool) const;
+  // BERT's pooler, of the rows of first tokens: [n, width].
+  [[nodiscard]] nn::Matrix pooled(View<const float, 2> first_tokens, ThreadPool& pool) const;
+
+ protected:
+  explicit Model(Facts facts) : facts_(std::move(facts)) {}
+
+  // Called with arguments that have been checked.
+  virtual nn::Matrix do_encode(const Batch& batch, const Pass& pass) const;
+  virtual nn::Matrix do_decode(const Batch& batch, const Pass& pass) const;
+  virtual nn::Matrix do_logits(View<const float, 2> hidden, ThreadPool& pool) const;
+  virtual nn::Matrix do_pooled(View<const float, 2> first_tokens, ThreadPool& pool) const;
+
+  Facts facts_;
+
+ private:
+  void check(const Batch& batch, std::int64_t seen) const;
+};
+
+// From a folder in the Hugging Face layout. Throws attn::Error for files that are not right; an unknown model_type
+// names the known ones.
+std::unique_ptr<Model> load_model(const std::filesystem::path& folder, ThreadPool& pool);
+
+// config.json alone: what facts() will say, as far as it is known without the weights (parameters, bytes, has_pooler
+// and the like stay at their defaults).
+Facts read_facts(const std::filesystem::path& folder);
+
+// Every model_type that load_model takes.
+std::span<const std::string_view> known_types() noexcept;
+
+}  // namespace attn::model

@@ -1,0 +1,64 @@
+#include "model/reading.h"
+
+#include <future>
+#include <stdexcept>
+
+namespace attn::model {
+
+namespace {
+
+Batch batch_of(const text::Encoding& encoding) { return Batch(encoding.ids(), encoding.types()); }
+
+void check_kind_of_text(const Facts& facts, const Text& text) {
+  if (text.target && facts.form != Form::encoder_decoder) {
+    throw std::invalid_argument("a " + facts.type + " takes no target: only an encoder-decoder does");
+  }
+  if (text.pair && facts.form != Form::encoder) {
+    throw std::invalid_argument("a " + facts.type + " takes no pair of texts: only an encoder does");
+  }
+}
+
+// The start token, and all of the target but its end.
+std::vector<std::int32_t> shifted(const Facts& facts, const std::vector<std::int32_t>& target) {
+  std::vector<std::int32_t> ids = {facts.decoder_start};
+  ids.insert(ids.end(), target.begin(), target.end());
+  if (ids.size() > 1) ids.pop_back();
+  return ids;
+}
+
+}  // namespace
+
+Reader Reader::load(const std::filesystem::path& folder, ThreadPool& pool) {
+  // Side by side: either takes tens of milliseconds with a large vocabulary.
+  auto tokenizer = std::async(std::launch::async, [&] { return text::Tokenizer::load(folder); });
+  std::unique_ptr<Model> model = load_model(folder, pool);
+  return {folder.string(), tokenizer.get(), std::move(model)};
+}
+
+const std::vector<text::Token>& Reading::queries(Kind kind) const noexcept {
+  return kind == Kind::self ? tokens : target;
+}
+
+const std::vector<text::Token>& Reading::keys(Kind kind) const noexcept {
+  return kind == Kind::decoder ? target : tokens;
+}
+
+Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool) {
+  const Facts& facts = reader.model->facts();
+  check_kind_of_text(facts, text);
+  const text::Encoding encoding =
+      text.pair ? reader.tokenizer.encode(text.text, *text.pair) : reader.tokenizer.encode(text.text);
+  Reading reading{.recording = Recording(keep), .tokens = encoding.tokens, .target = {}, .hidden = {}, .target_hidden = {}};
+  reading.hidden = reader.model->read(batch_of(encoding), {.pool = pool, .recording = &reading.recording});
+  if (!text.target) return reading;
+
+  const std::vector<std::int32_t> ids = shifted(facts, reader.tokenizer.encode(*text.target).ids());
+  reading.target = reader.tokenizer.tokens(ids);
+  Memory memory{std::move(reading.hidden), {0, static_cast<std::int64_t>(reading.tokens.size())}};
+  reading.target_hidden =
+      reader.model->decode(Batch(ids), {.pool = pool, .recording = &reading.recording, .memory = &memory});
+  reading.hidden = std::move(memory.hidden);
+  return reading;
+}
+
+}  // namespace attn::model

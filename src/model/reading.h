@@ -1,0 +1,49 @@
+// model/reading.h - a model with its tokenizer, and what it makes of a text.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attn/thread_pool.h"
+#include "model/model.h"
+#include "model/recording.h"
+#include "text/tokenizer.h"
+
+namespace attn::model {
+
+struct Reader {
+  std::string name;  // as the user called it
+  text::Tokenizer tokenizer;
+  std::unique_ptr<Model> model;
+
+  // Throws attn::Error if a file is not right.
+  static Reader load(const std::filesystem::path& folder, ThreadPool& pool);
+};
+
+struct Text {
+  std::string text;
+  std::optional<std::string> pair;    // the second text of a pair, for encoders that take one
+  std::optional<std::string> target;  // what the decoder of an encoder-decoder is given to say
+};
+
+// A text that has been read. In an encoder-decoder the decoder is given its start token and the target's tokens but the
+// last: each row then stands for the next token's prediction, as in training. Without a target the decoder has not run.
+struct Reading {
+  Recording recording;
+  std::vector<text::Token> tokens;  // of the text, and of the pair behind it
+  std::vector<text::Token> target;  // what the decoder was given
+  nn::Matrix hidden;                // [tokens, width], of what read the text
+  nn::Matrix target_hidden;         // [target, width]
+
+  [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept;
+  [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept;
+};
+
+// Throws std::invalid_argument for a text that the model cannot take: empty, too long, not UTF-8, a pair or a target
+// where there can be none.
+Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool);
+
+}  // namespace attn::model

@@ -1,0 +1,67 @@
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "model/file_io.h"
+#include "model/safetensors.h"
+#include "model/safetensors_header.h"
+
+namespace attn::model {
+
+namespace {
+
+using nlohmann::json;
+
+std::int64_t bytes_of(const TensorToStore& tensor) {
+  const std::optional<std::int64_t> bytes = stored_bytes(tensor.dtype, tensor.shape);
+  if (!bytes)
+    throw std::invalid_argument("write_safetensors: tensor " + in_quotes(tensor.name) +
+                                " has a negative size, or more bytes than 64 bits can count");
+  if (*bytes > 0 && tensor.data == nullptr)
+    throw std::invalid_argument("write_safetensors: tensor " + in_quotes(tensor.name) + " has no data");
+  return *bytes;
+}
+
+// Length, text, and as many spaces as bring the data to a multiple of 64 bytes.
+std::string header_of(const std::vector<TensorToStore>& tensors,
+                      const std::map<std::string, std::string, std::less<>>& metadata) {
+  json header = json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::int64_t end = 0;
+  for (const TensorToStore& tensor : tensors) {
+    const std::int64_t begin = end;
+    if (tensor.name == "__metadata__" || header.contains(tensor.name))
+      throw std::invalid_argument("write_safetensors: two tensors are called " + in_quotes(tensor.name) +
+                                  ", or it is a reserved name");
+    if (__builtin_add_overflow(begin, bytes_of(tensor), &end))
+      throw std::invalid_argument("write_safetensors: more bytes than a file can have");
+    header[tensor.name] = {{"dtype", name_of(tensor.dtype)}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+  }
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const json::exception&) {
+    throw std::invalid_argument("write_safetensors: names and metadata must be UTF-8");
+  }
+  constexpr std::size_t kAlign = 64;
+  text.resize((kLengthBytes + text.size() + kAlign - 1) / kAlign * kAlign - kLengthBytes, ' ');
+  if (static_cast<std::int64_t>(text.size()) > kMostHeaderBytes)
+    throw std::invalid_argument("write_safetensors: the header would have " + std::to_string(text.size()) +
+                                " bytes; at most " + std::to_string(kMostHeaderBytes) + " are allowed");
+  const std::uint64_t length = text.size();
+  return std::string(reinterpret_cast<const char*>(&length), kLengthBytes) + text;
+}
+
+}  // namespace
+
+void write_safetensors(const std::filesystem::path& file, const std::vector<TensorToStore>& tensors,
+                       const std::map<std::string, std::string, std::less<>>& metadata) {
+  const std::string header = header_of(tensors, metadata);
+  NewFile out(file);
+  out.write(header.data(), header.size());
+  for (const TensorToStore& tensor : tensors) out.write(tensor.data, static_cast<std::size_t>(bytes_of(tensor)));
+  out.commit();
+}
+
+}  // namespace attn::model

@@ -1,0 +1,222 @@
+#include "nn/linear.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/product.h"
+#include "nn/embedding.h"
+
+namespace attn::nn {
+namespace {
+
+constexpr std::int64_t kPackPanels = 4;                  // panels packed at a time
+constexpr std::int64_t kTasksPerThread = 4;              // so that nobody waits long for the last one
+constexpr std::int64_t kAlone = std::int64_t{16} << 10;  // floats of x that the caller packs while others would wake
+constexpr std::int64_t kRowBlock = 264;                  // rows whose part of x, kDepth wide, stays in the second cache
+constexpr std::int64_t kCached = std::int64_t{320} << 10;    // floats of x that stay there, 1.25 MB
+constexpr std::int64_t kOpenSums = std::int64_t{96} << 10;   // floats of sums that stay there beside x, 384 KB
+constexpr std::int64_t kSmall = std::int64_t{64} << 10;      // products that are done sooner than a helper wakes
+constexpr std::int64_t kKeepFloats = std::int64_t{8} << 20;  // scratch that survives a call: 32 MB
+
+std::string shape_text(std::int64_t rows, std::int64_t columns) {
+  return std::to_string(rows) + " x " + std::to_string(columns);
+}
+
+std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
+
+std::int64_t inputs_of(const Weight& w) { return w.matrix.shape[w.input_first ? 0 : 1]; }
+std::int64_t outputs_of(const Weight& w) { return w.matrix.shape[w.input_first ? 1 : 0]; }
+
+void check(std::span<const Weight> weights) {
+  if (weights.empty()) throw std::invalid_argument("Linear: no weights");
+  for (const Weight& w : weights) {
+    const std::string shape = shape_text(w.matrix.shape[0], w.matrix.shape[1]);
+    if (w.matrix.empty() || w.matrix.shape[0] < 1 || w.matrix.shape[1] < 1) {
+      throw std::invalid_argument("Linear: a matrix of " + shape + "; it must have numbers");
+    }
+    if (w.matrix.strides[1] != 1) {
+      throw std::invalid_argument("Linear: the numbers of a row of a " + shape + " matrix must lie side by side");
+    }
+    if (inputs_of(w) != inputs_of(weights.front())) {
+      throw std::invalid_argument("Linear: a matrix of " + shape + " for " + std::to_string(inputs_of(w)) +
+                                  " inputs beside one for " + std::to_string(inputs_of(weights.front())));
+    }
+    if (!w.bias.empty() && w.bias.shape[0] != outputs_of(w)) {
+      throw std::invalid_argument("Linear: " + std::to_string(w.bias.shape[0]) + " biases for " +
+                                  std::to_string(outputs_of(w)) + " outputs");
+    }
+  }
+}
+
+// Matrices of several types become floats.
+Type common_type(std::span<const Weight> weights) {
+  const Type type = weights.front().matrix.type;
+  const bool alike =
+      std::all_of(weights.begin(), weights.end(), [&](const Weight& w) { return w.matrix.type == type; });
+  return alike ? type : Type::float32;
+}
+
+std::int64_t panel_bytes(std::int64_t inputs, Type type) {
+  return inputs * kernels::panel_columns() * static_cast<std::int64_t>(size_of(type));
+}
+
+kernels::Element element(Type type) { return static_cast<kernels::Element>(type); }
+
+// Floats that a thread keeps from call to call.
+float* reserve_scratch(std::int64_t floats) {
+  thread_local Memory memory;
+  thread_local std::int64_t size = 0;
+  if (floats > size || (size > kKeepFloats && floats <= kKeepFloats)) {
+    size = 0;
+    memory = {};
+    memory = Memory(floats * std::int64_t{sizeof(float)});
+    size = floats;
+  }
+  return reinterpret_cast<float*>(memory.data());
+}
+
+// How a product is cut into tasks. The bits of the result depend on none of this.
+struct Cut {
+  std::int64_t blocks = 1;    // of strips of rows
+  std::int64_t panels = 1;    // in a task
+  std::int64_t together = 1;  // panels whose sums are open at a time
+};
+
+Cut cut_product(std::int64_t rows, std::int64_t inputs, std::int64_t panels, int threads) {
+  Cut cut;
+  const bool fits = kernels::packed_floats(rows, inputs) <= kCached;
+  cut.blocks = fits ? 1 : divide_up(rows, kRowBlock);
+  const std::int64_t block = divide_up(rows, cut.blocks);
+  if (rows * inputs * panels * kernels::panel_columns() <= kSmall || threads == 1) {
+    cut.panels = panels;
+  } else {
+    cut.panels = std::max<std::int64_t>(1, panels * cut.blocks / (kTasksPerThread * threads));
+    cut.panels = std::min(cut.panels, panels);
+  }
+  if (kernels::packed_floats(block, inputs) > kCached) {
+    cut.together = std::clamp<std::int64_t>(kOpenSums / (block * kernels::panel_columns()), 1, cut.panels);
+  }
+  return cut;
+}
+
+}  // namespace
+
+Linear::Linear(std::span<const Weight> weights, ThreadPool& pool) {
+  check(weights);
+  const std::int64_t columns = kernels::panel_columns();
+  inputs_ = inputs_of(weights.front());
+  type_ = common_type(weights);
+  std::int64_t panels = 0;
+  for (const Weight& w : weights) {
+    Piece& piece = pieces_.emplace_back();
+    piece.outputs = outputs_of(w);
+    piece.first_panel = panels;
+    panels += divide_up(piece.outputs, columns);
+    if (w.bias.empty()) continue;
+    piece.bias = as_floats(w.bias);
+    piece.bias.resize(static_cast<std::size_t>(divide_up(piece.outputs, columns) * columns));
+  }
+  panels_ = Memory(panels * panel_bytes(inputs_, type_));
+  for (std::size_t n = 0; n < weights.size(); ++n) {
+    const Weight& w = weights[n];
+    const Piece& piece = pieces_[n];
+    kernels::PackWeights task;
+    task.matrix = {w.matrix.data, w.matrix.strides[0], element(w.matrix.type)};
+    task.input_first = w.input_first;
+    task.inputs = inputs_;
+    task.outputs = piece.outputs;
+    task.to = element(type_);
+    task.panels = panels_.data() + piece.first_panel * panel_bytes(inputs_, type_);
+    const std::int64_t count = divide_up(piece.outputs, columns);
+    pool.run(divide_up(count, kPackPanels), [&](std::int64_t t, int) {
+      kernels::pack_weights(task, t * kPackPanels, std::min(kPackPanels, count - t * kPackPanels));
+    });
+  }
+}
+
+namespace {
+
+// Lays the rows of x out as the kernel reads them, unless there is only one.
+const float* packed_rows(const View<const float, 2>& x, float* to, ThreadPool& pool) {
+  if (x.shape[0] == 1) return x.data;
+  const kernels::PackRows task{{x.data, x.strides[0]}, x.shape[0], x.shape[1], to};
+  const std::int64_t strips = kernels::strips_of(task.rows);
+  if (task.rows * task.inputs <= kAlone || pool.threads() == 1) {
+    kernels::pack_rows(task, 0, strips);
+  } else {
+    pool.run(strips, [&](std::int64_t strip, int) { kernels::pack_rows(task, strip, 1); });
+  }
+  return to;
+}
+
+// All products of one call: same rows, same inputs. Tasks run through the panels of a block of rows before the next
+// block, so that a block's rows stay in the cache.
+void run_products(std::span<kernels::Product> products, const View<const float, 2>& x, ThreadPool& pool) {
+  const std::int64_t rows = x.shape[0], inputs = x.shape[1];
+  const auto panels_in = [](const kernels::Product& p) { return divide_up(p.outputs, kernels::panel_columns()); };
+  std::int64_t panels = 0;
+  for (const kernels::Product& p : products) panels += panels_in(p);
+  const Cut cut = cut_product(rows, inputs, panels, pool.threads());
+  const std::int64_t strips = kernels::strips_of(rows);
+  const std::int64_t x_floats = rows == 1 ? 0 : kernels::packed_floats(rows, inputs);
+  const std::int64_t own_floats = kernels::product_scratch(divide_up(strips, cut.blocks), cut.together);
+  float* const scratch = reserve_scratch(x_floats + own_floats * pool.threads());
+  const float* const packed = packed_rows(x, scratch, pool);
+  std::int64_t tasks = 0;
+  for (kernels::Product& p : products) {
+    p.x = packed;
+    tasks += divide_up(panels_in(p), cut.panels);
+  }
+  pool.run(tasks * cut.blocks, [&](std::int64_t t, int worker) {
+    kernels::ProductPart part;
+    const std::int64_t block = t / tasks;
+    part.first_strip = strips * block / cut.blocks;
+    part.strips = strips * (block + 1) / cut.blocks - part.first_strip;
+    const kernels::Product* p = products.data();
+    for (t %= tasks; t >= divide_up(panels_in(*p), cut.panels); ++p) t -= divide_up(panels_in(*p), cut.panels);
+    part.first_panel = t * cut.panels;
+    part.panels = std::min(cut.panels, panels_in(*p) - part.first_panel);
+    part.together = cut.together;
+    part.scratch = scratch + x_floats + worker * own_floats;
+    kernels::multiply(*p, part);
+  });
+}
+
+}  // namespace
+
+void Linear::operator()(View<const float, 2> x, std::span<const View<float, 2>> outs, ThreadPool& pool,
+                        const After& after) const {
+  if (x.shape[1] != inputs_ || outs.size() != pieces_.size()) {
+    throw std::invalid_argument("Linear: x of " + shape_text(x.shape[0], x.shape[1]) + " for " +
+                                std::to_string(outs.size()) + " results; there are " + std::to_string(inputs_) +
+                                " inputs and " + std::to_string(pieces_.size()) + " matrices");
+  }
+  for (std::size_t n = 0; n < outs.size(); ++n) {
+    if (outs[n].shape == Shape<2>{x.shape[0], pieces_[n].outputs}) continue;
+    throw std::invalid_argument("Linear: a result of " + shape_text(outs[n].shape[0], outs[n].shape[1]) +
+                                "; it must be " + shape_text(x.shape[0], pieces_[n].outputs));
+  }
+  if (!after.add.empty() && (outs.size() != 1 || after.add.shape != outs[0].shape)) {
+    throw std::invalid_argument("Linear: " + shape_text(after.add.shape[0], after.add.shape[1]) + " to be added to " +
+                                std::to_string(outs.size()) + " results; it takes one of that shape");
+  }
+  if (x.shape[0] == 0 || empty()) return;
+  std::vector<kernels::Product> products(pieces_.size());
+  for (std::size_t n = 0; n < products.size(); ++n) {
+    const Piece& piece = pieces_[n];
+    kernels::Product& p = products[n];
+    p.rows = x.shape[0];
+    p.inputs = inputs_;
+    p.type = element(type_);
+    p.panels = panels_.data() + piece.first_panel * panel_bytes(inputs_, type_);
+    p.outputs = piece.outputs;
+    p.bias = piece.bias.empty() ? nullptr : piece.bias.data();
+    p.activation = static_cast<kernels::Activation>(after.activation);
+    if (!after.add.empty()) p.add = {after.add.data, after.add.strides[0]};
+    p.out = {outs[n].data, outs[n].strides[0]};
+  }
+  run_products(products, x, pool);
+}
+
+}  // namespace attn::nn

@@ -1,0 +1,77 @@
+#include "text/decoding.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace attn::text {
+namespace {
+
+using nlohmann::json;
+
+// The steps of a Sequence, of Sequences inside it too, or the one step that it is. None for null.
+void flatten(const json& part, std::vector<json>& steps) {
+  if (!part.is_object()) return;
+  for (const char* list : {"decoders", "pretokenizers"}) {
+    if (!part.contains(list)) continue;
+    for (const json& step : part.at(list)) flatten(step, steps);
+    return;
+  }
+  steps.push_back(part);
+}
+
+std::string type_of(const json& step) { return step.value("type", ""); }
+
+bool has(const std::vector<json>& steps, const char* type) {
+  for (const json& step : steps) {
+    if (type_of(step) == type) return true;
+  }
+  return false;
+}
+
+bool replaces_space_sign(const json& step) {
+  return type_of(step) == "Replace" && step.value("pattern", json::object()).value("String", "") == "\u2581";
+}
+
+Form form_of(const std::vector<json>& steps) {
+  if (has(steps, "ByteLevel")) return Form::kByteLevel;
+  if (has(steps, "Metaspace") || has(steps, "ByteFallback")) return Form::kSentencePiece;
+  for (const json& step : steps) {
+    if (replaces_space_sign(step)) return Form::kSentencePiece;
+  }
+  return has(steps, "WordPiece") ? Form::kWordPiece : Form::kPlain;
+}
+
+Flow flow_of(const std::vector<json>& steps) {
+  if (steps.size() == 1 && type_of(steps[0]) == "ByteLevel") return Flow::kBytes;
+  bool fused = false;
+  for (const json& step : steps) {
+    const std::string type = type_of(step);
+    // After Fuse a step sees the whole text. Only one that takes a single space from its beginning lets the rest be.
+    if (type == "Strip") {
+      if (!fused || step.value("start", 0) > 1 || step.value("stop", 0) > 0) return Flow::kWhole;
+    } else if (fused) {
+      return Flow::kWhole;
+    } else if (type == "Fuse") {
+      fused = true;
+    } else if (type != "WordPiece" && type != "Metaspace" && type != "Replace" && type != "ByteFallback") {
+      return Flow::kWhole;
+    }
+  }
+  return Flow::kTokens;
+}
+
+}  // namespace
+
+Decoding decoding_of(std::string_view parts) {
+  const json both = json::parse(parts);
+  std::vector<json> decoder;
+  std::vector<json> pre_tokenizer;
+  flatten(both.at("decoder"), decoder);
+  flatten(both.at("pre_tokenizer"), pre_tokenizer);
+  return {.form = form_of(decoder.empty() ? pre_tokenizer : decoder),
+          .flow = flow_of(decoder),
+          .joins_bytes = has(decoder, "ByteFallback")};
+}
+
+}  // namespace attn::text

@@ -1,0 +1,40 @@
+"""The program as a person runs it."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+PROGRAM = pathlib.Path(os.environ.get("ATTNSCOPE_PROGRAM", ROOT / "build" / "attnscope"))
+
+
+@pytest.fixture(scope="session")
+def golden():
+    return json.loads((GOLDEN / "program.json").read_text(encoding="utf-8"))
+
+
+def model_folder(name):
+    return str(GOLDEN / "models" / name)
+
+
+def attnscope(*arguments, check=True, **options):
+    """Runs the program; standard output and error as text."""
+    options.setdefault("env", {**os.environ, "HF_HUB_OFFLINE": "1"})
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, timeout=60, **options)
+    done.stdout, done.stderr = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    if check and done.returncode != 0:
+        raise AssertionError(f"exit code {done.returncode}: {done.stderr}")
+    return done
+
+
+def refused(code, *arguments, **options):
+    """The one line in which the program says no."""
+    done = attnscope(*arguments, check=False, **options)
+    assert done.returncode == code, f"exit code {done.returncode}, said: {done.stderr}"
+    assert done.stdout == ""
+    assert done.stderr.startswith("attnscope: ") and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr

@@ -1,0 +1,28 @@
+// support/errors.h - what a call throws, as a value to look at.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "attn/error.h"
+
+namespace attn::test {
+
+// The attn::Error that the call throws. Anything else, or nothing, fails the test.
+template <typename Call>
+Error error_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << "more than one line: " << error.what();
+    return error;
+  } catch (const std::exception& other) {
+    ADD_FAILURE() << "not an attn::Error: " << other.what();
+    return {"", ""};
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {"", ""};
+}
+
+}  // namespace attn::test

@@ -1,0 +1,25 @@
+// support/safetensors_files.h - safetensors files made by hand, right and wrong.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace attn::test {
+
+// Length, header and data, without any check.
+inline std::string raw_file(const std::string& header, const std::string& data = "") {
+  std::string length(8, '\0');
+  const std::uint64_t n = header.size();
+  std::memcpy(length.data(), &n, sizeof n);
+  return length + header + data;
+}
+
+// The entry of one tensor.
+inline std::string entry(const std::string& name, const std::string& shape, std::int64_t begin, std::int64_t end,
+                         const std::string& dtype = "F32") {
+  return "\"" + name + R"(":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":[)" +
+         std::to_string(begin) + "," + std::to_string(end) + "]}";
+}
+
+}  // namespace attn::test
