@@ -32,6 +32,7 @@ void ModelOption::add_to(CLI::App& command) {
 }
 
 std::filesystem::path ModelOption::folder() const {
+  if (std::filesystem::is_directory(name)) return name;  // what it lacks is said by whoever misses it
   return model::find_model(name, model::HubSettings::from_environment());
 }
 

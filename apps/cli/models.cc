@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "command.h"
@@ -33,11 +34,12 @@ struct Entry {
   std::string problem;
 };
 
-Entry look_at(std::string name, const std::filesystem::path& folder) {
-  Entry entry{std::move(name), folder, {}, {}};
+Entry look_at(const std::string& name, std::filesystem::path folder) {
+  Entry entry{name, std::move(folder), {}, {}};
   try {
-    entry.facts = model::read_facts(folder);
-    const model::Weights weights(folder);
+    if (entry.folder.empty()) entry.folder = ModelOption{name}.folder();
+    entry.facts = model::read_facts(entry.folder);
+    const model::Weights weights(entry.folder);
     entry.facts.parameters = weights.parameters();
     entry.facts.bytes = weights.bytes();
   } catch (const std::exception& error) {
@@ -98,7 +100,7 @@ std::string to_table(const std::vector<Entry>& entries, const Terminal& terminal
 void Models::run() const {
   const model::HubSettings settings = model::HubSettings::from_environment();
   std::vector<Entry> entries;
-  for (const std::string& folder : folders) entries.push_back(look_at(folder, model::find_model(folder, settings)));
+  for (const std::string& folder : folders) entries.push_back(look_at(folder, {}));
   if (folders.empty()) {
     for (const model::CachedModel& cached : model::cached_models(settings)) {
       entries.push_back(look_at(cached.name, cached.folder));
@@ -113,6 +115,9 @@ void Models::run() const {
     return print("No models in " + settings.cache.string() + "; attnscope pull bert-base-uncased fetches one.\n");
   }
   print(to_table(entries, Terminal::of_stdout()));
+  for (const Entry& entry : entries) {
+    if (!folders.empty() && !entry.problem.empty()) throw std::runtime_error("not every model could be read");
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "model/facts.h"
 
+#include <filesystem>
 #include <limits>
 #include <string>
 
@@ -21,6 +22,15 @@ std::int64_t check_size(const Config& config, Config::Names names, std::int64_t 
 std::int32_t check_id(const Config& config, const char* name, std::int64_t id) {
   if (id >= -1 && id <= kMost) return static_cast<std::int32_t>(id);
   throw Error(config.path(), std::string(name) + " is " + std::to_string(id) + ", which no token can have");
+}
+
+// Which tokens end a text: generation_config.json beside config.json has the last word. A model that was taught to chat
+// ends its answers with a token of which config.json knows nothing.
+Config says_the_end(const Config& config) {
+  const auto beside = std::filesystem::path(config.path()).parent_path() / "generation_config.json";
+  if (!std::filesystem::exists(beside)) return config;
+  Config generation = Config::read(beside);
+  return generation.has({"eos_token_id"}) ? generation : config;
 }
 
 }  // namespace
@@ -50,8 +60,9 @@ void read_token_ids(const Config& config, Facts& facts) {
   facts.bos = check_id(config, "bos_token_id", config.integer({"bos_token_id"}, -1));
   facts.pad = check_id(config, "pad_token_id", config.integer({"pad_token_id"}, -1));
   facts.eos.clear();
-  for (const std::int64_t id : config.integers({"eos_token_id"})) {
-    if (check_id(config, "eos_token_id", id) >= 0) facts.eos.push_back(static_cast<std::int32_t>(id));
+  const Config last = says_the_end(config);
+  for (const std::int64_t id : last.integers({"eos_token_id"})) {
+    if (check_id(last, "eos_token_id", id) >= 0) facts.eos.push_back(static_cast<std::int32_t>(id));
   }
 }
 

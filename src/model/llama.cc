@@ -236,6 +236,7 @@ Facts llama_facts(const Config& config) {
   facts.heads = read_heads(config, facts.width);
   facts.vocabulary = read_size(config, {"vocab_size"});
   facts.max_tokens = RopeVariant(config, facts.heads.width).max_tokens();
+  windowed_layers(config, facts.layers);  // throws if they are not right
   read_token_ids(config, facts);
   return facts;
 }

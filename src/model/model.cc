@@ -29,7 +29,12 @@ std::string_view name_of(Form form) noexcept {
 }
 
 void Model::check(const Batch& batch, std::int64_t seen) const {
-  if (batch.sequences() < 1) throw std::invalid_argument("there is no text: a batch holds at least one sequence");
+  if (batch.starts.size() < 2) throw std::invalid_argument("there is no text: a batch holds at least one sequence");
+  if (batch.starts.front() != 0 || batch.starts.back() != batch.tokens()) {
+    throw std::invalid_argument("sequences of a batch go from " + std::to_string(batch.starts.front()) + " to " +
+                                std::to_string(batch.starts.back()) + ", its tokens from 0 to " +
+                                std::to_string(batch.tokens()));
+  }
   if (!batch.types.empty() && batch.types.size() != batch.ids.size()) {
     throw std::invalid_argument("there are " + std::to_string(batch.types.size()) + " token types for " +
                                 std::to_string(batch.ids.size()) + " tokens");

@@ -12,16 +12,6 @@
 namespace attn::model {
 namespace {
 
-// theta^(2 i / width): what a frequency is the inverse of.
-std::vector<float> wave_lengths(double theta, std::int64_t width) {
-  std::vector<float> lengths(static_cast<std::size_t>(width / 2));
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    const float exponent = static_cast<float>(2 * i) / static_cast<float>(width);
-    lengths[i] = static_cast<float>(std::pow(theta, static_cast<double>(exponent)));
-  }
-  return lengths;
-}
-
 // A number that may be there and must then be positive.
 std::optional<double> positive(const Config& config, const char* name) {
   if (!config.has({name})) return std::nullopt;
@@ -175,28 +165,28 @@ void RopeVariant::read_yarn(const Config& rope) {
   high = std::min(high, width - 1);
   if (low == high) high += 0.001;
 
-  const std::vector<float> waves = wave_lengths(theta_, width_);
-  for (std::size_t i = 0; i < waves.size(); ++i) {
+  const std::vector<float> periods = nn::rope_periods(theta_, width_);
+  for (std::size_t i = 0; i < periods.size(); ++i) {
     const float ramp = (static_cast<float>(i) - static_cast<float>(low)) / static_cast<float>(high - low);
     const float stays = 1 - std::clamp(ramp, 0.0F, 1.0F);
-    within_.frequencies[i] = 1 / (static_cast<float>(factor) * waves[i]) * (1 - stays) + 1 / waves[i] * stays;
+    within_.frequencies[i] = 1 / (static_cast<float>(factor) * periods[i]) * (1 - stays) + 1 / periods[i] * stays;
   }
   stretch(factor, original(rope));
 }
 
 // Ding et al., "LongRoPE", 2024: one list of divisors for short texts, one for long ones.
 void RopeVariant::read_longrope(const Config& rope) {
-  const std::vector<float> waves = wave_lengths(theta_, width_);
+  const std::vector<float> periods = nn::rope_periods(theta_, width_);
   const auto divided = [&](const char* name) {
     const std::vector<double> divisors = rope.numbers({name});
-    if (divisors.size() != waves.size()) {
+    if (divisors.size() != periods.size()) {
       throw Error(config_.path(), std::string(name) + " has " + std::to_string(divisors.size()) +
-                                      " numbers; a head turns " + std::to_string(waves.size()) + " pairs");
+                                      " numbers; a head turns " + std::to_string(periods.size()) + " pairs");
     }
-    std::vector<float> frequencies(waves.size());
-    for (std::size_t i = 0; i < waves.size(); ++i) {
+    std::vector<float> frequencies(periods.size());
+    for (std::size_t i = 0; i < periods.size(); ++i) {
       if (!(divisors[i] > 0)) throw Error(config_.path(), std::string(name) + " must hold numbers above 0");
-      frequencies[i] = 1 / (static_cast<float>(divisors[i]) * waves[i]);
+      frequencies[i] = 1 / (static_cast<float>(divisors[i]) * periods[i]);
     }
     return frequencies;
   };

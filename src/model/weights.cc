@@ -54,13 +54,18 @@ std::string class_of(const fs::path& folder) {
        {"tf_model.h5", ", from_tf=True", "transformers 4, torch and tensorflow"},
        {"tf_model.h5.index.json", ", from_tf=True", "transformers 4, torch and tensorflow"},
        {"flax_model.msgpack", ", from_flax=True", "transformers 4, torch and flax"}}};
-  for (const Other& other : kOthers)
-    if (is_there(folder / other.file))
-      throw Error(folder.string(), std::string("has its weights only as ") + other.file +
-                                       ", and safetensors is needed. To convert them, run in that folder (with " +
-                                       other.needs + "): python -c \"from transformers import " + class_of(folder) +
-                                       " as M; M.from_pretrained('.'" + other.extra +
-                                       ").save_pretrained('.', safe_serialization=True)\"");
+  for (const Other& other : kOthers) {
+    if (!is_there(folder / other.file)) continue;
+    const std::string name = class_of(folder);
+    throw Error(folder.string(), std::string("has its weights only as ") + other.file +
+                                     ", and safetensors is needed. To convert them, run in that folder (with " +
+                                     other.needs + "): python -c \"from transformers import " + name +
+                                     " as M; M.from_pretrained('.'" + other.extra +
+                                     ").save_pretrained('.', safe_serialization=True)\"" +
+                                     (name == "AutoModel" ? "; AutoModelForMaskedLM, AutoModelForCausalLM or "
+                                                            "AutoModelForSeq2SeqLM instead keeps a language-model head"
+                                                          : ""));
+  }
   throw Error(folder.string(), std::string("has no weights: neither ") + kOneFile + " nor " + kIndex + " is there");
 }
 

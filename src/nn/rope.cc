@@ -21,12 +21,18 @@ void turn_head(float* __restrict x, const float* __restrict cos, const float* __
 
 }  // namespace
 
-std::vector<float> rope_frequencies(double theta, std::int64_t width) {
-  std::vector<float> frequencies(static_cast<std::size_t>(width / 2));
-  for (std::size_t i = 0; i < frequencies.size(); ++i) {
+std::vector<float> rope_periods(double theta, std::int64_t width) {
+  std::vector<float> periods(static_cast<std::size_t>(width / 2));
+  for (std::size_t i = 0; i < periods.size(); ++i) {
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(width);
-    frequencies[i] = 1.0F / static_cast<float>(std::pow(theta, static_cast<double>(exponent)));
+    periods[i] = static_cast<float>(std::pow(theta, static_cast<double>(exponent)));
   }
+  return periods;
+}
+
+std::vector<float> rope_frequencies(double theta, std::int64_t width) {
+  std::vector<float> frequencies = rope_periods(theta, width);
+  for (float& f : frequencies) f = 1 / f;
   return frequencies;
 }
 

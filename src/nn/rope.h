@@ -18,7 +18,9 @@ struct Rope {
   float factor = 1;
 };
 
-// 1 / theta^(2 i / width), each step rounded to float, as torch does it: an angle is up to 100,000 times a frequency.
+// theta^(2 i / width), and 1 / that: [width / 2]. Each step is rounded to float, as torch does it: an angle is up to
+// 100,000 times a frequency.
+std::vector<float> rope_periods(double theta, std::int64_t width);
 std::vector<float> rope_frequencies(double theta, std::int64_t width);
 
 // The turns of one pass: cos and sin are computed once and used by every layer.

@@ -54,10 +54,15 @@ class Tokenizer {
   // Special tokens included unless `bare`. Throws std::invalid_argument if a text is not UTF-8, with the byte.
   [[nodiscard]] Encoding encode(std::string_view text, bool bare = false) const;
   [[nodiscard]] Encoding encode(std::string_view text, std::string_view pair, bool bare = false) const;
+  // A literal would rather become a bool than a string_view.
+  [[nodiscard]] Encoding encode(std::string_view text, const char* pair, bool bare = false) const {
+    return encode(text, std::string_view(pair), bare);
+  }
 
   // Text of ids; special tokens are left out if asked. Equal to decode() of Hugging Face's tokenizers.
   [[nodiscard]] std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;
-  // The tokens that ids stand for, as encode() would have given them, without spans and words.
+  // The tokens that ids stand for, as encode() would have given them, without spans and words. Special are those that
+  // the vocabulary knows as such. An id that it lacks has an empty piece.
   [[nodiscard]] std::vector<Token> tokens(std::span<const std::int32_t> ids) const;
 
   [[nodiscard]] std::int64_t size() const;  // of the vocabulary, added tokens included

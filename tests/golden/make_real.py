@@ -24,7 +24,7 @@ import torch
 import transformers as tf
 from safetensors.numpy import save_file
 
-from make_models import everything_in_float64
+from reference import everything_in_float64
 
 HERE = pathlib.Path(__file__).resolve().parent
 PARAGRAPH = ("The harbour lies quiet before the morning. Two fishermen mend a net that the storm tore, and a child counts "

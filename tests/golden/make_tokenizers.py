@@ -22,6 +22,8 @@ os.environ["RAYON_NUM_THREADS"] = "1"
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from hard_strings import hard_strings, pairs
+
 OUT = Path(__file__).resolve().parent / "tokenizers"
 REAL = ("bert-base-uncased", "bge-small-zh", "gpt2-tokenizer", "minilm", "stories15M", "t5-tokenizer")
 EVERY = 5  # of real ones every fifth string is kept
@@ -179,100 +181,54 @@ def unigram():
 
 CONFIGS = {
     "wordpiece": {
-        "tokenizer_class": "BertTokenizer", "do_lower_case": True, "strip_accents": None,
-        "tokenize_chinese_chars": True, "pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]",
-        "sep_token": "[SEP]", "mask_token": "[MASK]",
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": True,
+        "strip_accents": None,
+        "tokenize_chinese_chars": True,
+        "pad_token": "[PAD]",
+        "unk_token": "[UNK]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
     },
     "bytebpe": {
-        "tokenizer_class": "GPT2Tokenizer", "add_prefix_space": False, "bos_token": "<|endoftext|>",
-        "eos_token": "<|endoftext|>", "unk_token": "<|endoftext|>",
+        "tokenizer_class": "GPT2Tokenizer",
+        "add_prefix_space": False,
+        "bos_token": "<|endoftext|>",
+        "eos_token": "<|endoftext|>",
+        "unk_token": "<|endoftext|>",
     },
     "roberta": {
-        "tokenizer_class": "RobertaTokenizer", "add_prefix_space": False, "bos_token": "<s>", "eos_token": "</s>",
-        "cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>",
-        "mask_token": {"__type": "AddedToken", "content": "<mask>", "lstrip": True, "normalized": False,
-                       "rstrip": False, "single_word": False},
+        "tokenizer_class": "RobertaTokenizer",
+        "add_prefix_space": False,
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "cls_token": "<s>",
+        "sep_token": "</s>",
+        "unk_token": "<unk>",
+        "pad_token": "<pad>",
+        "mask_token": {
+            "__type": "AddedToken",
+            "content": "<mask>",
+            "lstrip": True,
+            "normalized": False,
+            "rstrip": False,
+            "single_word": False,
+        },
     },
     "spbpe": {
-        "tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>",
+        "tokenizer_class": "LlamaTokenizer",
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "unk_token": "<unk>",
     },
     "unigram": {
-        "tokenizer_class": "T5Tokenizer", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>",
+        "tokenizer_class": "T5Tokenizer",
+        "eos_token": "</s>",
+        "unk_token": "<unk>",
+        "pad_token": "<pad>",
     },
 }
-
-
-# --- the strings ----------------------------------------------------------------------------------------------------
-
-
-def hard_strings():
-    texts = ["", " ", "  ", "     ", "\t", "\n", "\r\n", "\n\n\n", " \t \n ", "\u00a0", "\u3000", "\u2028", "\ufeff"]
-    texts += ["a", "A", "z ", " z", " z ", "  two  spaces  ", "tab\tand\nnewline\r\nand\rreturn", "trailing   "]
-    plain = [
-        "Hello, world!", "the teacher opens the letter", "The capital of France is Paris.", "attention is all you need",
-        "don't can't won't I'm you're we've they'll he'd", "DON'T SHOUT", "CamelCaseAndsnake_case", "e.g. i.e. etc.",
-        "The quick brown fox jumps over the lazy dog.", "Buffalo buffalo Buffalo buffalo", "unbelievably",
-        "masking unmasked masks", "a-b-c", "well-known", "x*y+z/w-v%u", "f(x)=x^2", "(((nested)))", "\"quoted\"",
-        "'single'", "“curly” ‘quotes’", "«guillemets»", "ellipsis… and...", "dash – en — em ― bar", "50% off!!!", "#tag @user",
-        "What?!", "...", "!", "?.,;:", "`code`", "~tilde~", "back\\slash", "a/b\\c|d", "under_score__double",
-        "C++20", "C#", "F♯", "R&D", "AT&T", "<b>bold</b>", "&amp; &lt;", "{'json': [1, 2]}", "$PATH ${HOME}", "^caret",
-    ]
-    numbers = [
-        "0", "1234567890", "3.14159", "1,000,000", "-273.15°C", "1e-10", "0xDEADBEEF", "2026-11-16T01:52:40Z", "12:30",
-        "½ ⅓ ¾", "²³¹", "①②③", "Ⅷ", "١٢٣٤٥", "१२३", "一二三四五", "１２３", "42nd", "v1.2.3-rc.4", "192.168.0.1", "50€ £20 ¥300 ₿",
-    ]
-    links = [
-        "https://example.org/a/b?c=d&e=f#g", "mailto:someone@example.org", "ftp://user:pass@host:21/", "www.example.com",
-        "C:\\Users\\me\\file.txt", "/usr/local/lib/*.so", "#include <vector>", "for (int i = 0; i < n; ++i) x[i] += 1;",
-        "SELECT * FROM t WHERE a='b';", "if x == 1:\n    return {\n        'y': 2\n    }\n",
-    ]
-    german = [
-        "Die Lehrerin öffnet den Brief.", "größte Straße", "ÄÖÜ äöü ß ẞ", "Donaudampfschifffahrtsgesellschaft",
-        "Zwölf Äpfel, während es regnet.", "Übergrößenträger", "STRASSE Straße", "fließend",
-    ]
-    accents = ["café", "naïve façade", "Ångström", "Łódź", "Český", "İstanbul ısı", "señor niño", "œuvre", "Ελληνικά Σίσυφος",
-               "Привет, мир!", "Ёлка ёлка", "Việt Nam tiếng", "Đặng", "þórður", "ĲĳŁł", "ﬁ ﬂ ﬀ", "ſtraße", "Ａｂｃ ｗｉｄｅ"]
-    both = [unicodedata.normalize("NFD", t) for t in accents] + ["e\u0301", "e\u0301\u0302\u0303", "\u0301alone", "a\u0308o\u0308u\u0308",
-            "Z\u0351\u0343a\u0334l\u0322g\u0337o\u0338", "\u1100\u1161\u11a8", "\uac01", "n\u0303 \u0303n", "A\u030a \u212b \u00c5"]
-    emoji = [
-        "🙂", "😀😃😄", "hello 🙂", "🙂hello", "a🙂b", "👍🏽", "👍👍🏻👍🏿", "👩‍👩‍👧", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🇩🇪🇫🇷🇨🇳", "❤️", "❤", "☺︎☺️", "1️⃣ #️⃣",
-        "🧑🏾‍🚀 in space", "🎉🎉🎉", "🚀🚀 to the 🌙", "🤷🏽‍♀️", "👩🏻‍❤️‍💋‍👨🏿", "🫠🫡", "\U0001f9d1\u200d\U0001f9d1", "🙂\ufe0f", "ok👌ok", "今天🙂天气",
-    ]
-    cjk = [
-        "老师喜欢一本书。", "今天天气很好", "北京", "我喜欢 Python 编程", "你好,世界!", "「引用」『双』", "ＡＢＣ，。！？", "繁體中文測試", "日本語のテキスト",
-        "カタカナ ｶﾀｶﾅ", "ひらがな", "東京タワー", "한국어 텍스트", "안녕하세요 세계", "𠮷野家", "𪚥", "㐀㐁", "龘", "中a文b混c合", "第1章 第12節",
-        "他不知道那封信。我的妹妹想要十二个苹果。", "々〆ヶ", "〇一二", "㍿㌔", "，，，",
-    ]
-    rtl = ["مرحبا بالعالم", "السَّلَامُ عَلَيْكُمْ", "اللغة العربية ١٢٣ abc", "שלום עולם", "שָׁלוֹם", "עברית and English", "\u202eright to left\u202c", "\u200fRLM\u200e",
-           "پارسی گچپژ", "اردو ہے", "ﷺ ﷽", "لا"]
-    indic = ["नमस्ते दुनिया", "क्षत्रिय ज्ञान", "हिन्दी में", "தமிழ்", "తెలుగు", "বাংলা", "ไทยภาษา สวัสดี", "ພາສາລາວ", "မြန်မာ", "ខ្មែរ", "ქართული", "հայերեն",
-             "አማርኛ", "ᚠᚢᚦ", "𐍈𐌰", "𓀀𓁐", "བོད་ཡིག", "ᏣᎳᎩ"]
-    control = ["\x00", "a\x00b", "\x01\x02\x03", "bell\x07", "esc\x1b[31mred\x1b[0m", "del\x7f", "\x80\x9f", "c1\x85next", "vt\x0bff\x0c",
-               "soft\u00adhyphen", "zero\u200bwidth", "zwj\u200djoin", "zwnj\u200cnon", "word\u2060joiner", "\u200b", "\u200b\u200b\u200b",
-               "\ufeffbom", "bom\ufeffmid", "\ufffd", "a\ufffdb", "\ufffe\uffff", "\U0010ffff", "\ue000private", "\U000e0041tag",
-               "nbsp\u00a0here", "thin\u2009space", "ideographic\u3000space", "\u1680ogham", "line\u2028para\u2029end", "\u180e", "\u034f"]
-    long_words = ["a" * 99, "a" * 100, "a" * 101, "ab" * 60, "the" * 70, "x" * 1001, "Donau" * 40, "-" * 120, "🙂" * 30, "ä" * 101,
-                  "京" * 110, "1" * 130, " " * 60, "\n" * 20, "e\u0301" * 60, "word " * 60, "ab" * 600, ("long" * 30 + " ") * 3]
-    literal = [
-        "[MASK]", "[CLS] [SEP]", "The capital of France is [MASK].", "[mask]", "[ MASK ]", "a[MASK]b", "[MASK][MASK]", " [MASK] ", "[UNK]",
-        "[PAD][PAD]", "<s>", "</s>", "<s>text</s>", "text</s>", "a </s> b", "<unk>", "<mask>", "The <mask> is", "a  <mask>  b", "<pad>",
-        "<|endoftext|>", "one<|endoftext|>two", "one <|endoftext|> two", "<|ENDOFTEXT|>", "<0x0A>", "a<0xE4>b", "▁", "▁▁a", "a▁b", "Ġ",
-        "Ġhello", "ĊĠ", "##ing", "## ing", "<extra_id_0>", "<s", "</s", "[MASK", "<｜end｜>",
-    ]
-    mixed = [
-        "Привет hello 你好 مرحبا 🙂", "abcдеф", "Ωmega αlpha", "x²+y²=z²", "∀x∈ℝ: x≤∞", "→←↑↓⇒", "♠♥♦♣", "°±×÷", "™®©", "ªº", "µm", "ℌ𝔢𝔩𝔩𝔬 𝓦𝓸𝓻𝓵𝓭",
-        "ⓗⓔⓛⓛⓞ", "ʇxǝʇ", "t̲e̲x̲t̲", "H₂O CO₂", "Σ σ ς", "ß SS ss", "ǅ ǆ Ǆ", "K K", "Ω Ω", "ŉ ǰ ΐ",
-        " leading", "a\n b\n  c\n   d", "end\n", "one\ttwo", "a  b   c    d", "(a) [b] {c} <d>", "q:k v", "weights, weight; weighted",
-        "Mr. Smith's well-known 3-year-old", "I ' m here .", "do n't", " , ", "hello , world ! how 's it ? n't",
-    ]
-    texts += plain + numbers + links + german + accents + both + emoji + cjk + rtl + indic + control + long_words + literal + mixed
-    return list(dict.fromkeys(texts))
-
-
-def pairs():
-    first = ["the teacher opens the letter", "What is attention?", "", "老师喜欢一本书。", "🙂", "a", "[MASK] and </s>", "größte Straße"]
-    second = ["before the rain.", "", "The rows see the keys.", "天气", "e\u0301 👍🏽"]
-    return [(a, b) for a in first for b in second]
 
 
 # --- what is expected -----------------------------------------------------------------------------------------------
@@ -289,9 +245,14 @@ def expected(tok, texts, text_pairs):
     def of(*text):
         e = tok.encode(*text)
         return {
-            "ids": e.ids, "offsets": flat(e.offsets), "words": [-1 if w is None else w for w in e.word_ids],
-            "special": e.special_tokens_mask, "types": e.type_ids, "bare": tok.encode(*text, add_special_tokens=False).ids,
-            "decoded": tok.decode(e.ids), "whole": tok.decode(e.ids, skip_special_tokens=False),
+            "ids": e.ids,
+            "offsets": flat(e.offsets),
+            "words": [-1 if w is None else w for w in e.word_ids],
+            "special": e.special_tokens_mask,
+            "types": e.type_ids,
+            "bare": tok.encode(*text, add_special_tokens=False).ids,
+            "decoded": tok.decode(e.ids),
+            "whole": tok.decode(e.ids, skip_special_tokens=False),
         }
 
     return {"texts": [compact(of(t)) for t in texts], "pairs": [compact(of(*p)) for p in text_pairs]}

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <thread>
 
@@ -118,6 +119,30 @@ TEST_F(BertFiles, ThreadsThatAskForLogitsAtOnceGetTheSameBits) {
   }
   for (const auto& result : results) EXPECT_EQ(result, results[0]);
   EXPECT_EQ(results[0].size(), kIds.size() * 20);
+}
+
+// A vocabulary this large is packed in parts. Words that are copies of the first ones must get the same logits wherever
+// they stand; all others are far from that.
+TEST_F(BertFiles, WordsOfALargeVocabularyHaveTheirOwnLogits) {
+  constexpr std::int64_t kWords = 400'003, kWidth = 12;
+  SmallModel m = small_bert();
+  m.config["vocab_size"] = std::to_string(kWords);
+  m.add("bert.embeddings.word_embeddings.weight", {kWords, kWidth});
+  m.add("cls.predictions.bias", {kWords});
+  auto& words = m.tensors["bert.embeddings.word_embeddings.weight"].numbers;
+  auto& bias = m.tensors["cls.predictions.bias"].numbers;
+  for (std::int64_t word = 1000; word < kWords; ++word) {
+    std::copy_n(words.begin() + word % 1000 * kWidth, kWidth, words.begin() + word * kWidth);
+    bias[static_cast<std::size_t>(word)] = bias[static_cast<std::size_t>(word % 1000)];
+  }
+  const auto loaded = m.load(pool);
+  const nn::Matrix states = loaded->encode(Batch(kIds), {.pool = pool});
+  const nn::Matrix logits = loaded->logits(states.view(), pool);
+  std::int64_t different = 0;
+  for (std::int64_t i = 0; i < logits.rows(); ++i)
+    for (std::int64_t word = 0; word < kWords; ++word) different += logits.row(i)[word] != logits.row(i)[word % 1000];
+  EXPECT_EQ(different, 0);
+  EXPECT_NE(logits.row(0)[0], logits.row(0)[1]);
 }
 
 TEST_F(BertFiles, TokenTypeBeyondTheModelsIsNamed) {

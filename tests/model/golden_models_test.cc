@@ -36,7 +36,7 @@ class GoldenModels : public testing::TestWithParam<std::string> {
 
 TEST_P(GoldenModels, EverySequenceAloneIsWhatTransformersSays) {
   for (const ModelCase& one : golden_.cases()) {
-    const Run run = run_alone(*model_, one, pool_);
+    const Outcome run = run_alone(*model_, one, pool_);
     expect_as_written(golden_.expected(), one, {run}, *model_, pool_);
   }
 }
@@ -44,7 +44,7 @@ TEST_P(GoldenModels, EverySequenceAloneIsWhatTransformersSays) {
 TEST_P(GoldenModels, SequencesOfOneBatchDoNotSeeEachOther) {
   std::vector<ModelCase> cases = golden_.cases();
   std::reverse(cases.begin(), cases.end());
-  const Run run = run_batch(*model_, cases, pool_);
+  const Outcome run = run_batch(*model_, cases, pool_);
   for (std::size_t s = 0; s < cases.size(); ++s) {
     expect_as_written(golden_.expected(), cases[s], {run, static_cast<std::int64_t>(s)}, *model_, pool_);
   }
@@ -59,8 +59,8 @@ bool same_bits(const nn::Matrix& a, const nn::Matrix& b) {
 TEST_P(GoldenModels, OneThreadGivesTheSameBitsAsTwo) {
   ThreadPool one_thread{1};
   const std::unique_ptr<Model> packed_alone = golden_.load(one_thread);
-  const Run two = run_batch(*model_, golden_.cases(), pool_);
-  const Run one = run_batch(*packed_alone, golden_.cases(), one_thread);
+  const Outcome two = run_batch(*model_, golden_.cases(), pool_);
+  const Outcome one = run_batch(*packed_alone, golden_.cases(), one_thread);
   EXPECT_TRUE(same_bits(one.last(), two.last()));
   for (const model::AttentionRecord& a : two.recording.attentions()) {
     const model::AttentionRecord& b = one.recording.attention(a.kind, a.layer);
@@ -76,7 +76,7 @@ TEST_P(GoldenModels, OneThreadGivesTheSameBitsAsTwo) {
 // A pass that records nothing takes other memory, but must compute the same.
 TEST_P(GoldenModels, RecordingChangesNoBit) {
   const ModelCase& one = golden_.cases().back();
-  const Run recorded = run_alone(*model_, one, pool_);
+  const Outcome recorded = run_alone(*model_, one, pool_);
   const model::Batch batch(one.ids, one.types);
   EXPECT_TRUE(same_bits(model_->read(batch, {.pool = pool_}), recorded.hidden));
   if (model_->facts().form != Form::encoder_decoder) return;
@@ -162,7 +162,7 @@ bool turns_by_length(const std::string& name) { return name == "llama-dynamic" |
 TEST_P(GoldenDecoders, PiecesThroughACacheAreWhatTheWholeTextIs) {
   for (const ModelCase& one : golden_.cases()) {
     if (turns_by_length(GetParam()) && one.ids.size() > 24) continue;
-    const Run run = run_in_pieces(*model_, one, pool_);
+    const Outcome run = run_in_pieces(*model_, one, pool_);
     expect_as_written(golden_.expected(), one, {run}, *model_, pool_);
   }
 }
@@ -191,7 +191,7 @@ TEST(GoldenTargets, EveryInstructionSetGivesWhatTransformersSays) {
     on_every_target([&](const char* target) {
       SCOPED_TRACE(std::string(name) + " on " + target);
       const std::unique_ptr<Model> model = golden.load(pool);
-      const Run run = run_batch(*model, golden.cases(), pool);
+      const Outcome run = run_batch(*model, golden.cases(), pool);
       for (std::size_t s = 0; s < golden.cases().size(); ++s) {
         expect_as_written(golden.expected(), golden.cases()[s], {run, static_cast<std::int64_t>(s)}, *model, pool);
       }

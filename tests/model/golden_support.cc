@@ -97,8 +97,8 @@ nn::Matrix decode_in_pieces(const Model& model, const std::vector<std::int32_t>&
 
 }  // namespace
 
-Run run_batch(const Model& model, const std::vector<ModelCase>& cases, ThreadPool& pool) {
-  Run run;
+Outcome run_batch(const Model& model, const std::vector<ModelCase>& cases, ThreadPool& pool) {
+  Outcome run;
   Batch batch, decoder_batch;
   for (const ModelCase& one : cases) {
     batch.add(one.ids, one.types);
@@ -115,10 +115,10 @@ Run run_batch(const Model& model, const std::vector<ModelCase>& cases, ThreadPoo
   return run;
 }
 
-Run run_alone(const Model& model, const ModelCase& one, ThreadPool& pool) { return run_batch(model, {one}, pool); }
+Outcome run_alone(const Model& model, const ModelCase& one, ThreadPool& pool) { return run_batch(model, {one}, pool); }
 
-Run run_in_pieces(const Model& model, const ModelCase& one, ThreadPool& pool) {
-  Run run;
+Outcome run_in_pieces(const Model& model, const ModelCase& one, ThreadPool& pool) {
+  Outcome run;
   const Batch batch(one.ids);
   run.starts = batch.starts;
   const Pass pass{.pool = pool, .recording = &run.recording};

@@ -74,7 +74,7 @@ class GoldenModel {
 std::vector<std::string> golden_model_names(bool only_decoding = false);
 
 // Everything that a pass through a model gave.
-struct Run {
+struct Outcome {
   model::Recording recording{{.hidden = true}};
   nn::Matrix hidden;          // of the encoder, or of the only stack
   nn::Matrix decoder_hidden;  // of an encoder-decoder's decoder
@@ -87,14 +87,14 @@ struct Run {
   }
 };
 
-Run run_batch(const model::Model& model, const std::vector<ModelCase>& cases, ThreadPool& pool);
-Run run_alone(const model::Model& model, const ModelCase& one, ThreadPool& pool);
+Outcome run_batch(const model::Model& model, const std::vector<ModelCase>& cases, ThreadPool& pool);
+Outcome run_alone(const model::Model& model, const ModelCase& one, ThreadPool& pool);
 // Through a cache, a few tokens at a time.
-Run run_in_pieces(const model::Model& model, const ModelCase& one, ThreadPool& pool);
+Outcome run_in_pieces(const model::Model& model, const ModelCase& one, ThreadPool& pool);
 
 // Compares all that is written down of a case with sequence number `sequence` of a run.
 struct Place {
-  const Run& run;
+  const Outcome& run;
   std::int64_t sequence = 0;
 };
 void expect_as_written(const Expected& expected, const ModelCase& one, const Place& place, const model::Model& model,

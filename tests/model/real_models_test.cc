@@ -44,16 +44,18 @@ class RealModels : public testing::TestWithParam<std::string> {
     std::vector<ModelCase> cases;
     for (int n = 0; expected_->has("case" + std::to_string(n) + "/ids"); ++n) {
       const std::string name = "case" + std::to_string(n);
-      ModelCase one{.name = name, .ids = expected_->integers(name + "/ids")};
+      ModelCase one;
+      one.name = name;
+      one.ids = expected_->integers(name + "/ids");
       if (expected_->has(name + "/types")) one.types = expected_->integers(name + "/types");
       cases.push_back(std::move(one));
     }
     return cases;
   }
 
-  void expect_hidden(const ModelCase& one, const Run& run) const;
-  void expect_weights(const ModelCase& one, const Run& run);
-  void expect_heads(const ModelCase& one, const Run& run);
+  void expect_hidden(const ModelCase& one, const Outcome& run) const;
+  void expect_weights(const ModelCase& one, const Outcome& run);
+  void expect_heads(const ModelCase& one, const Outcome& run);
 
   ThreadPool pool_{2};
   std::filesystem::path folder_;
@@ -62,7 +64,7 @@ class RealModels : public testing::TestWithParam<std::string> {
   std::unique_ptr<Model> model_;
 };
 
-void RealModels::expect_hidden(const ModelCase& one, const Run& run) const {
+void RealModels::expect_hidden(const ModelCase& one, const Outcome& run) const {
   const std::vector<std::int32_t> rows = expected_->integers(one.name + "/rows");
   const std::vector<std::int32_t> columns = expected_->integers(one.name + "/columns");
   const Expected::Table wanted = expected_->table(one.name + "/hidden");
@@ -81,7 +83,7 @@ void RealModels::expect_hidden(const ModelCase& one, const Run& run) const {
   EXPECT_LE(worst.off, kTolerance) << one.name << " hidden, " << worst.where;
 }
 
-void RealModels::expect_weights(const ModelCase& one, const Run& run) {
+void RealModels::expect_weights(const ModelCase& one, const Outcome& run) {
   const std::vector<std::int32_t> picks = expected_->integers(one.name + "/picks");
   const std::vector<std::int32_t> keys = expected_->integers(one.name + "/keys");
   const Expected::Table wanted = expected_->table(one.name + "/weights");
@@ -98,7 +100,7 @@ void RealModels::expect_weights(const ModelCase& one, const Run& run) {
 }
 
 // The pooler's and the language model's.
-void RealModels::expect_heads(const ModelCase& one, const Run& run) {
+void RealModels::expect_heads(const ModelCase& one, const Outcome& run) {
   Worst worst;
   EXPECT_EQ(model_->facts().has_pooler, expected_->has(one.name + "/pooled"));
   if (expected_->has(one.name + "/pooled")) {
@@ -127,7 +129,7 @@ void RealModels::expect_heads(const ModelCase& one, const Run& run) {
 TEST_P(RealModels, HiddenStatesAttentionAndLogitsAreWhatTransformersSays) {
   ASSERT_FALSE(cases().empty());
   for (const ModelCase& one : cases()) {
-    const Run run = run_alone(*model_, one, pool_);
+    const Outcome run = run_alone(*model_, one, pool_);
     expect_hidden(one, run);
     expect_weights(one, run);
     expect_heads(one, run);
@@ -148,13 +150,14 @@ TEST_P(RealModels, TextsBecomeTheSameIds) {
   }
 }
 
+std::string test_name(const testing::TestParamInfo<std::string>& parameter) {
+  std::string name = parameter.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, RealModels,
-                         testing::Values("bert-base-uncased", "minilm", "bge-small-zh", "stories15M"),
-                         [](const testing::TestParamInfo<std::string>& info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         testing::Values("bert-base-uncased", "minilm", "bge-small-zh", "stories15M"), test_name);
 
 class RealBert : public RealModels {};
 
@@ -170,7 +173,7 @@ TEST_P(RealBert, TheCapitalOfFranceIsParis) {
   EXPECT_NEAR(best[0].probability, 0.417, 0.001);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, RealBert, testing::Values("bert-base-uncased"), [](const auto&) { return "base"; });
+INSTANTIATE_TEST_SUITE_P(Models, RealBert, testing::Values("bert-base-uncased"), test_name);
 
 class RealStories : public RealModels {};
 
@@ -181,7 +184,7 @@ TEST_P(RealStories, AHundredGreedyTokensEqualTransformers) {
   EXPECT_EQ(ids, expected_->integers("greedy/greedy"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, RealStories, testing::Values("stories15M"), [](const auto&) { return "stories15M"; });
+INSTANTIATE_TEST_SUITE_P(Models, RealStories, testing::Values("stories15M"), test_name);
 
 }  // namespace
 }  // namespace attn::test

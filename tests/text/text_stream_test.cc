@@ -95,8 +95,8 @@ TEST(TextStream, OnlyTheFirstSpaceIsDropped) {
 
 TEST(TextStream, WordPiecesJoinTheirWord) {
   const Tokenizer tokenizer = Tokenizer::load(tokenizers_folder() / "wordpiece");
-  EXPECT_THAT(streamed(tokenizer, ids_of(tokenizer, {"[CLS]", "un", "##masked", "the", ".", "[SEP]"})),
-              ElementsAre("", "un", "masked", " the", ".", "", ""));
+  EXPECT_THAT(streamed(tokenizer, ids_of(tokenizer, {"[CLS]", "mask", "##ing", "the", ".", "[SEP]"})),
+              ElementsAre("", "mask", "ing", " the", ".", "", ""));
 }
 
 TEST(TextStream, BrokenBytesDoNotHoldTheTextBack) {
