@@ -28,16 +28,19 @@ endif()
 
 set(crate_library ${ATTNSCOPE_CARGO_TARGET}/release/libattn_tokenizers.a)
 file(GLOB crate_sources CONFIGURE_DEPENDS ${crate}/src/*.rs)
-# touch: cargo leaves the library's time as it was where it finds that nothing changed, and it would be asked each time.
+# The library is a by-product, because its time need not change: another build directory may have made it, and what is
+# linked with it there should stay as it is.
+set(crate_stamp ${PROJECT_BINARY_DIR}/attn_tokenizers.stamp)
 add_custom_command(
-  OUTPUT ${crate_library}
+  OUTPUT ${crate_stamp}
+  BYPRODUCTS ${crate_library}
   COMMAND ${CMAKE_COMMAND} -E env ${cargo_environment} ${ATTNSCOPE_CARGO} build --release --locked --quiet
-  COMMAND ${CMAKE_COMMAND} -E touch ${crate_library}
+  COMMAND ${CMAKE_COMMAND} -E touch ${crate_stamp}
   WORKING_DIRECTORY ${crate}
   DEPENDS ${crate}/Cargo.toml ${crate}/Cargo.lock ${crate_sources}
   COMMENT "Building the tokenizers crate (once, a minute or two)"
   VERBATIM)
-add_custom_target(attn_tokenizers_crate DEPENDS ${crate_library})
+add_custom_target(attn_tokenizers_crate DEPENDS ${crate_stamp})
 
 add_library(attn_tokenizers STATIC IMPORTED GLOBAL)
 add_dependencies(attn_tokenizers attn_tokenizers_crate)

@@ -63,6 +63,7 @@ Json to_json(const Entry& entry) {
                {"width", facts.width},
                {"vocabulary", facts.vocabulary},
                {"max_tokens", facts.max_tokens > 0 ? Json(facts.max_tokens) : Json(nullptr)},
+               {"trained_tokens", facts.trained_tokens > 0 ? Json(facts.trained_tokens) : Json(nullptr)},
                {"parameters", facts.parameters},
                {"bytes", facts.bytes}});
   if (facts.form == model::Form::encoder_decoder) {

@@ -1,8 +1,10 @@
 #include "model/facts.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "attn/attention.h"
 #include "attn/error.h"
@@ -24,13 +26,21 @@ std::int32_t check_id(const Config& config, const char* name, std::int64_t id) {
   throw Error(config.path(), std::string(name) + " is " + std::to_string(id) + ", which no token can have");
 }
 
-// Which tokens end a text: generation_config.json beside config.json has the last word. A model that was taught to chat
-// ends its answers with a token of which config.json knows nothing.
-Config says_the_end(const Config& config) {
+// generation_config.json beside config.json has the last word on how texts end: a model that was taught to chat ends
+// its answers with a token of which config.json knows nothing.
+Config generation_config(const Config& config) {
   const auto beside = std::filesystem::path(config.path()).parent_path() / "generation_config.json";
-  if (!std::filesystem::exists(beside)) return config;
-  Config generation = Config::read(beside);
-  return generation.has({"eos_token_id"}) ? generation : config;
+  return std::filesystem::exists(beside) ? Config::read(beside) : config;
+}
+
+GenerationRules read_rules(const Config& config) {
+  GenerationRules rules;
+  rules.forced_bos = check_id(config, "forced_bos_token_id", config.integer({"forced_bos_token_id"}, -1));
+  const std::vector<std::int64_t> ends = config.integers({"forced_eos_token_id"});
+  if (!ends.empty()) rules.forced_eos = check_id(config, "forced_eos_token_id", ends.front());
+  rules.min_length = std::max<std::int64_t>(config.integer({"min_length"}, 0), 0);
+  rules.no_repeat = std::max<std::int64_t>(config.integer({"no_repeat_ngram_size"}, 0), 0);
+  return rules;
 }
 
 }  // namespace
@@ -60,10 +70,12 @@ void read_token_ids(const Config& config, Facts& facts) {
   facts.bos = check_id(config, "bos_token_id", config.integer({"bos_token_id"}, -1));
   facts.pad = check_id(config, "pad_token_id", config.integer({"pad_token_id"}, -1));
   facts.eos.clear();
-  const Config last = says_the_end(config);
-  for (const std::int64_t id : last.integers({"eos_token_id"})) {
-    if (check_id(last, "eos_token_id", id) >= 0) facts.eos.push_back(static_cast<std::int32_t>(id));
+  const Config generation = generation_config(config);
+  const Config& says_the_end = generation.has({"eos_token_id"}) ? generation : config;
+  for (const std::int64_t id : says_the_end.integers({"eos_token_id"})) {
+    if (check_id(says_the_end, "eos_token_id", id) >= 0) facts.eos.push_back(static_cast<std::int32_t>(id));
   }
+  facts.rules = read_rules(generation);
 }
 
 }  // namespace attn::model

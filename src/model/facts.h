@@ -16,7 +16,8 @@ std::int64_t read_size(const Config& config, Config::Names names, std::int64_t o
 // than the engine takes.
 HeadShape share_evenly(const Config& config, std::int64_t width, std::int64_t heads);
 
-// bos_token_id, pad_token_id and eos_token_id, one or several; of the last, generation_config.json knows more.
+// bos_token_id, pad_token_id and eos_token_id, one or several, and the rules of generation; of these,
+// generation_config.json knows more.
 void read_token_ids(const Config& config, Facts& facts);
 
 }  // namespace attn::model

@@ -116,6 +116,36 @@ void check_logits(std::span<const float> logits) {
   if (logits.empty()) throw std::invalid_argument("there are no logits to choose from");
 }
 
+void allow_only(std::int32_t id, std::span<float> logits) {
+  std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
+  if (id < static_cast<std::int32_t>(logits.size())) logits[static_cast<std::size_t>(id)] = 0;
+}
+
+// Rules out what would repeat a run of n tokens that `said` already has.
+void forbid_repeats(std::span<const std::int32_t> said, std::int64_t n, std::span<float> logits) {
+  const auto length = static_cast<std::size_t>(n);
+  if (said.size() + 1 < length) return;
+  const auto tail = said.last(length - 1);
+  for (std::size_t i = 0; i + length <= said.size(); ++i) {
+    const auto next = static_cast<std::size_t>(said[i + length - 1]);
+    if (std::equal(tail.begin(), tail.end(), said.begin() + static_cast<std::ptrdiff_t>(i))) {
+      logits[next] = -std::numeric_limits<float>::infinity();
+    }
+  }
+}
+
+// In transformers' order. `said` is the prompt, or the decoder's start token, and all that came after.
+void apply_rules(const Facts& facts, std::span<const std::int32_t> said, std::int64_t most, std::span<float> logits) {
+  const GenerationRules& rules = facts.rules;
+  const auto length = static_cast<std::int64_t>(said.size());
+  if (rules.no_repeat > 0) forbid_repeats(said, rules.no_repeat, logits);
+  for (const std::int32_t end : facts.eos) {
+    if (length < rules.min_length && end < facts.vocabulary) logits[static_cast<std::size_t>(end)] = -std::numeric_limits<float>::infinity();
+  }
+  if (rules.forced_bos >= 0 && length == 1) allow_only(rules.forced_bos, logits);
+  if (rules.forced_eos >= 0 && length == most - 1) allow_only(rules.forced_eos, logits);
+}
+
 void check_request(const Model& model, std::span<const std::int32_t> prompt, const Generation& how) {
   const Facts& facts = model.facts();
   if (facts.form == Form::encoder) {
@@ -209,11 +239,16 @@ std::vector<std::int32_t> generate(const Model& model, std::span<const std::int3
     next = Batch({facts.decoder_start});
   }
 
+  std::vector<std::int32_t> said = next.ids;
+  const std::int64_t most = static_cast<std::int64_t>(said.size()) + how.tokens;
   for (;;) {
     const nn::Matrix hidden = model.decode(next, step);
-    const nn::Matrix logits = model.logits(nn::rows_of(hidden.view(), hidden.rows() - 1, 1), pass.pool);
-    const std::int32_t id = sample({logits.data(), static_cast<std::size_t>(logits.columns())});
+    nn::Matrix row = model.logits(nn::rows_of(hidden.view(), hidden.rows() - 1, 1), pass.pool);
+    const std::span<float> logits(row.data(), static_cast<std::size_t>(row.columns()));
+    apply_rules(facts, said, most, logits);
+    const std::int32_t id = sample(logits);
     made.push_back(id);
+    said.push_back(id);
     if (on_token && !on_token(id)) break;
     if (std::find(facts.eos.begin(), facts.eos.end(), id) != facts.eos.end()) break;
     if (static_cast<std::int64_t>(made.size()) >= how.tokens) break;

@@ -76,7 +76,7 @@ std::string clean(std::string token) {
 
 std::string find_token(const std::filesystem::path& hf_home) {
   if (is_true(variable({"HF_HUB_DISABLE_IMPLICIT_TOKEN"}).value_or(""))) return {};
-  const std::string given = clean(variable({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}).value_or(""));
+  std::string given = clean(variable({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}).value_or(""));
   if (!given.empty()) return given;
   const auto named = variable({"HF_TOKEN_PATH"});
   std::ifstream file(named ? expanded(*named) : hf_home / "token");

@@ -165,16 +165,14 @@ Rule Llama::rule(std::int64_t window) const {
 
 // Some variants turn by frequencies that depend on a sequence's length: each sequence has its own.
 nn::RopeTable Llama::turns(const Batch& batch, std::span<const std::int64_t> positions) const {
-  std::optional<nn::RopeTable> table;
+  nn::RopeTable table(batch.tokens(), rope_.pairs());
   for (std::size_t s = 0; s + 1 < batch.starts.size(); ++s) {
     const std::int64_t first = batch.starts[s];
     const auto rows =
         positions.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(batch.starts[s + 1] - first));
-    const nn::Rope rope = rope_.at(rows.back() + 1);
-    if (!table) table.emplace(batch.tokens(), static_cast<std::int64_t>(rope.frequencies.size()));
-    table->fill(first, rows, rope);
+    table.fill(first, rows, rope_.at(rows.back() + 1));
   }
-  return std::move(*table);
+  return table;
 }
 
 nn::Matrix Llama::do_decode(const Batch& batch, const Pass& pass) const {
@@ -235,7 +233,7 @@ Facts llama_facts(const Config& config) {
   facts.width = read_size(config, {"hidden_size"});
   facts.heads = read_heads(config, facts.width);
   facts.vocabulary = read_size(config, {"vocab_size"});
-  facts.max_tokens = RopeVariant(config, facts.heads.width).max_tokens();
+  facts.trained_tokens = RopeVariant(config, facts.heads.width).trained_tokens();
   windowed_layers(config, facts.layers);  // throws if they are not right
   read_token_ids(config, facts);
   return facts;

@@ -32,6 +32,14 @@ struct Batch {
 enum class Form : std::uint8_t { encoder, decoder, encoder_decoder };
 std::string_view name_of(Form form) noexcept;  // "encoder", "decoder", "encoder-decoder"
 
+// What generation_config.json (in older files config.json) asks of every generated text. 0 and -1: nothing.
+struct GenerationRules {
+  std::int32_t forced_bos = -1;  // the first token that the decoder of an encoder-decoder says
+  std::int32_t forced_eos = -1;  // the last token, where the text is as long as it may become
+  std::int64_t min_length = 0;   // no end before so many tokens, the prompt (or start token) counted
+  std::int64_t no_repeat = 0;    // no run of so many tokens comes twice
+};
+
 // What a model is. Ids are -1 where there is none.
 struct Facts {
   std::string type;  // config.json's model_type
@@ -42,13 +50,15 @@ struct Facts {
   HeadShape decoder_heads;          // of an encoder-decoder's decoder
   std::int64_t width = 0;
   std::int64_t vocabulary = 0;
-  std::int64_t max_tokens = 0;  // positions that the model has; 0: any number
-  bool has_logits = false;      // a language-model head is there
+  std::int64_t max_tokens = 0;      // positions that the model has; 0: any number
+  std::int64_t trained_tokens = 0;  // beyond these the model runs, but was not made for it; 0: not known
+  bool has_logits = false;          // a language-model head is there
   bool has_pooler = false;
   std::int64_t parameters = 0;
   std::int64_t bytes = 0;  // of the weights' files
   std::int32_t bos = -1, pad = -1, decoder_start = -1;
   std::vector<std::int32_t> eos;
+  GenerationRules rules;
 };
 
 // What an encoder gave: what the decoder's cross-attention reads.

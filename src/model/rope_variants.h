@@ -20,8 +20,11 @@ class RopeVariant {
   // For a sequence of this many tokens.
   [[nodiscard]] nn::Rope at(std::int64_t length) const;
 
+  // Pairs of a head that turn, at any length.
+  [[nodiscard]] std::int64_t pairs() const noexcept { return width_ / 2; }
+
   // How long a text the variant was made for.
-  [[nodiscard]] std::int64_t max_tokens() const noexcept { return max_tokens_; }
+  [[nodiscard]] std::int64_t trained_tokens() const noexcept { return max_tokens_; }
 
  private:
   void read_linear(const Config& rope);

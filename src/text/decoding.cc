@@ -42,21 +42,24 @@ Form form_of(const std::vector<json>& steps) {
   return has(steps, "WordPiece") ? Form::kWordPiece : Form::kPlain;
 }
 
+// A step that looks at one token at a time, or at a run of "<0xE4>" tokens.
+bool sees_tokens(const std::string& type) {
+  return type == "WordPiece" || type == "Metaspace" || type == "Replace" || type == "ByteFallback";
+}
+
+// After Fuse a step sees the whole text; one that takes a single space from its beginning leaves the rest as it was.
+bool takes_first_space(const json& step) {
+  return type_of(step) == "Strip" && step.value("start", 0) <= 1 && step.value("stop", 0) == 0;
+}
+
 Flow flow_of(const std::vector<json>& steps) {
   if (steps.size() == 1 && type_of(steps[0]) == "ByteLevel") return Flow::kBytes;
   bool fused = false;
   for (const json& step : steps) {
     const std::string type = type_of(step);
-    // After Fuse a step sees the whole text. Only one that takes a single space from its beginning lets the rest be.
-    if (type == "Strip") {
-      if (!fused || step.value("start", 0) > 1 || step.value("stop", 0) > 0) return Flow::kWhole;
-    } else if (fused) {
-      return Flow::kWhole;
-    } else if (type == "Fuse") {
-      fused = true;
-    } else if (type != "WordPiece" && type != "Metaspace" && type != "Replace" && type != "ByteFallback") {
-      return Flow::kWhole;
-    }
+    const bool known = fused ? takes_first_space(step) : type == "Fuse" || sees_tokens(type);
+    if (!known) return Flow::kWhole;
+    fused = fused || type == "Fuse";
   }
   return Flow::kTokens;
 }

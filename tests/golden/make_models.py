@@ -136,8 +136,8 @@ class Recipe:
 
     def __init__(self, name, kind, tokenizer, config, **options):
         self.name, self.kind, self.tokenizer, self.config = name, kind, tokenizer, config
-        self.options = dict(score_scale=1.7, embedding_scale=1.0, dtype=torch.float32, shards=None, weights_of=None, edit=None, json={},
-                            lengths=LENGTHS, types=False, same_in_batch=True, stop=False,
+        self.options = dict(score_scale=1.7, embedding_scale=1.0, dtype=torch.float32, shards=None, weights_of=None,
+                            edit=None, json={}, lengths=LENGTHS, types=False, same_in_batch=True, stop=False,
                             prompts=(3, 9)) | options
 
     def make_folder(self, folder):
@@ -231,7 +231,8 @@ def first_gpt2_names(state):
     return state | {f"h.{n}.attn.bias": torch.ones(1, 1, positions, positions).tril() for n in range(layers)}
 
 
-BERT = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=4, intermediate_size=72, max_position_embeddings=80)
+BERT = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=4, intermediate_size=72,
+            max_position_embeddings=80)
 GPT2 = dict(n_embd=36, n_layer=2, n_head=3, n_positions=80)
 T5 = dict(d_model=32, d_kv=12, d_ff=48, num_heads=3, num_layers=2)
 BART = dict(d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=2,
@@ -259,7 +260,8 @@ def recipes():
                  dtype=torch.float16, edit=old_bert_names, lengths=[1, 5, 17, 40], types=True)
     yield Recipe("distilbert", tf.DistilBertForMaskedLM, "wordpiece",
                  dict(dim=32, n_layers=2, n_heads=4, hidden_dim=56, max_position_embeddings=80))
-    roberta = BERT | dict(num_hidden_layers=2, max_position_embeddings=80 + 1 + ids("roberta")["pad"], type_vocab_size=1)
+    roberta = BERT | dict(num_hidden_layers=2, max_position_embeddings=80 + 1 + ids("roberta")["pad"],
+                          type_vocab_size=1)
     yield Recipe("roberta", tf.RobertaForMaskedLM, "roberta", roberta)
     yield Recipe("xlm-roberta", tf.XLMRobertaForMaskedLM, "roberta", roberta, weights_of="roberta", lengths=FEWER)
     yield Recipe("gpt2", tf.GPT2LMHeadModel, "bytebpe", GPT2, embedding_scale=0.4)
@@ -271,7 +273,8 @@ def recipes():
                  score_scale=0.85, embedding_scale=0.4, stop=True)
     yield Recipe("t5-gated", tf.T5ForConditionalGeneration, "unigram",
                  T5 | start | dict(num_decoder_layers=1, feed_forward_proj="gated-gelu", tie_word_embeddings=False),
-                 score_scale=0.85, embedding_scale=0.4, edit=untied, json={"tie_word_embeddings": False, "scale_decoder_outputs": None})
+                 score_scale=0.85, embedding_scale=0.4, edit=untied,
+                 json={"tie_word_embeddings": False, "scale_decoder_outputs": None})
     yield Recipe("mt5", tf.MT5ForConditionalGeneration, "unigram",
                  T5 | start | dict(num_decoder_layers=1, feed_forward_proj="gated-gelu", tie_word_embeddings=False),
                  weights_of="t5-gated", lengths=FEWER,
@@ -291,16 +294,17 @@ def recipes():
                                   "short_factor": [1.0, 1.1, 1.3, 1.5], "long_factor": [1.0, 1.5, 2.5, 4.0]},
                same_in_batch=False, prompts=(3, 18))
     yield Recipe("llama-shards", tf.LlamaForCausalLM, "spbpe",
-                 LLAMA | dict(num_attention_heads=4, num_key_value_heads=4, head_dim=None, attention_bias=True, mlp_bias=True,
+                 LLAMA | dict(num_attention_heads=4, num_key_value_heads=4, head_dim=None, attention_bias=True,
+                              mlp_bias=True,
                               rope_parameters={"rope_type": "default", "rope_theta": 500000.0}),
                  dtype=torch.bfloat16, shards="30KB")
     yield Recipe("mistral", tf.MistralForCausalLM, "spbpe",
-                 LLAMA | dict(hidden_size=32, intermediate_size=48, num_attention_heads=4, num_key_value_heads=1, head_dim=12,
-                              sliding_window=6), stop=True)
+                 LLAMA | dict(hidden_size=32, intermediate_size=48, num_attention_heads=4, num_key_value_heads=1,
+                              head_dim=12, sliding_window=6), stop=True)
     yield Recipe("qwen2", tf.Qwen2ForCausalLM, "bytebpe", QWEN, embedding_scale=0.4)
     yield Recipe("qwen2-window", tf.Qwen2ForCausalLM, "bytebpe",
-                 QWEN | dict(use_sliding_window=True, sliding_window=9, max_window_layers=1), embedding_scale=0.4, weights_of="qwen2",
-                 json={"layer_types": None}, lengths=FEWER)
+                 QWEN | dict(use_sliding_window=True, sliding_window=9, max_window_layers=1), embedding_scale=0.4,
+                 weights_of="qwen2", json={"layer_types": None}, lengths=FEWER)
 
 
 def untied(state):

@@ -16,6 +16,7 @@ TEXT = "The quick brown fox jumps over the lazy dog."
 PAIR = "Was it asleep?"
 GAP = "The quick brown {} jumps over the {} dog."
 NEW_TOKENS = 12
+STOP = 0  # set below: a token that the llama says early
 
 
 def load(kind, name):
@@ -65,17 +66,19 @@ def fill(name):
     return {"model": name, "text": GAP.format("[MASK]", "[MASK]"), "masks": masks}
 
 
-def generate(kind, name, prompt):
+def generate(kind, name, prompt, **rules):
     model, tokenizer = load(kind, name)
     batch = tokenizer(prompt, return_tensors="pt")
-    out = model.generate(**batch, max_new_tokens=NEW_TOKENS, do_sample=False, num_beams=1, pad_token_id=0)[0].tolist()
+    out = model.generate(**batch, max_new_tokens=NEW_TOKENS, do_sample=False, num_beams=1, pad_token_id=0, **rules)[0].tolist()
     whole = kind is tf.AutoModelForCausalLM
     fresh = out[batch["input_ids"].shape[1]:] if whole else out[1:]
     shown = tokenizer.backend_tokenizer.decode(out if whole else fresh, skip_special_tokens=True)
-    return {"model": name, "prompt": prompt, "tokens": NEW_TOKENS, "ids": fresh, "text": shown}
+    return {"model": name, "prompt": prompt, "tokens": NEW_TOKENS, "rules": rules, "ids": fresh, "text": shown}
 
 
 def main():
+    global STOP
+    STOP = generate(tf.AutoModelForCausalLM, "llama", TEXT)["ids"][2]
     answers = {
         "weights": [
             weights(tf.AutoModelForMaskedLM, "bert", 1, 2), weights(tf.AutoModelForMaskedLM, "bert", 0, 3, PAIR),
@@ -88,6 +91,10 @@ def main():
         "generate": [
             *[generate(tf.AutoModelForCausalLM, name, TEXT) for name in ("gpt2", "llama", "mistral", "qwen2")],
             *[generate(tf.AutoModelForSeq2SeqLM, name, TEXT) for name in ("t5", "bart")],
+            generate(tf.AutoModelForSeq2SeqLM, "bart", TEXT, forced_bos_token_id=5, forced_eos_token_id=2, no_repeat_ngram_size=2),
+            generate(tf.AutoModelForCausalLM, "gpt2", TEXT, no_repeat_ngram_size=1, forced_eos_token_id=7),
+            generate(tf.AutoModelForCausalLM, "llama", TEXT, eos_token_id=STOP, min_length=0),
+            generate(tf.AutoModelForCausalLM, "llama", TEXT, eos_token_id=STOP, min_length=200),
         ],
     }
     (HERE / "program.json").write_text(json.dumps(answers, ensure_ascii=False, separators=(",", ":")) + "\n")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes real/: what transformers says about real models, a few numbers of each; the models themselves are not kept.
 
-    python tests/golden/make_real.py FOLDER [name ...]     (FOLDER holds bert-base-uncased, minilm, bge-small-zh, stories15M)
+    python tests/golden/make_real.py FOLDER [name ...]     (FOLDER holds bert-base-uncased, minilm, ...)
 
-A file holds cases, by names in which "a" is the case; its metadata holds their texts (a/text, a/pair) where there are some.
+A file holds cases, by names in which "a" is the case; where they have texts, its metadata holds them (a/text, a/pair).
 
     a/ids a/types               [N]
     a/rows a/columns a/hidden   [R] [C] [L+1, R, C]   every hidden state at these rows and columns
@@ -27,9 +27,9 @@ from safetensors.numpy import save_file
 from reference import everything_in_float64
 
 HERE = pathlib.Path(__file__).resolve().parent
-PARAGRAPH = ("The harbour lies quiet before the morning. Two fishermen mend a net that the storm tore, and a child counts "
-             "the boats: seven, eight, nine. \"One is missing,\" she says. Her grandfather looks up, smiles, and points "
-             "beyond the breakwater, where a small light moves slowly towards the town. ")
+PARAGRAPH = ("The harbour lies quiet before the morning. Two fishermen mend a net that the storm tore, and a child "
+             "counts the boats: seven, eight, nine. \"One is missing,\" she says. Her grandfather looks up, smiles, "
+             "and points beyond the breakwater, where a small light moves slowly towards the town. ")
 
 
 def spread(count, most):

@@ -1,4 +1,4 @@
-"""Runs models by transformers, as make_models.py and make_real.py need it: in float32, and in float64 to know better."""
+"""Runs models by transformers, as make_models.py and make_real.py need it: in float32, and in float64."""
 import contextlib
 import copy
 from unittest import mock

@@ -54,7 +54,8 @@ struct FakeHub::State {
   void answer(const httplib::Request& request, httplib::Response& response, bool at_store);
   bool let_in(const httplib::Request& request, httplib::Response& response) const;
   void list(httplib::Response& response) const;
-  void resolve(const std::string& name, const httplib::Request& request, httplib::Response& response, Mishap mishap);
+  void resolve(const std::string& name, const httplib::Request& request, httplib::Response& response,
+               const Mishap& mishap);
   void serve(const std::string& body, const httplib::Request& request, httplib::Response& response,
              const Mishap& mishap);
   Mishap take_mishap(const std::string& path);
@@ -119,7 +120,7 @@ void FakeHub::State::list(httplib::Response& response) const {
 }
 
 void FakeHub::State::resolve(const std::string& name, const httplib::Request& request, httplib::Response& response,
-                             Mishap mishap) {
+                             const Mishap& mishap) {
   const File& file = files.at(name);
   if (!response.has_header("X-Repo-Commit")) response.set_header("X-Repo-Commit", commit());
   if (!file.large) {

@@ -17,7 +17,6 @@ namespace attn::test {
 namespace {
 
 using model::Form;
-using model::Kind;
 using model::Model;
 using nlohmann::json;
 
@@ -98,36 +97,32 @@ std::int64_t bytes_of_weights(const std::filesystem::path& folder) {
   return bytes;
 }
 
-// The first of these names that the configuration has; null: none.
-json value_of(const json& config, std::initializer_list<const char*> names) {
+// What the configuration has under the first of these names that it has.
+std::int64_t whole(const json& config, std::initializer_list<const char*> names, std::int64_t otherwise = -1) {
   for (const char* name : names) {
-    if (config.contains(name) && !config[name].is_null()) return config[name];
+    if (config.contains(name) && !config[name].is_null()) return config[name].get<std::int64_t>();
   }
-  return nullptr;
+  return otherwise;
 }
 
 TEST_P(GoldenModels, FactsAgreeWithTheConfiguration) {
   const json config = json::parse(std::ifstream(golden_.folder() / "config.json"));
   const model::Facts& facts = model_->facts();
-  EXPECT_EQ(facts.type, config["model_type"]);
-  EXPECT_EQ(facts.vocabulary, config["vocab_size"]);
-  EXPECT_EQ(facts.width, value_of(config, {"hidden_size", "n_embd", "d_model", "dim"}));
-  EXPECT_EQ(facts.layers,
-            value_of(config, {"encoder_layers", "num_hidden_layers", "n_layer", "num_layers", "n_layers"}));
+  EXPECT_EQ(facts.type, config["model_type"].get<std::string>());
+  EXPECT_EQ(facts.vocabulary, whole(config, {"vocab_size"}));
+  EXPECT_EQ(facts.width, whole(config, {"hidden_size", "n_embd", "d_model", "dim"}));
+  EXPECT_EQ(facts.layers, whole(config, {"encoder_layers", "num_hidden_layers", "n_layer", "num_layers", "n_layers"}));
   EXPECT_EQ(facts.heads.heads,
-            value_of(config, {"encoder_attention_heads", "num_attention_heads", "n_head", "num_heads", "n_heads"}));
-  const json key_heads = value_of(config, {"num_key_value_heads"});
-  EXPECT_EQ(facts.heads.key_heads, key_heads.is_null() ? json(facts.heads.heads) : key_heads);
-  const json width = value_of(config, {"head_dim", "d_kv"});
-  EXPECT_EQ(facts.heads.width, width.is_null() ? json(facts.width / facts.heads.heads) : width);
-  const json pad = value_of(config, {"pad_token_id"});
-  EXPECT_EQ(facts.pad, pad.is_null() ? json(-1) : pad);
+            whole(config, {"encoder_attention_heads", "num_attention_heads", "n_head", "num_heads", "n_heads"}));
+  EXPECT_EQ(facts.heads.key_heads, whole(config, {"num_key_value_heads"}, facts.heads.heads));
+  EXPECT_EQ(facts.heads.width, whole(config, {"head_dim", "d_kv"}, facts.width / facts.heads.heads));
+  EXPECT_EQ(facts.pad, whole(config, {"pad_token_id"}));
   const bool pair = config.value("is_encoder_decoder", false);
   EXPECT_EQ(facts.form == Form::encoder_decoder, pair);
   if (pair) {
-    EXPECT_EQ(facts.decoder_layers, value_of(config, {"decoder_layers", "num_decoder_layers"}));
-    EXPECT_EQ(facts.decoder_heads.heads, value_of(config, {"decoder_attention_heads", "num_heads"}));
-    EXPECT_EQ(facts.decoder_start, config["decoder_start_token_id"]);
+    EXPECT_EQ(facts.decoder_layers, whole(config, {"decoder_layers", "num_decoder_layers"}));
+    EXPECT_EQ(facts.decoder_heads.heads, whole(config, {"decoder_attention_heads", "num_heads"}));
+    EXPECT_EQ(facts.decoder_start, whole(config, {"decoder_start_token_id"}));
   }
   EXPECT_EQ(facts.bytes, bytes_of_weights(golden_.folder()));
   EXPECT_GT(facts.parameters, facts.vocabulary * facts.width);
@@ -146,6 +141,7 @@ TEST_P(GoldenModels, FactsAreKnownBeforeTheWeightsAreRead) {
   EXPECT_EQ(before.width, after.width);
   EXPECT_EQ(before.vocabulary, after.vocabulary);
   EXPECT_EQ(before.max_tokens, after.max_tokens);
+  EXPECT_EQ(before.trained_tokens, after.trained_tokens);
   EXPECT_EQ(std::vector({before.bos, before.pad, before.decoder_start}),
             std::vector({after.bos, after.pad, after.decoder_start}));
   EXPECT_EQ(before.eos, after.eos);

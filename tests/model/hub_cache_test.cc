@@ -101,7 +101,7 @@ TEST_F(HubCache, NameIsFoundByTheCommitOfMain) {
 
 TEST_F(HubCache, NewestSnapshotIsFoundWhereMainIsNot) {
   const fs::path a = add("models--gpt2", commit('a')), b = add("models--gpt2", commit('b'));
-  const fs::path no_config = add("models--gpt2", commit('c'), "vocab.txt");
+  (void)add("models--gpt2", commit('c'), "vocab.txt");
   const auto now = fs::file_time_type::clock::now();
   fs::last_write_time(a, now - std::chrono::hours(1));
   fs::last_write_time(b, now - std::chrono::hours(2));

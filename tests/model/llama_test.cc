@@ -43,7 +43,8 @@ TEST(Llama, FactsComeFromTheConfiguration) {
   EXPECT_EQ(facts.heads.key_heads, 2);
   EXPECT_EQ(facts.heads.width, 8);
   EXPECT_EQ(facts.vocabulary, 100);
-  EXPECT_EQ(facts.max_tokens, 128);
+  EXPECT_EQ(facts.max_tokens, 0);  // rotary positions have no end
+  EXPECT_EQ(facts.trained_tokens, 128);
   EXPECT_EQ(facts.bos, 1);
   EXPECT_EQ(facts.pad, -1);
   EXPECT_THAT(facts.eos, ElementsAre(2, 7));

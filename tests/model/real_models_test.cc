@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,9 +34,9 @@ class RealModels : public testing::TestWithParam<std::string> {
   void open(const std::string& name) {
     folder_ = folder_of(name);
     if (folder_.empty()) GTEST_SKIP() << "set ATTNSCOPE_MODELS to a folder that holds " << name << " to run this";
-    expected_.emplace(std::filesystem::path(ATTNSCOPE_GOLDEN) / "real" / (name + ".safetensors"));
+    expected_ = std::make_unique<Expected>(std::filesystem::path(ATTNSCOPE_GOLDEN) / "real" / (name + ".safetensors"));
     model_ = model::load_model(folder_, pool_);
-    tokenizer_.emplace(text::Tokenizer::load(folder_));
+    tokenizer_ = std::make_unique<text::Tokenizer>(text::Tokenizer::load(folder_));
   }
 
   [[nodiscard]] std::vector<ModelCase> cases() const {
@@ -59,8 +58,8 @@ class RealModels : public testing::TestWithParam<std::string> {
 
   ThreadPool pool_{2};
   std::filesystem::path folder_;
-  std::optional<Expected> expected_;
-  std::optional<text::Tokenizer> tokenizer_;
+  std::unique_ptr<Expected> expected_;
+  std::unique_ptr<text::Tokenizer> tokenizer_;
   std::unique_ptr<Model> model_;
 };
 

@@ -154,16 +154,16 @@ TEST(RopeVariant, FrequenciesAndFactorsEqualThoseOfTransformers) {
 }
 
 TEST(RopeVariant, StretchedTextsAreAsLongAsTheFactorSays) {
-  EXPECT_EQ(variant(R"({"max_position_embeddings": 64})").max_tokens(), 64);
+  EXPECT_EQ(variant(R"({"max_position_embeddings": 64})").trained_tokens(), 64);
   EXPECT_EQ(
-      variant(R"({"max_position_embeddings": 64, "rope_scaling": {"type": "linear", "factor": 2.5}})").max_tokens(),
+      variant(R"({"max_position_embeddings": 64, "rope_scaling": {"type": "linear", "factor": 2.5}})").trained_tokens(),
       160);
   EXPECT_EQ(
-      variant(R"({"max_position_embeddings": 64, "rope_scaling": {"type": "dynamic", "factor": 2}})").max_tokens(),
+      variant(R"({"max_position_embeddings": 64, "rope_scaling": {"type": "dynamic", "factor": 2}})").trained_tokens(),
       128);
   const char* const yarn = R"({"max_position_embeddings": 96, "rope_scaling": {"type": "yarn", "factor": 4,
                               "original_max_position_embeddings": 32}})";
-  EXPECT_EQ(variant(yarn).max_tokens(), 128);
+  EXPECT_EQ(variant(yarn).trained_tokens(), 128);
 }
 
 TEST(RopeVariant, UnknownKindNamesTheKnownOnes) {

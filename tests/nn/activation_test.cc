@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "nn/rows.h"
+#include "support/rows.h"
 #include "support/targets.h"
 
 namespace attn::nn {

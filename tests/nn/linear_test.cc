@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/rows.h"
+#include "support/rows.h"
 #include "support/targets.h"
 
 namespace attn::nn {

@@ -81,9 +81,22 @@ def test_fill_gives_the_words_of_transformers(golden):
                 assert abs(a["probability"] - b["probability"]) < 1e-4
 
 
-def test_greedy_text_is_that_of_transformers(golden):
-    for case in golden["generate"]:
-        arguments = ["generate", "--model", model_folder(case["model"]), "--prompt", case["prompt"], "--tokens", case["tokens"]]
+def with_rules(model, rules, folder):
+    """The model with a generation_config.json that asks for these."""
+    if not rules:
+        return model_folder(model)
+    folder.mkdir()
+    for file in (GOLDEN / "models" / model).iterdir():
+        if file.name != "generation_config.json":
+            (folder / file.name).symlink_to(file)
+    (folder / "generation_config.json").write_text(json.dumps(rules))
+    return folder
+
+
+def test_greedy_text_is_that_of_transformers(golden, tmp_path):
+    for number, case in enumerate(golden["generate"]):
+        folder = with_rules(case["model"], case["rules"], tmp_path / str(number))
+        arguments = ["generate", "--model", folder, "--prompt", case["prompt"], "--tokens", case["tokens"]]
         told = json.loads(attnscope(*arguments, "--json").stdout)
         assert told["ids"] == case["ids"], case["model"]
         assert told["text"] == case["text"], case["model"]

@@ -76,7 +76,7 @@ TEST(Tokenizer, TokensOfIdsAreThoseOfTheText) {
 
 TEST(Tokenizer, IdsThatNothingHasSayNothing) {
   const Tokenizer tokenizer = load("bytebpe");
-  const std::vector<std::int32_t> ids = {-1, 1'000'000, tokenizer.id("The").value(), -2'147'483'647};
+  const std::vector<std::int32_t> ids = {-1, 1'000'000, tokenizer.id("The").value_or(0), -2'147'483'647};
   EXPECT_EQ(tokenizer.decode(ids), "The");
   EXPECT_EQ(tokenizer.tokens(ids)[1].piece, "");
 }

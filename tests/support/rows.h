@@ -1,4 +1,4 @@
-// nn/rows.h - rows of numbers owned by a test, with gaps between them that nobody may touch.
+// support/rows.h - rows of numbers owned by a test, with gaps between them that nobody may touch.
 #pragma once
 
 #include <cstddef>
