@@ -106,6 +106,7 @@ TEST_F(HubCache, NewestSnapshotIsFoundWhereMainIsNot) {
   fs::last_write_time(a, now - std::chrono::hours(1));
   fs::last_write_time(b, now - std::chrono::hours(2));
   EXPECT_EQ(model::find_model("gpt2", settings_), a);
+  write(folder_.path() / "elsewhere" / "config.json", "{}");
   for (const std::string& ref : {commit('d'), std::string("../../../elsewhere"), std::string()}) {
     write(settings_.cache / "models--gpt2" / "refs" / "main", ref);
     EXPECT_EQ(model::find_model("gpt2", settings_), a) << ref;

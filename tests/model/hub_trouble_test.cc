@@ -1,6 +1,8 @@
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <vector>
 
 #include "model/hub_fixture.h"
@@ -82,9 +84,13 @@ TEST_F(HubPull, ShortFileIsRefused) {
   expect_whole(pull());
 }
 
-TEST_F(HubPull, LongFileIsRefused) {
-  hub_.next("/store/", {.body = std::string(300'001, 'x')});
-  EXPECT_THAT(message(), HasSubstr("should have 300000 bytes, but more came"));
+TEST_F(HubPull, LongFileIsRefusedBeforeMoreOfItIsWritten) {
+  hub_.next("/store/", {.body = std::string(3'000'000, 'x')});
+  std::int64_t most = 0;
+  const auto watch = [&](const model::Progress& now) { return most = std::max(most, now.file_bytes), true; };
+  const std::string words = error_of([&] { (void)model::pull({"owner/tiny", "main", watch}, settings_); }).what();
+  EXPECT_THAT(words, HasSubstr("should have 300000 bytes, but more came"));
+  EXPECT_LE(most, 300'000);
   EXPECT_FALSE(fs::exists(partial()));
   expect_nothing_in_snapshots();
 }
