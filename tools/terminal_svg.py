@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Turns what a program prints on a colour terminal into an SVG picture with real text.
 
-    script -qc build/attnscope /dev/null | tools/terminal_svg.py > docs/tour.svg
+    script -qc "build/attnscope tour" /dev/null | tools/terminal_svg.py > docs/tour.svg
 
 Knows the escape sequences that attnscope uses: 24-bit and 256 colours, bold, dim, reset.
 """

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from transformers import AutoModel
 
-from bert.transformers_eager import model as torch_model
+from harness.model import folder_of
 from harness.probe import BUILD
 
 import onnxruntime  # isort: skip
@@ -30,8 +31,8 @@ class Hidden(torch.nn.Module):
 def exported(tokens: int) -> Path:
     path = BUILD / "bench" / "models" / f"bert-base-{tokens}.onnx"
     path.parent.mkdir(parents=True, exist_ok=True)
-    bert = torch_model("eager")
-    torch.onnx.export(Hidden(bert), (torch.zeros(1, tokens, dtype=torch.int64),), str(path), input_names=["ids"], output_names=["hidden"], dynamo=False)
+    bert = AutoModel.from_pretrained(folder_of("bert-base-uncased"), attn_implementation="eager")
+    torch.onnx.export(Hidden(bert).eval(), (torch.zeros(1, tokens, dtype=torch.int64),), str(path), input_names=["ids"], output_names=["hidden"], dynamo=False)
     return path
 
 

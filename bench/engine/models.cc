@@ -1,4 +1,6 @@
 // engine/models.cc - whole models, called from Python without any overhead worth naming.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "attn/thread_pool.h"
+#include "engine/probe.h"
 #include "model/generate.h"
 #include "model/model.h"
 
@@ -66,6 +69,16 @@ std::int64_t bench_model_generate(void* opened, const std::int32_t* ids, std::in
         *it.model, {ids, static_cast<std::size_t>(n)}, {.tokens = tokens, .sampling = {}}, {.pool = it.pool});
     std::memcpy(out, fresh.data(), fresh.size() * sizeof(std::int32_t));
     return static_cast<std::int64_t>(fresh.size());
+  });
+}
+
+// Reads so many bytes once, on the model's threads, in pieces as small as a product's.
+void bench_model_plain_read(void* opened, const std::byte* data, std::size_t bytes) noexcept {
+  constexpr std::size_t kPiece = std::size_t{256} << 10;
+  const auto count = static_cast<std::int64_t>((bytes + kPiece - 1) / kPiece);
+  static_cast<Opened*>(opened)->pool.run(count, [&](std::int64_t t, int) {
+    const std::size_t first = static_cast<std::size_t>(t) * kPiece;
+    bench_plain_read(data + first, std::min(kPiece, bytes - first));
   });
 }
 

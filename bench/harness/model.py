@@ -73,6 +73,8 @@ def library() -> ctypes.CDLL:
     found.bench_model_read.argtypes = [pointer, pointer, ctypes.c_int64, ctypes.c_int, pointer]
     found.bench_model_generate.argtypes = [pointer, pointer, ctypes.c_int64, ctypes.c_int64, pointer]
     found.bench_model_generate.restype = ctypes.c_int64
+    found.bench_model_plain_read.argtypes = [pointer, pointer, ctypes.c_size_t]
+    found.bench_model_plain_read.restype = None
     return found
 
 
@@ -101,3 +103,7 @@ class Model:
         if count < 0:
             raise RuntimeError(library().bench_model_problem().decode())
         return out[:count]
+
+    def plain_read(self, numbers: np.ndarray) -> None:
+        """Reads them once, on the same threads."""
+        library().bench_model_plain_read(self.handle, numbers.ctypes.data, numbers.nbytes)

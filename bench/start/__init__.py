@@ -14,7 +14,7 @@ from harness.task import Context, Task
 from harness.turns import take_turns, times_faster
 
 TEXT = "The capital of France is [MASK]."
-PYTHON = Path(__file__).parent / "fill_with_transformers.py"
+CHILD = Path(__file__).parent.parent / "harness" / "fill_child.py"
 
 
 def run(arguments: list[str]) -> str:
@@ -31,7 +31,7 @@ def peak_memory(arguments: list[str]) -> float:
 def measure(context: Context) -> Findings:
     folder = folder_of("bert-base-uncased")
     ours = [str(BUILD / "attnscope"), "fill", "--model", str(folder), "--text", TEXT]
-    theirs = [sys.executable, str(PYTHON), str(folder), TEXT]
+    theirs = [sys.executable, str(CHILD), str(folder), TEXT]
     run(ours), run(theirs)  # the files are in the system's cache from here on
     rounds = 2 if context.quick else 5
     seconds = take_turns({"attnscope": lambda: run(ours), "transformers": lambda: run(theirs)}, rounds, warm=False)

@@ -1,4 +1,4 @@
-"""fill_with_transformers.py FOLDER TEXT - what `attnscope fill` does, with transformers."""
+"""fill_child.py FOLDER TEXT - what `attnscope fill` does, with transformers."""
 
 import sys
 
