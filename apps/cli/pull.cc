@@ -31,7 +31,7 @@ class ProgressBar {
 
   void show(const model::Progress& progress) {
     const auto now = Clock::now();
-    if (!visible_ || now - drawn_ < std::chrono::milliseconds(100)) return;
+    if (!visible_ || progress.total == 0 || now - drawn_ < std::chrono::milliseconds(100)) return;
     if (drawn_ == Clock::time_point{}) before_ = progress.bytes;  // what an earlier pull had brought
     drawn_ = now;
     const double seconds = std::chrono::duration<double>(now - start_).count();

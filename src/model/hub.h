@@ -42,7 +42,8 @@ std::vector<CachedModel> cached_models(const HubSettings& settings);
 // and that `attnscope pull` would fetch it.
 std::filesystem::path find_model(const std::string& name_or_folder, const HubSettings& settings);
 
-// Called as bytes arrive; false stops (and keeps what is there, to be resumed).
+// Called as bytes arrive and at least once a second; false stops (and keeps what is there, to be resumed). While the
+// hub is still being asked what there is, file is empty and everything is 0.
 struct Progress {
   std::string file;
   std::int64_t file_bytes = 0, file_total = 0;  // of this file

@@ -15,9 +15,9 @@ namespace attn::kernels::HWY_NAMESPACE {
 // A bound comes first in Min and Max: x86 gives the second operand back if one is NaN.
 
 // x Phi(x) = max(x, 0) - t Q(t), where t = |x| and Q(t) = erfc(t / sqrt 2) / 2. Nothing cancels, so that small results
-// far on the left are right too. log2 Q is nearly a parabola: the polynomial of degree 8 with p(0) = -1 that keeps
-// t 2^p(t) within 8e-9 of t Q(t) (weighted least squares, reweighted until the error was level over [0, 6]; beyond
-// it p falls and 2^p vanishes). Max error 1e-7 below |x| = 1, 1 ULP + 1e-7 everywhere.
+// far on the left are right too. log2 Q is nearly a parabola: p is the polynomial of degree 8 with p(0) = -1 that keeps
+// t 2^p(t) within 8e-9 of t Q(t) (weighted least squares, reweighted until the error was level over [0, 6]; beyond it p
+// falls and 2^p vanishes). Max error 1e-7, of results beyond 1 relative to them.
 HWY_INLINE Vec gelu_of(Vec x) {
   const F f;
   const Vec t = hn::Min(hn::Set(f, 15.0F), hn::Abs(x));

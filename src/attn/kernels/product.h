@@ -1,8 +1,8 @@
 // kernels/product.h - y = f(x W^T + bias) + add, with weights that were packed once.
 //
-// Weights lie in panels [in][2 vectors]: as many outputs as two vectors hold, input by input. Rows of x are taken in
-// strips, as high as the register tile or, so that all are alike, one less. Every output is one chain of products
-// kDepth long after the other, added up in order: its bits depend on nothing but its row and its weights.
+// Weights lie in panels [in][2 vectors]: as many outputs as two vectors hold, input by input. Rows of x are cut into as
+// few strips as the height of the register tile allows, all alike but for one row. Every output is one chain of
+// products kDepth long after the other, added up in order: its bits depend on nothing but its row and its weights.
 #pragma once
 
 #include <cstdint>
