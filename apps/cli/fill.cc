@@ -89,7 +89,7 @@ std::string to_table(const std::vector<Gap>& gaps, const text::Tokenizer& tokeni
 
 void Fill::run(ThreadPool& pool) const {
   const std::string written = text.read();
-  const model::Reader reader = model::Reader::load(model.folder(), pool);
+  const model::Reader reader = model::Reader::load(model.folder());
   if (reader.model->facts().form != model::Form::encoder || !reader.model->facts().has_logits) {
     throw std::invalid_argument("a " + reader.model->facts().type + " without a masked-word head cannot fill gaps");
   }

@@ -63,7 +63,7 @@ struct Clock {
 
 void Generate::run(ThreadPool& pool) const {
   static_cast<void>(model::Sampler(how.sampling));  // wrong numbers are wrong before anything is loaded
-  const model::Reader reader = model::Reader::load(model.folder(), pool);
+  const model::Reader reader = model::Reader::load(model.folder());
   if (reader.model->facts().form == model::Form::encoder) {
     throw std::invalid_argument("a " + reader.model->facts().type +
                                 " is an encoder: it cannot go on writing; see attnscope fill");

@@ -153,7 +153,7 @@ void Weights::run(ThreadPool& pool) const {
   const bool one_table = layer && head;
   if (!one_table && !json && !npy)
     throw UsageError("name one table with --layer and --head; --json and --npy take several");
-  const model::Reader reader = model::Reader::load(model.folder(), pool);
+  const model::Reader reader = model::Reader::load(model.folder());
   const model::Facts& facts = reader.model->facts();
   const bool decoder = facts.form == model::Form::encoder_decoder && kind() != model::Kind::self;
   const Selection selection{kind(), chosen("layer", layer, decoder ? facts.decoder_layers : facts.layers),

@@ -19,7 +19,7 @@ struct Opened {
   attn::ThreadPool pool;
   std::unique_ptr<attn::model::Model> model;
 
-  Opened(const char* folder, int threads) : pool(threads), model(attn::model::load_model(folder, pool)) {}
+  Opened(const char* folder, int threads) : pool(threads), model(attn::model::load_model(folder)) {}
 };
 
 thread_local std::string problem;

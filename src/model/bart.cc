@@ -71,8 +71,8 @@ struct Scratch {
 // Makes the stacks from what is stored.
 class Loader {
  public:
-  Loader(const Config& config, const Facts& facts, const Weights& weights, ThreadPool& pool)
-      : config_(config), facts_(facts), weights_(weights), pool_(pool) {}
+  Loader(const Config& config, const Facts& facts, const Weights& weights)
+      : config_(config), facts_(facts), weights_(weights) {}
 
   [[nodiscard]] Stack stack(bool decoder) const {
     const std::string name = decoder ? "decoder." : "encoder.";
@@ -106,18 +106,18 @@ class Loader {
     const auto square = [&](const std::string& part) { return weights_.linear(name + part, width, width); };
     Layer layer;
     layer.self.qkv =
-        pack(weights_, {square("self_attn.q_proj"), square("self_attn.k_proj"), square("self_attn.v_proj")}, pool_);
-    layer.self.out = pack(weights_, {square("self_attn.out_proj")}, pool_);
+        linear_of(weights_, {square("self_attn.q_proj"), square("self_attn.k_proj"), square("self_attn.v_proj")});
+    layer.self.out = linear_of(weights_, {square("self_attn.out_proj")});
     layer.self.norm = norm(name + "self_attn_layer_norm");
     if (stack.decoder) {
       CrossAttention& cross = layer.cross.emplace();
-      cross.q = pack(weights_, {square("encoder_attn.q_proj")}, pool_);
-      cross.kv = pack(weights_, {square("encoder_attn.k_proj"), square("encoder_attn.v_proj")}, pool_);
-      cross.out = pack(weights_, {square("encoder_attn.out_proj")}, pool_);
+      cross.q = linear_of(weights_, {square("encoder_attn.q_proj")});
+      cross.kv = linear_of(weights_, {square("encoder_attn.k_proj"), square("encoder_attn.v_proj")});
+      cross.out = linear_of(weights_, {square("encoder_attn.out_proj")});
       cross.norm = norm(name + "encoder_attn_layer_norm");
     }
-    layer.feed.in = pack(weights_, {weights_.linear(name + "fc1", width, stack.feed_width)}, pool_);
-    layer.feed.out = pack(weights_, {weights_.linear(name + "fc2", stack.feed_width, width)}, pool_);
+    layer.feed.in = linear_of(weights_, {weights_.linear(name + "fc1", width, stack.feed_width)});
+    layer.feed.out = linear_of(weights_, {weights_.linear(name + "fc2", stack.feed_width, width)});
     layer.feed.norm = norm(name + "final_layer_norm");
     return layer;
   }
@@ -129,12 +129,11 @@ class Loader {
   const Config& config_;
   const Facts& facts_;
   const Weights& weights_;
-  ThreadPool& pool_;
 };
 
 class Bart final : public Model {
  public:
-  Bart(const Config& config, Weights& weights, ThreadPool& pool)
+  Bart(const Config& config, Weights& weights)
       : Model(bart_facts(config)),
         weights_(std::move(weights)),
         activation_(parse_activation(config, {"activation_function"}, "gelu")) {
@@ -143,7 +142,7 @@ class Bart final : public Model {
     facts_.parameters = weights_.parameters();
     facts_.bytes = weights_.bytes();
 
-    const Loader loader(config, facts_, weights_, pool);
+    const Loader loader(config, facts_, weights_);
     encoder_ = loader.stack(false);
     decoder_ = loader.stack(true);
     if (config.flag({"scale_embedding"}, false)) token_scale_ = std::sqrt(static_cast<float>(facts_.width));
@@ -152,7 +151,7 @@ class Bart final : public Model {
       const AnyView<2> bias = weights_.matrix("final_logits_bias", 1, facts_.vocabulary);
       head.bias = {bias.data, bias.type, {facts_.vocabulary}, {1}};
     }
-    head_.set(weights_, head);
+    head_ = linear_of(weights_, {head});
   }
 
  private:
@@ -231,7 +230,7 @@ class Bart final : public Model {
   nn::Activation activation_;
   Stack encoder_, decoder_;
   float token_scale_ = 1;
-  LazyLinear head_;
+  nn::Linear head_;
 };
 
 }  // namespace
@@ -255,8 +254,8 @@ Facts bart_facts(const Config& config) {
   return facts;
 }
 
-std::unique_ptr<Model> make_bart(const Config& config, Weights& weights, ThreadPool& pool) {
-  return std::make_unique<Bart>(config, weights, pool);
+std::unique_ptr<Model> make_bart(const Config& config, Weights& weights) {
+  return std::make_unique<Bart>(config, weights);
 }
 
 }  // namespace attn::model

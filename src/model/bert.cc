@@ -121,7 +121,7 @@ struct Layer {
 
 class Bert final : public Model {
  public:
-  Bert(const Config& config, Weights&& weights, ThreadPool& pool);
+  Bert(const Config& config, Weights&& weights);
 
  protected:
   nn::Matrix do_encode(const Batch& batch, const Pass& pass) const override;
@@ -129,8 +129,8 @@ class Bert final : public Model {
   nn::Matrix do_pooled(View<const float, 2> first_tokens, ThreadPool& pool) const override;
 
  private:
-  Layer load_layer(std::int64_t index, ThreadPool& pool) const;
-  void load_head(const Config& config, ThreadPool& pool);
+  Layer load_layer(std::int64_t index) const;
+  void load_head(const Config& config);
   nn::Matrix embed(const Batch& batch, ThreadPool& pool) const;
   std::vector<std::int32_t> positions(const Batch& batch) const;
   std::vector<std::int32_t> types(const Batch& batch) const;
@@ -146,10 +146,10 @@ class Bert final : public Model {
   nn::Linear pooler_;
   nn::Linear head_dense_;
   nn::LayerNorm head_norm_;
-  LazyLinear head_decoder_;
+  nn::Linear head_decoder_;
 };
 
-Bert::Bert(const Config& config, Weights&& weights, ThreadPool& pool)
+Bert::Bert(const Config& config, Weights&& weights)
     : Model(bert_facts(config)),
       dialect_(dialect_of(facts_.type)),
       weights_(std::move(weights)),
@@ -171,46 +171,44 @@ Bert::Bert(const Config& config, Weights&& weights, ThreadPool& pool)
         weights_.matrix("embeddings.token_type_embeddings.weight", read_size(config, {"type_vocab_size"}, 2), width);
   }
   embedding_norm_ = layer_norm(weights_, "embeddings.LayerNorm", width, epsilon_);
-  for (std::int64_t i = 0; i < facts_.layers; ++i) layers_.push_back(load_layer(i, pool));
+  for (std::int64_t i = 0; i < facts_.layers; ++i) layers_.push_back(load_layer(i));
 
   facts_.has_pooler = weights_.has("pooler.dense.weight");
-  if (facts_.has_pooler) pooler_ = pack(weights_, {weights_.linear("pooler.dense", width, width)}, pool);
-  load_head(config, pool);
+  if (facts_.has_pooler) pooler_ = linear_of(weights_, {weights_.linear("pooler.dense", width, width)});
+  load_head(config);
 }
 
-Layer Bert::load_layer(std::int64_t index, ThreadPool& pool) const {
+Layer Bert::load_layer(std::int64_t index) const {
   const std::int64_t width = facts_.width;
   const std::string layer = dialect_.layer + std::to_string(index) + ".";
   const auto linear = [&](const char* name, std::int64_t in, std::int64_t out) {
     return weights_.linear(layer + name, in, out);
   };
   return {
-      .qkv = pack(weights_,
-                  {linear(dialect_.query, width, width), linear(dialect_.key, width, width),
-                   linear(dialect_.value, width, width)},
-                  pool),
-      .mix = pack(weights_, {linear(dialect_.mix, width, width)}, pool),
-      .up = pack(weights_, {linear(dialect_.up, width, inner_)}, pool),
-      .down = pack(weights_, {linear(dialect_.down, inner_, width)}, pool),
+      .qkv = linear_of(weights_, {linear(dialect_.query, width, width), linear(dialect_.key, width, width),
+                                  linear(dialect_.value, width, width)}),
+      .mix = linear_of(weights_, {linear(dialect_.mix, width, width)}),
+      .up = linear_of(weights_, {linear(dialect_.up, width, inner_)}),
+      .down = linear_of(weights_, {linear(dialect_.down, inner_, width)}),
       .mix_norm = layer_norm(weights_, layer + dialect_.mix_norm, width, epsilon_),
       .norm = layer_norm(weights_, layer + dialect_.norm, width, epsilon_),
   };
 }
 
 // The head leads back to the words through the transposed embeddings, unless the file has a matrix of its own for that.
-void Bert::load_head(const Config& config, ThreadPool& pool) {
+void Bert::load_head(const Config& config) {
   const std::string decoder = dialect_.head_decoder;
   const bool own = weights_.has(decoder + ".weight");
   facts_.has_logits =
       weights_.has(dialect_.head_dense + std::string(".weight")) && (own || config.flag({"tie_word_embeddings"}, true));
   if (!facts_.has_logits) return;
-  head_dense_ = pack(weights_, {weights_.linear(dialect_.head_dense, facts_.width, facts_.width)}, pool);
+  head_dense_ = linear_of(weights_, {weights_.linear(dialect_.head_dense, facts_.width, facts_.width)});
   head_norm_ = layer_norm(weights_, dialect_.head_norm, facts_.width, epsilon_);
   nn::Weight weight = own ? weights_.linear(decoder, facts_.width, facts_.vocabulary) : nn::Weight{.matrix = words_};
   for (const std::string& bias : {std::string(dialect_.head_bias), decoder + ".bias"}) {
     if (weight.bias.empty() && weights_.has(bias)) weight.bias = weights_.vector(bias, facts_.vocabulary);
   }
-  head_decoder_.set(weights_, weight);
+  head_decoder_ = linear_of(weights_, {weight});
 }
 
 std::vector<std::int32_t> Bert::positions(const Batch& batch) const {
@@ -312,8 +310,8 @@ Facts bert_facts(const Config& config) {
   return facts;
 }
 
-std::unique_ptr<Model> make_bert(const Config& config, Weights& weights, ThreadPool& pool) {
-  return std::make_unique<Bert>(config, std::move(weights), pool);
+std::unique_ptr<Model> make_bert(const Config& config, Weights& weights) {
+  return std::make_unique<Bert>(config, std::move(weights));
 }
 
 }  // namespace attn::model

@@ -1,14 +1,13 @@
 // model/families.h - the families of models, a file each.
 //
 // facts() reads config.json alone, and throws attn::Error for what the family cannot be. make() takes the weights into
-// the model: packed layers give their pages back, embeddings are read from the mapped file for as long as the model
-// lives. What is left in `weights` afterwards is empty. The model's facts() say what the weights add: parameters,
+// the model, which reads them in the mapped file: embeddings for as long as it lives, matrices until it pays to pack
+// them. What is left in `weights` afterwards is empty. The model's facts() say what the weights add: parameters,
 // bytes, has_logits and has_pooler.
 #pragma once
 
 #include <memory>
 
-#include "attn/thread_pool.h"
 #include "model/config.h"
 #include "model/model.h"
 #include "model/weights.h"
@@ -17,20 +16,20 @@ namespace attn::model {
 
 // BERT, and DistilBERT and RoBERTa, which differ in names and positions.
 Facts bert_facts(const Config& config);
-std::unique_ptr<Model> make_bert(const Config& config, Weights& weights, ThreadPool& pool);
+std::unique_ptr<Model> make_bert(const Config& config, Weights& weights);
 
 Facts gpt2_facts(const Config& config);
-std::unique_ptr<Model> make_gpt2(const Config& config, Weights& weights, ThreadPool& pool);
+std::unique_ptr<Model> make_gpt2(const Config& config, Weights& weights);
 
 // T5 1.0, 1.1 and mT5.
 Facts t5_facts(const Config& config);
-std::unique_ptr<Model> make_t5(const Config& config, Weights& weights, ThreadPool& pool);
+std::unique_ptr<Model> make_t5(const Config& config, Weights& weights);
 
 Facts bart_facts(const Config& config);
-std::unique_ptr<Model> make_bart(const Config& config, Weights& weights, ThreadPool& pool);
+std::unique_ptr<Model> make_bart(const Config& config, Weights& weights);
 
 // Llama, Mistral and Qwen2.
 Facts llama_facts(const Config& config);
-std::unique_ptr<Model> make_llama(const Config& config, Weights& weights, ThreadPool& pool);
+std::unique_ptr<Model> make_llama(const Config& config, Weights& weights);
 
 }  // namespace attn::model

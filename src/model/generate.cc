@@ -140,7 +140,8 @@ void apply_rules(const Facts& facts, std::span<const std::int32_t> said, std::in
   const auto length = static_cast<std::int64_t>(said.size());
   if (rules.no_repeat > 0) forbid_repeats(said, rules.no_repeat, logits);
   for (const std::int32_t end : facts.eos) {
-    if (length < rules.min_length && end < facts.vocabulary) logits[static_cast<std::size_t>(end)] = -std::numeric_limits<float>::infinity();
+    if (length < rules.min_length && end < facts.vocabulary)
+      logits[static_cast<std::size_t>(end)] = -std::numeric_limits<float>::infinity();
   }
   if (rules.forced_bos >= 0 && length == 1) allow_only(rules.forced_bos, logits);
   if (rules.forced_eos >= 0 && length == most - 1) allow_only(rules.forced_eos, logits);

@@ -29,14 +29,14 @@ struct Layer {
 
 class Gpt2 final : public Model {
  public:
-  Gpt2(const Config& config, Weights&& weights, ThreadPool& pool);
+  Gpt2(const Config& config, Weights&& weights);
 
  protected:
   nn::Matrix do_decode(const Batch& batch, const Pass& pass) const override;
   nn::Matrix do_logits(View<const float, 2> hidden, ThreadPool& pool) const override;
 
  private:
-  Layer load_layer(std::int64_t index, ThreadPool& pool) const;
+  Layer load_layer(std::int64_t index) const;
   nn::Matrix embed(const Batch& batch, std::span<const std::int64_t> positions) const;
 
   Weights weights_;  // the embeddings below are windows on it
@@ -48,10 +48,10 @@ class Gpt2 final : public Model {
   AnyView<2> words_, positions_;  // [vocabulary, width], [positions, width]
   std::vector<Layer> layers_;
   nn::LayerNorm last_norm_;
-  LazyLinear head_;
+  nn::Linear head_;
 };
 
-Gpt2::Gpt2(const Config& config, Weights&& weights, ThreadPool& pool)
+Gpt2::Gpt2(const Config& config, Weights&& weights)
     : Model(gpt2_facts(config)),
       weights_(std::move(weights)),
       inner_(read_size(config, {"n_inner"}, 4 * facts_.width)),
@@ -65,15 +65,15 @@ Gpt2::Gpt2(const Config& config, Weights&& weights, ThreadPool& pool)
 
   words_ = weights_.matrix("wte.weight", facts_.vocabulary, facts_.width);
   positions_ = weights_.matrix("wpe.weight", facts_.max_tokens, facts_.width);
-  for (std::int64_t i = 0; i < facts_.layers; ++i) layers_.push_back(load_layer(i, pool));
+  for (std::int64_t i = 0; i < facts_.layers; ++i) layers_.push_back(load_layer(i));
   last_norm_ = layer_norm(weights_, "ln_f", facts_.width, epsilon_);
 
   const bool own = weights_.has("lm_head.weight");
   facts_.has_logits = own || config.flag({"tie_word_embeddings"}, true);
   if (own) {
-    head_.set(weights_, weights_.linear("lm_head", facts_.width, facts_.vocabulary));
+    head_ = linear_of(weights_, {weights_.linear("lm_head", facts_.width, facts_.vocabulary)});
   } else if (facts_.has_logits) {
-    head_.set(weights_, {.matrix = words_});
+    head_ = linear_of(weights_, {{.matrix = words_}});
   }
 }
 
@@ -90,7 +90,7 @@ nn::Weight columns_of(const nn::Weight& whole, std::int64_t first, std::int64_t 
   return part;
 }
 
-Layer Gpt2::load_layer(std::int64_t index, ThreadPool& pool) const {
+Layer Gpt2::load_layer(std::int64_t index) const {
   const std::int64_t width = facts_.width;
   const std::string layer = "h." + std::to_string(index) + ".";
   const auto conv1d = [&](const char* name, std::int64_t in, std::int64_t out) {
@@ -99,12 +99,12 @@ Layer Gpt2::load_layer(std::int64_t index, ThreadPool& pool) const {
   const nn::Weight qkv = conv1d("attn.c_attn", width, 3 * width);
   return {
       .attention_norm = layer_norm(weights_, layer + "ln_1", width, epsilon_),
-      .qkv = pack(weights_,
-                  {columns_of(qkv, 0, width), columns_of(qkv, width, width), columns_of(qkv, 2 * width, width)}, pool),
-      .mix = pack(weights_, {conv1d("attn.c_proj", width, width)}, pool),
+      .qkv = linear_of(weights_,
+                       {columns_of(qkv, 0, width), columns_of(qkv, width, width), columns_of(qkv, 2 * width, width)}),
+      .mix = linear_of(weights_, {conv1d("attn.c_proj", width, width)}),
       .norm = layer_norm(weights_, layer + "ln_2", width, epsilon_),
-      .up = pack(weights_, {conv1d("mlp.c_fc", width, inner_)}, pool),
-      .down = pack(weights_, {conv1d("mlp.c_proj", inner_, width)}, pool),
+      .up = linear_of(weights_, {conv1d("mlp.c_fc", width, inner_)}),
+      .down = linear_of(weights_, {conv1d("mlp.c_proj", inner_, width)}),
   };
 }
 
@@ -180,8 +180,8 @@ Facts gpt2_facts(const Config& config) {
   return facts;
 }
 
-std::unique_ptr<Model> make_gpt2(const Config& config, Weights& weights, ThreadPool& pool) {
-  return std::make_unique<Gpt2>(config, std::move(weights), pool);
+std::unique_ptr<Model> make_gpt2(const Config& config, Weights& weights) {
+  return std::make_unique<Gpt2>(config, std::move(weights));
 }
 
 }  // namespace attn::model

@@ -84,13 +84,13 @@ std::vector<bool> windowed_layers(const Config& config, std::int64_t layers) {
 
 class Llama final : public Model {
  public:
-  Llama(const Config& config, Weights&& weights, ThreadPool& pool);
+  Llama(const Config& config, Weights&& weights);
 
  private:
   nn::Matrix do_decode(const Batch& batch, const Pass& pass) const override;
   nn::Matrix do_logits(View<const float, 2> hidden, ThreadPool& pool) const override;
 
-  [[nodiscard]] Layer make_layer(const Config& config, std::int64_t l, ThreadPool& pool) const;
+  [[nodiscard]] Layer make_layer(const Config& config, std::int64_t l) const;
   [[nodiscard]] nn::RmsNorm norm(const std::string& name, double epsilon) const;
   [[nodiscard]] nn::RopeTable turns(const Batch& batch, std::span<const std::int64_t> positions) const;
   [[nodiscard]] Rule rule(std::int64_t window) const;
@@ -99,7 +99,7 @@ class Llama final : public Model {
   AnyView<2> tokens_;
   std::vector<Layer> layers_;
   nn::RmsNorm norm_;
-  LazyLinear head_;
+  nn::Linear head_;
   RopeVariant rope_;
   nn::Activation activation_;
   std::int64_t feed_width_;
@@ -107,7 +107,7 @@ class Llama final : public Model {
   bool all_windowed_ = true;
 };
 
-Llama::Llama(const Config& config, Weights&& weights, ThreadPool& pool)
+Llama::Llama(const Config& config, Weights&& weights)
     : Model(llama_facts(config)),
       weights_(std::move(weights)),
       rope_(config, facts_.heads.width),
@@ -118,15 +118,15 @@ Llama::Llama(const Config& config, Weights&& weights, ThreadPool& pool)
   tokens_ = weights_.matrix("embed_tokens.weight", facts_.vocabulary, facts_.width);
   const std::vector<bool> windowed = windowed_layers(config, facts_.layers);
   for (std::int64_t l = 0; l < facts_.layers; ++l) {
-    layers_.push_back(make_layer(config, l, pool));
+    layers_.push_back(make_layer(config, l));
     layers_.back().windowed = windowed[static_cast<std::size_t>(l)];
     all_windowed_ = all_windowed_ && layers_.back().windowed;
   }
   norm_ = norm("norm", config.number({"rms_norm_eps"}, 1e-6));
   if (config.flag({"tie_word_embeddings"}, false)) {
-    head_.set(weights_, {.matrix = tokens_});
+    head_ = linear_of(weights_, {{.matrix = tokens_}});
   } else if (weights_.has("lm_head.weight")) {
-    head_.set(weights_, weights_.linear("lm_head", facts_.width, facts_.vocabulary));
+    head_ = linear_of(weights_, {weights_.linear("lm_head", facts_.width, facts_.vocabulary)});
   }
   facts_.has_logits = !head_.empty();
   facts_.parameters = weights_.parameters();
@@ -137,7 +137,7 @@ nn::RmsNorm Llama::norm(const std::string& name, double epsilon) const {
   return {.weight = weights_.floats(name + ".weight", facts_.width), .epsilon = static_cast<float>(epsilon)};
 }
 
-Layer Llama::make_layer(const Config& config, std::int64_t l, ThreadPool& pool) const {
+Layer Llama::make_layer(const Config& config, std::int64_t l) const {
   const std::string name = "layers." + std::to_string(l) + ".";
   const double epsilon = config.number({"rms_norm_eps"}, 1e-6);
   const std::int64_t q = facts_.heads.query_columns();
@@ -145,18 +145,15 @@ Layer Llama::make_layer(const Config& config, std::int64_t l, ThreadPool& pool) 
   const auto linear = [&](const char* part, std::int64_t in, std::int64_t out) {
     return weights_.linear(name + part, in, out);
   };
-  return {
-      .attention_norm = norm(name + "input_layernorm", epsilon),
-      .feed_norm = norm(name + "post_attention_layernorm", epsilon),
-      .qkv = pack(weights_,
-                  {linear("self_attn.q_proj", facts_.width, q), linear("self_attn.k_proj", facts_.width, k),
-                   linear("self_attn.v_proj", facts_.width, k)},
-                  pool),
-      .out = pack(weights_, {linear("self_attn.o_proj", q, facts_.width)}, pool),
-      .gate_up = pack(
-          weights_,
-          {linear("mlp.gate_proj", facts_.width, feed_width_), linear("mlp.up_proj", facts_.width, feed_width_)}, pool),
-      .down = pack(weights_, {linear("mlp.down_proj", feed_width_, facts_.width)}, pool)};
+  return {.attention_norm = norm(name + "input_layernorm", epsilon),
+          .feed_norm = norm(name + "post_attention_layernorm", epsilon),
+          .qkv = linear_of(weights_,
+                           {linear("self_attn.q_proj", facts_.width, q), linear("self_attn.k_proj", facts_.width, k),
+                            linear("self_attn.v_proj", facts_.width, k)}),
+          .out = linear_of(weights_, {linear("self_attn.o_proj", q, facts_.width)}),
+          .gate_up = linear_of(weights_, {linear("mlp.gate_proj", facts_.width, feed_width_),
+                                          linear("mlp.up_proj", facts_.width, feed_width_)}),
+          .down = linear_of(weights_, {linear("mlp.down_proj", feed_width_, facts_.width)})};
 }
 
 Rule Llama::rule(std::int64_t window) const {
@@ -239,8 +236,8 @@ Facts llama_facts(const Config& config) {
   return facts;
 }
 
-std::unique_ptr<Model> make_llama(const Config& config, Weights& weights, ThreadPool& pool) {
-  return std::make_unique<Llama>(config, std::move(weights), pool);
+std::unique_ptr<Model> make_llama(const Config& config, Weights& weights) {
+  return std::make_unique<Llama>(config, std::move(weights));
 }
 
 }  // namespace attn::model

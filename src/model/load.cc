@@ -15,7 +15,7 @@ namespace {
 struct Family {
   std::string_view type;
   Facts (*facts)(const Config&);
-  std::unique_ptr<Model> (*make)(const Config&, Weights&, ThreadPool&);
+  std::unique_ptr<Model> (*make)(const Config&, Weights&);
 };
 
 constexpr std::array<Family, 11> kFamilies = {{
@@ -55,11 +55,11 @@ const Family& family_of(const Config& config) {
 
 }  // namespace
 
-std::unique_ptr<Model> load_model(const std::filesystem::path& folder, ThreadPool& pool) {
+std::unique_ptr<Model> load_model(const std::filesystem::path& folder) {
   const Config config = read_config(folder);
   const Family& family = family_of(config);
   Weights weights(folder);
-  return family.make(config, weights, pool);
+  return family.make(config, weights);
 }
 
 Facts read_facts(const std::filesystem::path& folder) {

@@ -115,7 +115,7 @@ class Model {
 
 // From a folder in the Hugging Face layout. Throws attn::Error for files that are not right; an unknown model_type
 // names the known ones.
-std::unique_ptr<Model> load_model(const std::filesystem::path& folder, ThreadPool& pool);
+std::unique_ptr<Model> load_model(const std::filesystem::path& folder);
 
 // config.json alone: what facts() will say, as far as it is known without the weights (parameters, bytes, has_pooler
 // and the like stay at their defaults).

@@ -28,10 +28,10 @@ std::vector<std::int32_t> shifted(const Facts& facts, const std::vector<std::int
 
 }  // namespace
 
-Reader Reader::load(const std::filesystem::path& folder, ThreadPool& pool) {
+Reader Reader::load(const std::filesystem::path& folder) {
   // Side by side: either takes tens of milliseconds with a large vocabulary.
   auto tokenizer = std::async(std::launch::async, [&] { return text::Tokenizer::load(folder); });
-  std::unique_ptr<Model> model = load_model(folder, pool);
+  std::unique_ptr<Model> model = load_model(folder);
   return {folder.string(), tokenizer.get(), std::move(model)};
 }
 
@@ -48,7 +48,8 @@ Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool
   check_kind_of_text(facts, text);
   const text::Encoding encoding =
       text.pair ? reader.tokenizer.encode(text.text, *text.pair) : reader.tokenizer.encode(text.text);
-  Reading reading{.recording = Recording(keep), .tokens = encoding.tokens, .target = {}, .hidden = {}, .target_hidden = {}};
+  Reading reading{
+      .recording = Recording(keep), .tokens = encoding.tokens, .target = {}, .hidden = {}, .target_hidden = {}};
   reading.hidden = reader.model->read(batch_of(encoding), {.pool = pool, .recording = &reading.recording});
   if (!text.target) return reading;
 

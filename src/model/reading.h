@@ -20,7 +20,7 @@ struct Reader {
   std::unique_ptr<Model> model;
 
   // Throws attn::Error if a file is not right.
-  static Reader load(const std::filesystem::path& folder, ThreadPool& pool);
+  static Reader load(const std::filesystem::path& folder);
 };
 
 struct Text {

@@ -100,8 +100,8 @@ T5Buckets bucket_rule(const Config& config, bool decoder) {
 // Makes the stacks from what is stored.
 class Loader {
  public:
-  Loader(const Config& config, const Facts& facts, const Weights& weights, ThreadPool& pool)
-      : config_(config), facts_(facts), weights_(weights), pool_(pool), feed_(feed_forward_kind(config, facts.type)) {}
+  Loader(const Config& config, const Facts& facts, const Weights& weights)
+      : config_(config), facts_(facts), weights_(weights), feed_(feed_forward_kind(config, facts.type)) {}
 
   [[nodiscard]] Stack stack(bool decoder) const {
     const std::string name = decoder ? "decoder" : "encoder";
@@ -135,25 +135,22 @@ class Loader {
     Block block;
     const std::string self = "0.SelfAttention.", cross = "1.EncDecAttention.", last = decoder ? "2" : "1";
     block.self.norm = norm(name + "0.layer_norm");
-    block.self.qkv = pack(
-        weights_,
-        {linear(self + "q", width, inner), linear(self + "k", width, inner), linear(self + "v", width, inner)}, pool_);
-    block.self.out = pack(weights_, {linear(self + "o", inner, width)}, pool_);
+    block.self.qkv = linear_of(weights_, {linear(self + "q", width, inner), linear(self + "k", width, inner),
+                                          linear(self + "v", width, inner)});
+    block.self.out = linear_of(weights_, {linear(self + "o", inner, width)});
     if (decoder) {
       CrossAttention& across = block.cross.emplace();
       across.norm = norm(name + "1.layer_norm");
-      across.q = pack(weights_, {linear(cross + "q", width, inner)}, pool_);
-      across.kv = pack(weights_, {linear(cross + "k", width, inner), linear(cross + "v", width, inner)}, pool_);
-      across.out = pack(weights_, {linear(cross + "o", inner, width)}, pool_);
+      across.q = linear_of(weights_, {linear(cross + "q", width, inner)});
+      across.kv = linear_of(weights_, {linear(cross + "k", width, inner), linear(cross + "v", width, inner)});
+      across.out = linear_of(weights_, {linear(cross + "o", inner, width)});
     }
     const std::string dense = last + ".DenseReluDense.";
     block.feed.norm = norm(name + last + ".layer_norm");
-    block.feed.in =
-        feed_.gated
-            ? pack(weights_, {linear(dense + "wi_0", width, feed_.width), linear(dense + "wi_1", width, feed_.width)},
-                   pool_)
-            : pack(weights_, {linear(dense + "wi", width, feed_.width)}, pool_);
-    block.feed.out = pack(weights_, {linear(dense + "wo", feed_.width, width)}, pool_);
+    block.feed.in = feed_.gated ? linear_of(weights_, {linear(dense + "wi_0", width, feed_.width),
+                                                       linear(dense + "wi_1", width, feed_.width)})
+                                : linear_of(weights_, {linear(dense + "wi", width, feed_.width)});
+    block.feed.out = linear_of(weights_, {linear(dense + "wo", feed_.width, width)});
     return block;
   }
 
@@ -177,13 +174,12 @@ class Loader {
   const Config& config_;
   const Facts& facts_;
   const Weights& weights_;
-  ThreadPool& pool_;
   FeedForwardKind feed_;
 };
 
 class T5 final : public Model {
  public:
-  T5(const Config& config, Weights& weights, ThreadPool& pool)
+  T5(const Config& config, Weights& weights)
       : Model(t5_facts(config)), weights_(std::move(weights)), feed_(feed_forward_kind(config, facts_.type)) {
     weights_.set_prefix("transformer.");  // where a classifier was trained on top
     if (!weights_.has("decoder.final_layer_norm.weight")) make_encoder(facts_);
@@ -191,11 +187,11 @@ class T5 final : public Model {
     facts_.parameters = weights_.parameters();
     facts_.bytes = weights_.bytes();
 
-    const Loader loader(config, facts_, weights_, pool);
+    const Loader loader(config, facts_, weights_);
     encoder_ = loader.stack(false);
     if (facts_.form == Form::encoder) return;
     decoder_ = loader.stack(true);
-    head_.set(weights_, {.matrix = loader.table({"lm_head.weight", "shared.weight"})});
+    head_ = linear_of(weights_, {{.matrix = loader.table({"lm_head.weight", "shared.weight"})}});
     // T5 1.0 has one table at both ends and makes up for its size here. Whether the two are tied says so; files that
     // call them tied in any case say it under a name of its own. mT5 never does it.
     const bool scaled = config.flag({"scale_decoder_outputs", "tie_word_embeddings"}, true) && facts_.type != "mt5";
@@ -286,7 +282,7 @@ class T5 final : public Model {
   FeedForwardKind feed_;
   Stack encoder_, decoder_;
   float head_scale_ = 1;
-  LazyLinear head_;
+  nn::Linear head_;
 };
 
 }  // namespace
@@ -309,8 +305,6 @@ Facts t5_facts(const Config& config) {
   return facts;
 }
 
-std::unique_ptr<Model> make_t5(const Config& config, Weights& weights, ThreadPool& pool) {
-  return std::make_unique<T5>(config, weights, pool);
-}
+std::unique_ptr<Model> make_t5(const Config& config, Weights& weights) { return std::make_unique<T5>(config, weights); }
 
 }  // namespace attn::model

@@ -1,8 +1,11 @@
 #include "nn/linear.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "kernels/product.h"
 #include "nn/embedding.h"
@@ -10,8 +13,9 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kPackPanels = 4;                  // panels packed at a time
-constexpr std::int64_t kTasksPerThread = 4;              // so that nobody waits long for the last one
+constexpr std::int64_t kPackPanels = 4;                      // panels packed at a time
+constexpr std::int64_t kPartBytes = std::int64_t{16} << 20;  // of panels, after which pages can be given back
+constexpr std::int64_t kTasksPerThread = 4;                  // so that nobody waits long for the last one
 constexpr std::int64_t kAlone = std::int64_t{16} << 10;  // floats of x that the caller packs while others would wake
 constexpr std::int64_t kRowBlock = 264;                  // rows whose part of x, kDepth wide, stays in the second cache
 constexpr std::int64_t kCached = std::int64_t{320} << 10;    // floats of x that stay there, 1.25 MB
@@ -102,7 +106,32 @@ Cut cut_product(std::int64_t rows, std::int64_t inputs, std::int64_t panels, int
 
 }  // namespace
 
+struct Linear::Pending {
+  std::vector<Weight> weights;
+  OnPacked on_packed;
+  std::atomic<bool> used = false;
+  std::atomic<const std::byte*> ready = nullptr;
+  std::once_flag packing;
+  Memory panels;
+};
+
+Linear::Linear() noexcept = default;
+Linear::Linear(Linear&&) noexcept = default;
+Linear& Linear::operator=(Linear&&) noexcept = default;
+Linear::~Linear() = default;
+
 Linear::Linear(std::span<const Weight> weights, ThreadPool& pool) {
+  lay_out(weights);
+  panels_ = pack(weights, {}, pool);
+}
+
+Linear::Linear(std::span<const Weight> weights, OnPacked on_packed) : pending_(std::make_unique<Pending>()) {
+  lay_out(weights);
+  pending_->weights.assign(weights.begin(), weights.end());
+  pending_->on_packed = std::move(on_packed);
+}
+
+void Linear::lay_out(std::span<const Weight> weights) {
   check(weights);
   const std::int64_t columns = kernels::panel_columns();
   inputs_ = inputs_of(weights.front());
@@ -117,22 +146,60 @@ Linear::Linear(std::span<const Weight> weights, ThreadPool& pool) {
     piece.bias = as_floats(w.bias);
     piece.bias.resize(static_cast<std::size_t>(divide_up(piece.outputs, columns) * columns));
   }
-  panels_ = Memory(panels * panel_bytes(inputs_, type_));
+}
+
+namespace {
+
+// Outputs [first, first + count) of a matrix.
+Weight part_of(Weight w, std::int64_t first, std::int64_t count) {
+  const std::int64_t skipped = w.input_first ? first : first * w.matrix.strides[0];
+  w.matrix.data =
+      static_cast<const std::byte*>(w.matrix.data) + skipped * static_cast<std::int64_t>(size_of(w.matrix.type));
+  w.matrix.shape[w.input_first ? 1 : 0] = count;
+  w.bias = {};
+  return w;
+}
+
+}  // namespace
+
+Memory Linear::pack(std::span<const Weight> weights, const OnPacked& on_packed, ThreadPool& pool) const {
+  const std::int64_t columns = kernels::panel_columns();
+  const std::int64_t bytes = panel_bytes(inputs_, type_);
+  Memory memory((pieces_.back().first_panel + divide_up(pieces_.back().outputs, columns)) * bytes);
   for (std::size_t n = 0; n < weights.size(); ++n) {
     const Weight& w = weights[n];
-    const Piece& piece = pieces_[n];
     kernels::PackWeights task;
     task.matrix = {w.matrix.data, w.matrix.strides[0], element(w.matrix.type)};
     task.input_first = w.input_first;
     task.inputs = inputs_;
-    task.outputs = piece.outputs;
+    task.outputs = pieces_[n].outputs;
     task.to = element(type_);
-    task.panels = panels_.data() + piece.first_panel * panel_bytes(inputs_, type_);
-    const std::int64_t count = divide_up(piece.outputs, columns);
-    pool.run(divide_up(count, kPackPanels), [&](std::int64_t t, int) {
-      kernels::pack_weights(task, t * kPackPanels, std::min(kPackPanels, count - t * kPackPanels));
-    });
+    task.panels = memory.data() + pieces_[n].first_panel * bytes;
+    const std::int64_t count = divide_up(task.outputs, columns);
+    const std::int64_t step = std::max(kPartBytes / bytes / kPackPanels, std::int64_t{1}) * kPackPanels;
+    for (std::int64_t first = 0; first < count; first += step) {
+      const std::int64_t end = std::min(first + step, count);
+      pool.run(divide_up(end - first, kPackPanels), [&](std::int64_t t, int) {
+        const std::int64_t panel = first + t * kPackPanels;
+        kernels::pack_weights(task, panel, std::min(kPackPanels, end - panel));
+      });
+      const std::int64_t output = first * columns;
+      if (on_packed) on_packed(part_of(w, output, std::min(end * columns, task.outputs) - output));
+    }
   }
+  return memory;
+}
+
+// Null: this call takes the matrices from where they lie.
+const std::byte* Linear::panels_for_call(ThreadPool& pool) const {
+  if (!pending_) return panels_.data();
+  if (const std::byte* ready = pending_->ready.load(std::memory_order_acquire)) return ready;
+  if (!pending_->used.exchange(true)) return nullptr;
+  std::call_once(pending_->packing, [&] {
+    pending_->panels = pack(pending_->weights, pending_->on_packed, pool);
+    pending_->ready.store(pending_->panels.data(), std::memory_order_release);
+  });
+  return pending_->ready.load(std::memory_order_acquire);
 }
 
 namespace {
@@ -202,6 +269,7 @@ void Linear::operator()(View<const float, 2> x, std::span<const View<float, 2>> 
                                 std::to_string(outs.size()) + " results; it takes one of that shape");
   }
   if (x.shape[0] == 0 || empty()) return;
+  const std::byte* const panels = panels_for_call(pool);
   std::vector<kernels::Product> products(pieces_.size());
   for (std::size_t n = 0; n < products.size(); ++n) {
     const Piece& piece = pieces_[n];
@@ -209,7 +277,13 @@ void Linear::operator()(View<const float, 2> x, std::span<const View<float, 2>> 
     p.rows = x.shape[0];
     p.inputs = inputs_;
     p.type = element(type_);
-    p.panels = panels_.data() + piece.first_panel * panel_bytes(inputs_, type_);
+    if (panels != nullptr) {
+      p.panels = panels + piece.first_panel * panel_bytes(inputs_, type_);
+    } else {
+      const Weight& w = pending_->weights[n];
+      p.source = {w.matrix.data, w.matrix.strides[0], element(w.matrix.type)};
+      p.input_first = w.input_first;
+    }
     p.outputs = piece.outputs;
     p.bias = piece.bias.empty() ? nullptr : piece.bias.data();
     p.activation = static_cast<kernels::Activation>(after.activation);

@@ -61,7 +61,7 @@ class BartFiles : public testing::Test {
   Memory read(const model::Model& m) { return {m.encode(Batch(kIds), {.pool = pool_}), {0, std::ssize(kIds)}}; }
 
   std::vector<float> logits(const SmallModel& small) {
-    const auto m = small.load(pool_);
+    const auto m = small.load();
     const Memory memory = read(*m);
     const nn::Matrix states = m->decode(Batch(kTarget), {.pool = pool_, .memory = &memory});
     return numbers_of(m->logits(states.view(), pool_));
@@ -100,9 +100,9 @@ TEST_F(BartFiles, BiasOfTheLogitsThatIsNotStoredIsZero) {
 TEST_F(BartFiles, HeadThatIsNeitherStoredNorTiedIsNotThere) {
   SmallModel m = small_bart();
   m.config["tie_word_embeddings"] = "false";
-  EXPECT_FALSE(m.load(pool_)->facts().has_logits);
+  EXPECT_FALSE(m.load()->facts().has_logits);
   m.tensors["lm_head.weight"] = m.tensors["model.shared.weight"];
-  EXPECT_TRUE(m.load(pool_)->facts().has_logits);
+  EXPECT_TRUE(m.load()->facts().has_logits);
 }
 
 // By sqrt(16), which is exact: as large as a table that is itself 4 times as large.
@@ -127,7 +127,7 @@ TEST_F(BartFiles, FirstTwoPositionsAreNeverUsed) {
 }
 
 TEST_F(BartFiles, TextEndsWherePositionsDo) {
-  const auto m = small_bart().load(pool_);
+  const auto m = small_bart().load();
   const Memory memory = read(*m);
   EXPECT_EQ(m->facts().max_tokens, 8);
   EXPECT_THROW(static_cast<void>(m->encode(Batch(std::vector<std::int32_t>(9, 4)), {.pool = pool_})),
@@ -141,7 +141,7 @@ TEST_F(BartFiles, TextEndsWherePositionsDo) {
 }
 
 TEST_F(BartFiles, FactsTellTheTwoStacksApartAndHaveTheFamilysDefaults) {
-  const auto facts = small_bart().load(pool_)->facts();
+  const auto facts = small_bart().load()->facts();
   EXPECT_EQ(facts.layers, 2);
   EXPECT_EQ(facts.decoder_layers, 1);
   EXPECT_EQ(facts.heads.heads, 2);

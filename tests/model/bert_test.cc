@@ -25,11 +25,11 @@ class BertFiles : public testing::Test {
   std::vector<float> hidden(const Model& m, const Batch& batch = Batch(kIds, kTypes)) {
     return numbers_of(m.encode(batch, {.pool = pool}));
   }
-  std::vector<float> hidden(const SmallModel& m) { return hidden(*m.load(pool)); }
+  std::vector<float> hidden(const SmallModel& m) { return hidden(*m.load()); }
   std::vector<float> logits(const Model& m) {
     return numbers_of(m.logits(m.encode(Batch(kIds, kTypes), {.pool = pool}).view(), pool));
   }
-  std::vector<float> logits(const SmallModel& m) { return logits(*m.load(pool)); }
+  std::vector<float> logits(const SmallModel& m) { return logits(*m.load()); }
 
   ThreadPool pool{2};
 };
@@ -77,7 +77,7 @@ TEST_F(BertFiles, BiasOfTheHeadMayStandBesideItsDecoder) {
 
 TEST_F(BertFiles, FactsSayWhatTheFileHolds) {
   SmallModel m = small_bert();
-  const auto with = m.load(pool);
+  const auto with = m.load();
   EXPECT_TRUE(with->facts().has_logits);
   EXPECT_TRUE(with->facts().has_pooler);
   std::int64_t numbers = 0;
@@ -87,7 +87,7 @@ TEST_F(BertFiles, FactsSayWhatTheFileHolds) {
 
   std::erase_if(m.tensors,
                 [](const auto& t) { return t.first.starts_with("cls.") || t.first.starts_with("bert.pooler"); });
-  const auto without = m.load(pool);
+  const auto without = m.load();
   EXPECT_FALSE(without->facts().has_pooler);
   const nn::Matrix states = without->encode(Batch(kIds), {.pool = pool});
   EXPECT_THAT([&] { static_cast<void>(without->logits(states.view(), pool)); },
@@ -99,13 +99,13 @@ TEST_F(BertFiles, FactsSayWhatTheFileHolds) {
 TEST_F(BertFiles, HeadThatIsNeitherStoredNorTiedIsNotThere) {
   SmallModel m = small_bert();
   m.config["tie_word_embeddings"] = "false";
-  EXPECT_FALSE(m.load(pool)->facts().has_logits);
+  EXPECT_FALSE(m.load()->facts().has_logits);
   m.tensors["cls.predictions.decoder.weight"] = m.tensors["bert.embeddings.word_embeddings.weight"];
-  EXPECT_TRUE(m.load(pool)->facts().has_logits);
+  EXPECT_TRUE(m.load()->facts().has_logits);
 }
 
 TEST_F(BertFiles, ThreadsThatAskForLogitsAtOnceGetTheSameBits) {
-  const auto m = small_bert().load(pool);
+  const auto m = small_bert().load();
   const nn::Matrix states = m->encode(Batch(kIds), {.pool = pool});
   std::vector<std::vector<float>> results(4);
   {
@@ -135,7 +135,7 @@ TEST_F(BertFiles, WordsOfALargeVocabularyHaveTheirOwnLogits) {
     std::copy_n(words.begin() + word % 1000 * kWidth, kWidth, words.begin() + word * kWidth);
     bias[static_cast<std::size_t>(word)] = bias[static_cast<std::size_t>(word % 1000)];
   }
-  const auto loaded = m.load(pool);
+  const auto loaded = m.load();
   const nn::Matrix states = loaded->encode(Batch(kIds), {.pool = pool});
   const nn::Matrix logits = loaded->logits(states.view(), pool);
   std::int64_t different = 0;
@@ -146,7 +146,7 @@ TEST_F(BertFiles, WordsOfALargeVocabularyHaveTheirOwnLogits) {
 }
 
 TEST_F(BertFiles, TokenTypeBeyondTheModelsIsNamed) {
-  const auto m = small_bert().load(pool);
+  const auto m = small_bert().load();
   EXPECT_THAT([&] { static_cast<void>(m->encode(Batch({1, 2}, {0, 2}), {.pool = pool})); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("token type 2 is not one of the model's 2")));
 }
@@ -155,14 +155,14 @@ TEST_F(BertFiles, RobertaWithOneTypeReadsAPairAsIfItHadNone) {
   SmallModel m = small_bert("roberta");
   m.config["type_vocab_size"] = "1";
   m.tensors["roberta.embeddings.token_type_embeddings.weight"] = {{1, 12}, std::vector<float>(12, 0.5F)};
-  const auto loaded = m.load(pool);
+  const auto loaded = m.load();
   EXPECT_EQ(hidden(*loaded, Batch(kIds, kTypes)), hidden(*loaded, Batch(kIds)));
 }
 
 TEST_F(BertFiles, RobertaHasAsManyPositionsAsLieBehindThePadding) {
   SmallModel m = small_bert("roberta");
   m.config["pad_token_id"] = "3";
-  const auto loaded = m.load(pool);
+  const auto loaded = m.load();
   EXPECT_EQ(loaded->facts().max_tokens, 12);
   EXPECT_NO_THROW(static_cast<void>(loaded->encode(Batch(std::vector<std::int32_t>(12, 7)), {.pool = pool})));
   EXPECT_THROW(static_cast<void>(loaded->encode(Batch(std::vector<std::int32_t>(13, 7)), {.pool = pool})),

@@ -35,7 +35,7 @@ class BadFolder : public testing::Test {
     config.update(changes);
     folder_.write("config.json", config.dump());
   }
-  void load() { static_cast<void>(model::load_model(folder_.path(), pool_)); }
+  void load() { static_cast<void>(model::load_model(folder_.path())); }
 
   TemporaryFolder folder_;
   ThreadPool pool_{1};
@@ -88,13 +88,13 @@ TEST_F(BadFolder, FolderWithoutWeightsNamesTheFileThatIsMissing) {
 }
 
 TEST_F(BadFolder, FolderThatDoesNotExistIsSaid) {
-  EXPECT_THAT([&] { static_cast<void>(model::load_model(folder_ / "nowhere", pool_)); },
+  EXPECT_THAT([&] { static_cast<void>(model::load_model(folder_ / "nowhere")); },
               ThrowsMessage<Error>(HasSubstr("nowhere")));
 }
 
 class BadPass : public testing::Test {
  protected:
-  [[nodiscard]] std::unique_ptr<Model> load(const std::string& name) { return GoldenModel(name).load(pool_); }
+  [[nodiscard]] std::unique_ptr<Model> load(const std::string& name) { return GoldenModel(name).load(); }
   static Batch text(std::int64_t length) {
     return Batch(std::vector<std::int32_t>(static_cast<std::size_t>(length), 7));
   }

@@ -30,7 +30,7 @@ class GoldenModels : public testing::TestWithParam<std::string> {
  protected:
   ThreadPool pool_{2};
   GoldenModel golden_{GetParam()};
-  std::unique_ptr<Model> model_ = golden_.load(pool_);
+  std::unique_ptr<Model> model_ = golden_.load();
 };
 
 TEST_P(GoldenModels, EverySequenceAloneIsWhatTransformersSays) {
@@ -57,7 +57,7 @@ bool same_bits(const nn::Matrix& a, const nn::Matrix& b) {
 
 TEST_P(GoldenModels, OneThreadGivesTheSameBitsAsTwo) {
   ThreadPool one_thread{1};
-  const std::unique_ptr<Model> packed_alone = golden_.load(one_thread);
+  const std::unique_ptr<Model> packed_alone = golden_.load();
   const Outcome two = run_batch(*model_, golden_.cases(), pool_);
   const Outcome one = run_batch(*packed_alone, golden_.cases(), one_thread);
   EXPECT_TRUE(same_bits(one.last(), two.last()));
@@ -186,7 +186,7 @@ TEST(GoldenTargets, EveryInstructionSetGivesWhatTransformersSays) {
     const GoldenModel golden(name);
     on_every_target([&](const char* target) {
       SCOPED_TRACE(std::string(name) + " on " + target);
-      const std::unique_ptr<Model> model = golden.load(pool);
+      const std::unique_ptr<Model> model = golden.load();
       const Outcome run = run_batch(*model, golden.cases(), pool);
       for (std::size_t s = 0; s < golden.cases().size(); ++s) {
         expect_as_written(golden.expected(), golden.cases()[s], {run, static_cast<std::int64_t>(s)}, *model, pool);

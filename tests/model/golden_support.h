@@ -62,7 +62,7 @@ class GoldenModel {
   [[nodiscard]] const Expected& expected() const noexcept { return expected_; }
   [[nodiscard]] const std::vector<ModelCase>& cases() const noexcept { return cases_; }
   [[nodiscard]] std::vector<Prompt> prompts() const;
-  [[nodiscard]] std::unique_ptr<model::Model> load(ThreadPool& pool) const { return model::load_model(folder_, pool); }
+  [[nodiscard]] std::unique_ptr<model::Model> load() const { return model::load_model(folder_); }
 
  private:
   std::filesystem::path folder_;

@@ -16,7 +16,7 @@ const std::vector<std::int32_t> kIds = {3, 14, 1, 5, 9, 2, 6};
 class Gpt2Files : public testing::Test {
  protected:
   std::vector<float> logits(const SmallModel& small) {
-    const auto m = small.load(pool);
+    const auto m = small.load();
     return numbers_of(m->logits(m->decode(Batch(kIds), {.pool = pool}).view(), pool));
   }
 
@@ -45,7 +45,7 @@ TEST_F(Gpt2Files, HeadThatIsACopyOfTheEmbeddingsChangesNothingAndAnotherOneDoes)
 TEST_F(Gpt2Files, HeadThatIsNeitherStoredNorTiedIsNotThere) {
   SmallModel m = small_gpt2();
   m.config["tie_word_embeddings"] = "false";
-  const auto loaded = m.load(pool);
+  const auto loaded = m.load();
   EXPECT_FALSE(loaded->facts().has_logits);
   const nn::Matrix states = loaded->decode(Batch(kIds), {.pool = pool});
   EXPECT_THROW(static_cast<void>(loaded->logits(states.view(), pool)), std::invalid_argument);
@@ -70,8 +70,8 @@ TEST_F(Gpt2Files, NullsInTheConfigurationMeanNone) {
   const auto expected = logits(m);
   m.config["n_inner"] = m.config["bos_token_id"] = m.config["eos_token_id"] = "null";
   EXPECT_EQ(logits(m), expected);
-  EXPECT_EQ(m.load(pool)->facts().bos, -1);
-  EXPECT_TRUE(m.load(pool)->facts().eos.empty());
+  EXPECT_EQ(m.load()->facts().bos, -1);
+  EXPECT_TRUE(m.load()->facts().eos.empty());
 }
 
 struct Refused {

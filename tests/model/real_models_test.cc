@@ -35,7 +35,7 @@ class RealModels : public testing::TestWithParam<std::string> {
     folder_ = folder_of(name);
     if (folder_.empty()) GTEST_SKIP() << "set ATTNSCOPE_MODELS to a folder that holds " << name << " to run this";
     expected_ = std::make_unique<Expected>(std::filesystem::path(ATTNSCOPE_GOLDEN) / "real" / (name + ".safetensors"));
-    model_ = model::load_model(folder_, pool_);
+    model_ = model::load_model(folder_);
     tokenizer_ = std::make_unique<text::Tokenizer>(text::Tokenizer::load(folder_));
   }
 

@@ -67,7 +67,7 @@ void SmallModel::rename(const std::string& from, const std::string& to) {
   tensors = std::move(renamed);
 }
 
-std::unique_ptr<model::Model> SmallModel::load(ThreadPool& pool) const {
+std::unique_ptr<model::Model> SmallModel::load() const {
   std::ofstream json(folder_ / "config.json");
   const char* separator = "{";
   for (const auto& [name, value] : config) json << std::exchange(separator, ", ") << '"' << name << "\": " << value;
@@ -78,13 +78,12 @@ std::unique_ptr<model::Model> SmallModel::load(ThreadPool& pool) const {
     stored.push_back({name, model::Dtype::f32, tensor.shape, tensor.numbers.data()});
   }
   model::write_safetensors(folder_ / "model.safetensors", stored);
-  return model::load_model(folder_, pool);
+  return model::load_model(folder_);
 }
 
 std::string SmallModel::load_error() const {
-  ThreadPool pool(1);
   try {
-    static_cast<void>(load(pool));
+    static_cast<void>(load());
   } catch (const Error& error) {
     return error.what();
   }

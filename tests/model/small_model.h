@@ -37,7 +37,7 @@ class SmallModel {
   void rename(const std::string& from, const std::string& to);
 
   // Writes config.json and model.safetensors and reads them.
-  [[nodiscard]] std::unique_ptr<model::Model> load(ThreadPool& pool) const;
+  [[nodiscard]] std::unique_ptr<model::Model> load() const;
   // What attn::Error says when it is loaded; empty: nothing.
   [[nodiscard]] std::string load_error() const;
 

@@ -63,7 +63,7 @@ class T5Files : public testing::Test {
   Memory read(const model::Model& m) { return {m.encode(Batch(kIds), {.pool = pool_}), {0, std::ssize(kIds)}}; }
 
   std::vector<float> logits(const SmallModel& small) {
-    const auto m = small.load(pool_);
+    const auto m = small.load();
     const Memory memory = read(*m);
     const nn::Matrix states = m->decode(Batch(kTarget), {.pool = pool_, .memory = &memory});
     return numbers_of(m->logits(states.view(), pool_));
@@ -92,13 +92,13 @@ TEST_F(T5Files, HeadThatIsACopyOfTheEmbeddingsChangesNothingAndAnotherOneDoes) {
 
 TEST_F(T5Files, StackThatHasATableOfItsOwnReadsThatOne) {
   SmallModel m = small_t5();
-  const auto expected = numbers_of(read(*m.load(pool_)).hidden);
+  const auto expected = numbers_of(read(*m.load()).hidden);
   m.tensors["decoder.embed_tokens.weight"] = m.tensors["shared.weight"];
   m.tensors["decoder.embed_tokens.weight"].numbers[0] += 1;
-  EXPECT_EQ(numbers_of(read(*m.load(pool_)).hidden), expected);
+  EXPECT_EQ(numbers_of(read(*m.load()).hidden), expected);
   m.tensors["encoder.embed_tokens.weight"] = m.tensors["shared.weight"];
   m.tensors["encoder.embed_tokens.weight"].numbers[16 * 3] += 1;
-  EXPECT_NE(numbers_of(read(*m.load(pool_)).hidden), expected);
+  EXPECT_NE(numbers_of(read(*m.load()).hidden), expected);
 }
 
 TEST_F(T5Files, ModelBelowAClassifierGivesTheSameBits) {
@@ -133,12 +133,12 @@ TEST_F(T5Files, HalfWithoutADecoderIsAnEncoder) {
   std::erase_if(half.tensors, [](const auto& named) { return named.first.starts_with("decoder."); });
   for (const char* said : {"true", "false"}) {
     half.config["is_encoder_decoder"] = said;
-    const auto m = half.load(pool_);
+    const auto m = half.load();
     EXPECT_EQ(m->facts().form, Form::encoder);
     EXPECT_EQ(m->facts().decoder_layers, 0);
     EXPECT_FALSE(m->facts().has_logits);
     const Memory memory = read(*m);
-    EXPECT_EQ(numbers_of(memory.hidden), numbers_of(read(*whole.load(pool_)).hidden));
+    EXPECT_EQ(numbers_of(memory.hidden), numbers_of(read(*whole.load()).hidden));
     EXPECT_THROW(static_cast<void>(m->decode(Batch(kTarget), {.pool = pool_, .memory = &memory})),
                  std::invalid_argument);
   }
@@ -146,7 +146,7 @@ TEST_F(T5Files, HalfWithoutADecoderIsAnEncoder) {
 
 TEST_F(T5Files, FactsHaveTheFamilysDefaults) {
   SmallModel m = small_t5();
-  auto facts = m.load(pool_)->facts();
+  auto facts = m.load()->facts();
   EXPECT_EQ(facts.pad, 0);
   EXPECT_EQ(facts.eos, std::vector<std::int32_t>{1});
   EXPECT_EQ(facts.decoder_start, 0);
@@ -154,11 +154,11 @@ TEST_F(T5Files, FactsHaveTheFamilysDefaults) {
   EXPECT_EQ(facts.max_tokens, 0);
   m.config["pad_token_id"] = "7";
   m.config["num_decoder_layers"] = "1";
-  facts = m.load(pool_)->facts();
+  facts = m.load()->facts();
   EXPECT_EQ(facts.decoder_start, 7);  // T5 begins with padding
   EXPECT_EQ(facts.decoder_layers, 1);
   m.config["decoder_start_token_id"] = "5";
-  EXPECT_EQ(m.load(pool_)->facts().decoder_start, 5);
+  EXPECT_EQ(m.load()->facts().decoder_start, 5);
 }
 
 TEST_F(T5Files, PlainGeluIsNotTheApproximationThatGatedGeluIs) {
@@ -185,7 +185,7 @@ TEST_F(T5Files, PlainGeluIsNotTheApproximationThatGatedGeluIs) {
 
 // What crosses over from the encoder is projected by the first pass with a cache: later ones do not look at it again.
 TEST_F(T5Files, CachedDecoderReadsTheMemoryOnce) {
-  const auto m = small_t5().load(pool_);
+  const auto m = small_t5().load();
   Memory memory = read(*m);
   const auto all = numbers_of(m->decode(Batch(kTarget), {.pool = pool_, .memory = &memory}));
   Cache cache;

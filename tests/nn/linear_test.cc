@@ -293,5 +293,38 @@ TEST(Linear, WeightsThatDisagreeAreNamed) {
   EXPECT_THAT(complaint([&] { Linear({wide}, pool); }), HasSubstr("side by side"));
 }
 
+TEST(Linear, MatricesInPlaceGiveTheBitsOfPackedOnesAndArePackedAtTheSecondUse) {
+  test::on_every_target([](const char* target) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      SCOPED_TRACE(std::string(target) + ", case " + std::to_string(seed));
+      Random random(seed + 500);
+      const std::int64_t in = random_inputs(random);
+      const Layer first = random_layer(random, in), second = random_layer(random, in);
+      const Weight weights[] = {first.weight(), second.weight()};
+      ThreadPool pool(2);
+      std::int64_t outputs_given_back = 0;
+      const Linear packed(weights, pool);
+      const Linear in_place(weights,
+                            [&](const Weight& w) { outputs_given_back += w.matrix.shape[w.input_first ? 1 : 0]; });
+      GappedRows x(random.between(1, 40), in);
+      x.fill(seed);
+      const auto run = [&](const Linear& linear) {
+        Matrix a(x.rows(), first.out), b(x.rows(), second.out);
+        linear(x.view(), {a.view(), b.view()}, pool);
+        std::vector<float> all(a.data(), a.data() + a.rows() * a.columns());
+        all.insert(all.end(), b.data(), b.data() + b.rows() * b.columns());
+        return all;
+      };
+      const std::vector<float> want = run(packed);
+      EXPECT_EQ(run(in_place), want);
+      EXPECT_EQ(outputs_given_back, 0);
+      EXPECT_EQ(run(in_place), want);
+      EXPECT_EQ(outputs_given_back, first.out + second.out);
+      EXPECT_EQ(run(in_place), want);
+      EXPECT_EQ(outputs_given_back, first.out + second.out);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace attn::nn

@@ -193,7 +193,7 @@ class PartRun {
 
   // The share of the next chunk that a strip fetches into the second cache.
   Fetch share_of(const Chunk& next, std::int64_t strip, std::int64_t depth) const {
-    if (next.panel >= part_.panels || depth < kUnroll) return {};
+    if (next.panel >= part_.panels || depth < kUnroll || t_.panels == nullptr) return {};
     const std::int64_t lines = (depth_of(next) * panel_ * size_of(t_.type) + kLine - 1) / kLine;
     const std::int64_t steps = depth / kUnroll;
     const std::int64_t each = (lines + steps * part_.strips - 1) / (steps * part_.strips);
@@ -207,9 +207,15 @@ class PartRun {
     const bool last = chunk.k + kDepth >= t_.inputs;
     StripStep step;
     step.depth = depth_of(chunk);
-    step.b = at(chunk);
-    if (chunk.k == 0) step.start = t_.bias == nullptr ? kZeros : t_.bias + column;
     Element type = t_.type;
+    if (t_.panels == nullptr) {
+      pack_chunk(chunk);
+      step.b = part_.scratch;
+      type = Element::float32;
+    } else {
+      step.b = at(chunk);
+    }
+    if (chunk.k == 0) step.start = t_.bias == nullptr ? kZeros : t_.bias + column;
     if (type != Element::float32 && part_.strips > 1) {
       widen(step.b, step.depth);
       step.b = part_.scratch;
@@ -226,6 +232,20 @@ class PartRun {
       step_for(type, rows)(step);
       if (last) finish(end);
     }
+  }
+
+  // One panel of `depth` inputs, as floats.
+  void pack_chunk(const Chunk& c) {
+    const std::int64_t output = (part_.first_panel + c.panel) * panel_;
+    const std::int64_t first = t_.input_first ? c.k * t_.source.stride + output : output * t_.source.stride + c.k;
+    PackWeights chunk;
+    chunk.matrix = t_.source;
+    chunk.matrix.data = static_cast<const std::uint8_t*>(t_.source.data) + first * size_of(t_.source.type);
+    chunk.input_first = t_.input_first;
+    chunk.inputs = depth_of(c);
+    chunk.outputs = t_.outputs - output;
+    chunk.panels = part_.scratch;
+    pack_weights(chunk, 0, 1);
   }
 
   void widen(const void* from, std::int64_t depth) {

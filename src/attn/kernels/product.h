@@ -44,8 +44,10 @@ void pack_rows(const PackRows& task, std::int64_t first, std::int64_t count) noe
 struct Product {
   const float* x = nullptr;  // as pack_rows leaves it; a single row as it is
   std::int64_t rows = 0, inputs = 0;
-  const void* panels = nullptr;
-  Element type = Element::float32;
+  const void* panels = nullptr;     // null: weights lie where they were, and a chunk is packed when it is needed
+  Element type = Element::float32;  // of the panels
+  Rows source;                      // [out, in], or [in, out]; looked at only if there are no panels
+  bool input_first = false;         // the latter
   std::int64_t outputs = 0;
   const float* bias = nullptr;  // padded to whole panels; null: none
   Activation activation = Activation::none;
