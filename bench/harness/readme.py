@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from harness.figure import in_unit
+
 Json = dict[str, Any]
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
@@ -37,7 +39,16 @@ def table(results: Json) -> str:
         f"and onnxruntime {versions['onnxruntime']}, by CPU time; {machine['cpu']} ({machine['vectors']}, "
         f"{results['peak_gflops']:.0f} GFLOP/s a core), {machine['date']}. `make bench` measures it again."
     )
-    return "\n".join([HEAD, RULE, *(table_line(row) for row in measured), "", words])
+    return "\n".join([HEAD, RULE, *(table_line(row) for row in measured), "", words, *whole_models(results)])
+
+
+def whole_models(results: Json) -> list[str]:
+    """Tasks whose title says what runs, and whose figures say how it compares."""
+    lines = ["", "| whole models, two threads | |", "|---|---:|"]
+    for task in results["tasks"]:
+        if task["task"] in ("bert", "generate", "start"):
+            lines += [f"| {task['title']}: {f['name']} | {in_unit(f['value'], f['unit'])} |" for f in task["figures"]]
+    return lines if len(lines) > 3 else []
 
 
 def rewrite(path: Path, results: Json) -> None:

@@ -91,13 +91,8 @@ class Loader {
     return stack;
   }
 
-  // The first of these that is there, or any other that is tied to them: files hold one of them or several.
   [[nodiscard]] AnyView<2> table(std::vector<std::string> names) const {
-    names.insert(names.end(), {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight"});
-    for (const std::string& name : names) {
-      if (weights_.has(name)) return weights_.matrix(name, facts_.vocabulary, facts_.width);
-    }
-    return weights_.matrix("shared.weight", facts_.vocabulary, facts_.width);  // throws, and says what is there
+    return shared_table(weights_, std::move(names), facts_);
   }
 
  private:

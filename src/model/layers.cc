@@ -16,4 +16,12 @@ nn::LayerNorm layer_norm(const Weights& weights, const std::string& name, std::i
           .epsilon = static_cast<float>(epsilon)};
 }
 
+AnyView<2> shared_table(const Weights& weights, std::vector<std::string> names, const Facts& facts) {
+  names.insert(names.end(), {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight"});
+  for (const std::string& name : names) {
+    if (weights.has(name)) return weights.matrix(name, facts.vocabulary, facts.width);
+  }
+  return weights.matrix("shared.weight", facts.vocabulary, facts.width);  // throws, and says what is there
+}
+
 }  // namespace attn::model

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "attn/view.h"
+#include "model/model.h"
 #include "model/weights.h"
 #include "nn/linear.h"
 #include "nn/norm.h"
@@ -17,5 +19,9 @@ nn::Linear linear_of(const Weights& weights, std::initializer_list<nn::Weight> p
 
 // "<name>.weight" and "<name>.bias"; files of BERT's first years call them "<name>.gamma" and "<name>.beta".
 nn::LayerNorm layer_norm(const Weights& weights, const std::string& name, std::int64_t width, double epsilon);
+
+// The table [vocabulary, width] of an encoder-decoder: the first of these names that is there, or any other that is
+// tied to them. Files hold one of them or several.
+AnyView<2> shared_table(const Weights& weights, std::vector<std::string> names, const Facts& facts);
 
 }  // namespace attn::model
