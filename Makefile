@@ -32,7 +32,7 @@ test: ## All tests: C++, then Python
 .PHONY: bench
 bench: ## Measure against the other contenders
 	@tools/setup.sh bench
-	@$(MAKE) --no-print-directory configured
+	@cmake --preset release --log-level=WARNING >/dev/null  # finds contenders that have just been installed
 	@cmake --build build --target product bench/all
 	@$(install_python)
 	@$(python) bench/run.py --readme README.md

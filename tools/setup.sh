@@ -13,6 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build_packages=(build-essential cmake ninja-build ccache pkg-config libhwy-dev libgtest-dev libgmock-dev
   libfmt-dev libcli11-dev nlohmann-json3-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev python3-dev python3-venv)
+bench_packages=(libopenblas-dev libdnnl-dev)
 check_packages=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -138,6 +139,7 @@ case "${1:-}" in
     ;;
   bench)
     need_build
+    need_system "${bench_packages[@]}"
     need_wheels test
     need_wheels bench
     ;;

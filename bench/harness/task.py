@@ -19,7 +19,7 @@ from harness.result import Lane, Measured
 # In the order in which they are shown.
 NAMES = (
     *("full", "causal", "window", "tiny", "weights", "decode", "linear", "half", "threads", "memory", "planning"),
-    *("bert", "generate", "start"),
+    *("product", "bert", "generate", "start"),
 )
 
 
