@@ -34,12 +34,12 @@ bool replaces_space_sign(const json& step) {
 }
 
 Form form_of(const std::vector<json>& steps) {
-  if (has(steps, "ByteLevel")) return Form::kByteLevel;
-  if (has(steps, "Metaspace") || has(steps, "ByteFallback")) return Form::kSentencePiece;
+  if (has(steps, "ByteLevel")) return Form::byte_level;
+  if (has(steps, "Metaspace") || has(steps, "ByteFallback")) return Form::sentence_piece;
   for (const json& step : steps) {
-    if (replaces_space_sign(step)) return Form::kSentencePiece;
+    if (replaces_space_sign(step)) return Form::sentence_piece;
   }
-  return has(steps, "WordPiece") ? Form::kWordPiece : Form::kPlain;
+  return has(steps, "WordPiece") ? Form::word_piece : Form::plain;
 }
 
 // A step that looks at one token at a time, or at a run of "<0xE4>" tokens.
@@ -53,15 +53,15 @@ bool takes_first_space(const json& step) {
 }
 
 Flow flow_of(const std::vector<json>& steps) {
-  if (steps.size() == 1 && type_of(steps[0]) == "ByteLevel") return Flow::kBytes;
+  if (steps.size() == 1 && type_of(steps[0]) == "ByteLevel") return Flow::bytes;
   bool fused = false;
   for (const json& step : steps) {
     const std::string type = type_of(step);
     const bool known = fused ? takes_first_space(step) : type == "Fuse" || sees_tokens(type);
-    if (!known) return Flow::kWhole;
+    if (!known) return Flow::whole;
     fused = fused || type == "Fuse";
   }
-  return Flow::kTokens;
+  return Flow::tokens;
 }
 
 }  // namespace

@@ -9,14 +9,14 @@ namespace attn::text {
 
 // How much of a text is settled while its tokens are still coming.
 enum class Flow {
-  kBytes,   // each token is some bytes; characters are settled when they are whole
-  kTokens,  // each token is settled by the one before it
-  kWhole,   // nothing is settled before the end
+  bytes,   // each token is some bytes; characters are settled when they are whole
+  tokens,  // each token is settled by the one before it
+  whole,   // nothing is settled before the end
 };
 
 struct Decoding {
-  Form form = Form::kPlain;
-  Flow flow = Flow::kWhole;
+  Form form = Form::plain;
+  Flow flow = Flow::whole;
   // "<0xE4>" tokens that follow one another are settled together, by the first token that is none.
   bool joins_bytes = false;
 };

@@ -123,19 +123,19 @@ std::vector<std::string> readable(std::span<const std::string_view> pieces, Form
   std::vector<std::string> texts(pieces.size());
   Run run(texts);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (form == Form::kByteLevel) {
+    if (form == Form::byte_level) {
       if (const auto bytes = byte_level_bytes(pieces[i])) {
         run.add(i, *bytes);
         continue;
       }
-    } else if (form == Form::kSentencePiece) {
+    } else if (form == Form::sentence_piece) {
       if (const auto byte = fallback_byte(pieces[i])) {
         run.add(i, std::string(1, static_cast<char>(*byte)));
         continue;
       }
     }
     run.end();
-    texts[i] = form == Form::kSentencePiece ? with_spaces(pieces[i]) : std::string(pieces[i]);
+    texts[i] = form == Form::sentence_piece ? with_spaces(pieces[i]) : std::string(pieces[i]);
   }
   run.end();
   return texts;

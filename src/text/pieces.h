@@ -11,10 +11,10 @@ namespace attn::text {
 
 // How a vocabulary writes bytes and spaces.
 enum class Form {
-  kPlain,          // as they are
-  kWordPiece,      // "##ing" goes on a word; shown as it is
-  kByteLevel,      // one letter stands for a byte, "Ġ" for a space (GPT-2)
-  kSentencePiece,  // "▁" stands for a space, "<0xE4>" for a byte
+  plain,          // as they are
+  word_piece,      // "##ing" goes on a word; shown as it is
+  byte_level,      // one letter stands for a byte, "Ġ" for a space (GPT-2)
+  sentence_piece,  // "▁" stands for a space, "<0xE4>" for a byte
 };
 
 // The bytes that a byte-level piece stands for; none if a letter of it stands for no byte, as in some special tokens.
