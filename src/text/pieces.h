@@ -11,7 +11,7 @@ namespace attn::text {
 
 // How a vocabulary writes bytes and spaces.
 enum class Form {
-  plain,          // as they are
+  plain,           // as they are
   word_piece,      // "##ing" goes on a word; shown as it is
   byte_level,      // one letter stands for a byte, "Ġ" for a space (GPT-2)
   sentence_piece,  // "▁" stands for a space, "<0xE4>" for a byte

@@ -25,7 +25,7 @@ std::string TextStream::add(std::int32_t id) {
 
 std::string TextStream::finish() {
   std::string text = tokenizer_->state_->decoding.flow == Flow::bytes ? replace_bad_bytes(bytes_)
-                                                                       : tokenizer_->decode(ids_).substr(shown_);
+                                                                      : tokenizer_->decode(ids_).substr(shown_);
   *this = TextStream(*tokenizer_);
   return text;
 }
