@@ -16,10 +16,16 @@
 
 #include "attn/error.h"
 #include "model/hub.h"
+#include "model/model.h"
 
 namespace attn::cli {
 
 ThreadPool& Shell::pool() {
+  const char* environment = std::getenv("ATTNSCOPE_THREADS");
+  std::string asked = environment == nullptr ? "" : environment;
+  if (threads == 0 && !asked.empty() && !CLI::Range(1, 1024)(asked).empty()) {
+    throw UsageError("ATTNSCOPE_THREADS must be a whole number from 1 to 1024, not '" + asked + "'");
+  }
   if (!pool_) pool_ = std::make_unique<ThreadPool>(threads);
   return *pool_;
 }
@@ -36,22 +42,29 @@ std::filesystem::path ModelOption::folder() const {
   return model::find_model(name, model::HubSettings::from_environment());
 }
 
-void TextOption::add_to(CLI::App& command, const std::string& what) {
-  auto* by_text = command.add_option("--text,-t", text, what)->type_name("TEXT");
+void TextOption::add_to(CLI::App& command, const std::string& what, const std::string& names) {
+  auto* by_text = command.add_option(names, text, what)->type_name("TEXT");
   auto* by_file = command.add_option("--file,-f", file, "The same from a file; - is standard input")->type_name("FILE");
   by_text->excludes(by_file);
+  name = names.substr(0, names.find(','));
 }
 
 std::string TextOption::read() const {
   if (text) return *text;
-  if (!file) throw UsageError("a text is missing: give --text or --file");
+  if (!file) throw UsageError("a text is missing: give " + name + " or --file");
   if (*file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  if (std::filesystem::is_directory(*file)) throw Error(*file, "cannot be read: it is a folder");
   std::ifstream in(*file, std::ios::binary);
   std::string all;
   if (in) all.assign(std::istreambuf_iterator<char>(in), {});
-  if (!in || std::filesystem::is_directory(*file))
-    throw Error(*file, "cannot be read: " + std::string(std::strerror(errno)));
+  if (!in) throw Error(*file, "cannot be read: " + std::string(std::strerror(errno)));
   return all;
+}
+
+void note_training_length(const model::Facts& facts, std::int64_t tokens) {
+  if (facts.trained_tokens == 0 || tokens <= facts.trained_tokens) return;
+  std::fprintf(stderr, "note: %lld tokens; this %s was trained on at most %lld\n", static_cast<long long>(tokens),
+               facts.type.c_str(), static_cast<long long>(facts.trained_tokens));
 }
 
 void print(std::string_view text) {

@@ -10,8 +10,12 @@
 
 #include "attn/thread_pool.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;
+}
+
+namespace attn::model {
+struct Facts;
 }
 
 namespace attn::cli {
@@ -50,13 +54,17 @@ struct ModelOption {
   [[nodiscard]] std::filesystem::path folder() const;  // throws attn::Error
 };
 
-// --text T, or --file F ("-": standard input).
+// --text T (or another name), or --file F ("-": standard input).
 struct TextOption {
   std::optional<std::string> text, file;
+  std::string name = "--text";
 
-  void add_to(CLI::App& command, const std::string& what);
+  void add_to(CLI::App& command, const std::string& what, const std::string& names = "--text,-t");
   [[nodiscard]] std::string read() const;  // throws attn::Error, UsageError
 };
+
+// A line on standard error where a text is longer than those that the model was trained on.
+void note_training_length(const model::Facts& facts, std::int64_t tokens);
 
 // To standard output; throws std::runtime_error where it cannot be written.
 void print(std::string_view text);

@@ -91,7 +91,9 @@ void Fill::run(ThreadPool& pool) const {
   const std::string written = text.read();
   const model::Reader reader = model::Reader::load(model.folder());
   if (reader.model->facts().form != model::Form::encoder || !reader.model->facts().has_logits) {
-    throw std::invalid_argument("a " + reader.model->facts().type + " without a masked-word head cannot fill gaps");
+    throw std::invalid_argument(
+        "this " + reader.model->facts().type +
+        " cannot fill gaps: that takes an encoder with a masked-word head, such as bert-base-uncased");
   }
   const std::string whole = with_own_mask(written, reader.tokenizer);
   const model::Reading reading =

@@ -20,7 +20,7 @@ namespace {
 
 struct Generate {
   ModelOption model;
-  std::string prompt;
+  TextOption text;
   model::Generation how{.tokens = 100, .sampling = {}};
   bool json = false;
 
@@ -61,8 +61,24 @@ struct Clock {
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Time::now() - start).count(); }
 };
 
+// Wrong numbers are wrong before anything is loaded.
+void check(const model::Sampling& sampling) {
+  try {
+    static_cast<void>(model::Sampler(sampling));
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+}
+
+void note_ignored_rules(const model::Facts& facts) {
+  std::string names;
+  for (const std::string& name : facts.rules.ignored) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) std::fprintf(stderr, "note: the model's %s is not followed\n", names.c_str());
+}
+
 void Generate::run(ThreadPool& pool) const {
-  static_cast<void>(model::Sampler(how.sampling));  // wrong numbers are wrong before anything is loaded
+  check(how.sampling);
+  const std::string prompt = text.read();
   const model::Reader reader = model::Reader::load(model.folder());
   if (reader.model->facts().form == model::Form::encoder) {
     throw std::invalid_argument("a " + reader.model->facts().type +
@@ -70,9 +86,12 @@ void Generate::run(ThreadPool& pool) const {
   }
   const std::vector<std::int32_t> ids = prompt_ids(reader, prompt);
   Voice voice(reader.tokenizer, json);
-  const bool continues = reader.model->facts().form == model::Form::decoder;
+  const model::Facts& facts = reader.model->facts();
+  const bool continues = facts.form == model::Form::decoder;
   for (const std::int32_t id : continues ? ids : std::vector<std::int32_t>{}) voice.say(id);
 
+  note_ignored_rules(facts);
+  note_training_length(facts, std::ssize(ids) + how.tokens);
   watch_for_interrupt();
   Clock all;
   double first = 0;  // until the first token: the prompt is read in one pass
@@ -98,6 +117,11 @@ void Generate::run(ThreadPool& pool) const {
     std::fprintf(stderr, "%lld tokens, %.1f a second; the first after %.0f ms\n", static_cast<long long>(made), speed,
                  first * 1e3);
   }
+  const std::int64_t length = made + (continues ? std::ssize(ids) : 1);
+  if (made < how.tokens && facts.max_tokens > 0 && length > facts.max_tokens) {
+    std::fprintf(stderr, "note: this %s has %lld positions, and they are used up\n", facts.type.c_str(),
+                 static_cast<long long>(facts.max_tokens));
+  }
   if (interrupted()) end_interrupted();
 }
 
@@ -107,7 +131,7 @@ void add_generate(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Generate>();
   CLI::App* command = app.add_subcommand("generate", "Continue a text, or answer it (encoder-decoder)");
   options->model.add_to(*command);
-  command->add_option("--prompt,-p", options->prompt, "What to begin with")->required()->type_name("TEXT");
+  options->text.add_to(*command, "What to begin with, or to answer", "--prompt,-p");
   command->add_option("--tokens,-n", options->how.tokens, "New tokens, at most")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->type_name("N")

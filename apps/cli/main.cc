@@ -3,6 +3,7 @@
 #include <clocale>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <string>
 
 #include "command.h"
@@ -44,7 +45,10 @@ int main(int argc, char** argv) {
     if (app.get_subcommands().empty()) attn::cli::print(app.help());
     return 0;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      app.exit(error);
+      return std::cout.flush() && std::fflush(stdout) == 0 ? 0 : fail("the output could not be written", 1);
+    }
     const auto& chosen = app.get_subcommands();
     return fail(
         std::string(error.what()) + "; see attnscope " + (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help",

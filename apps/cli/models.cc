@@ -81,7 +81,6 @@ std::string layers_of(const model::Facts& facts) {
 std::string to_table(const std::vector<Entry>& entries, const Terminal& terminal) {
   int widest = 4;
   for (const Entry& entry : entries) widest = std::max(widest, columns_of(entry.name));
-  widest = std::min(widest, std::max(20, terminal.width() - 62));
   std::string out = terminal.dim(fmt::format("{}  {:<11} {:<15} {:>6} {:>5} {:>5} {:>10}", fitted("name", widest),
                                              "type", "form", "layers", "heads", "width", "size")) +
                     "\n";
@@ -110,12 +109,12 @@ void Models::run() const {
   if (json) {
     Json list = Json::array();
     for (const Entry& entry : entries) list.push_back(to_json(entry));
-    return print(as_line({{"cache", settings.cache.string()}, {"models", list}}));
+    print(as_line({{"cache", settings.cache.string()}, {"models", list}}));
+  } else if (entries.empty()) {
+    print("No models in " + settings.cache.string() + "; attnscope pull bert-base-uncased fetches one.\n");
+  } else {
+    print(to_table(entries, Terminal::of_stdout()));
   }
-  if (entries.empty()) {
-    return print("No models in " + settings.cache.string() + "; attnscope pull bert-base-uncased fetches one.\n");
-  }
-  print(to_table(entries, Terminal::of_stdout()));
   for (const Entry& entry : entries) {
     if (!folders.empty() && !entry.problem.empty()) throw std::runtime_error("not every model could be read");
   }

@@ -10,7 +10,25 @@
 
 namespace attn::cli {
 
-namespace {
+static_assert(std::endian::native == std::endian::little);
+
+bool to_stdout(const std::string& file) { return file.empty() || file == "-"; }
+
+OutputFile::OutputFile(const std::string& file) {
+  watch_for_interrupt();
+  if (!to_stdout(file)) file_.emplace(file);
+}
+
+void OutputFile::write(std::string_view bytes) {
+  if (interrupted()) throw Interrupted();
+  if (!file_) return print(bytes);
+  file_->write(bytes.data(), bytes.size());
+}
+
+void OutputFile::commit() {
+  if (interrupted()) throw Interrupted();
+  if (file_) file_->commit();
+}
 
 // The header ends with a new line and fills up to a multiple of 64 bytes, so that the numbers are aligned.
 std::string npy_header(const std::vector<std::int64_t>& shape) {
@@ -24,6 +42,13 @@ std::string npy_header(const std::vector<std::int64_t>& shape) {
   return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(length & 0xFF) + static_cast<char>(length >> 8) + text;
 }
 
+std::string_view bytes_of(const nn::Matrix& part) {
+  return {reinterpret_cast<const char*>(part.data()),
+          static_cast<std::size_t>(part.rows() * part.columns()) * sizeof(float)};
+}
+
+namespace {
+
 // Quoted where a comma, a quotation mark or the end of a line would be misread.
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
@@ -34,43 +59,20 @@ std::string csv_field(std::string_view text) {
 
 }  // namespace
 
-static_assert(std::endian::native == std::endian::little);
-
-NpyFile::NpyFile(const std::string& file, const std::vector<std::int64_t>& shape)
-    : file_((watch_for_interrupt(), file)) {
-  const std::string header = npy_header(shape);
-  file_.write(header.data(), header.size());
-}
-
-void NpyFile::write(const nn::Matrix& part) {
-  if (interrupted()) throw Interrupted();
-  file_.write(part.data(), static_cast<std::size_t>(part.rows() * part.columns()) * sizeof(float));
-}
-
-void NpyFile::commit() {
-  if (interrupted()) throw Interrupted();
-  file_.commit();
-}
-
-std::string to_csv(const nn::Matrix& table, const std::vector<text::Token>& rows,
-                   const std::vector<text::Token>& columns) {
+std::string csv_header(std::span<const text::Token> columns) {
   std::string out;
   for (const text::Token& token : columns) out += "," + csv_field(token.text);
-  out += "\n";
-  for (std::int64_t i = 0; i < table.rows(); ++i) {
+  return out + "\n";
+}
+
+std::string csv_rows(const nn::Matrix& part, std::span<const text::Token> rows) {
+  std::string out;
+  for (std::int64_t i = 0; i < part.rows(); ++i) {
     out += csv_field(rows[static_cast<std::size_t>(i)].text);
-    for (std::int64_t j = 0; j < table.columns(); ++j) out += fmt::format(",{}", table.row(i)[j]);
+    for (std::int64_t j = 0; j < part.columns(); ++j) out += fmt::format(",{}", part.row(i)[j]);
     out += "\n";
   }
   return out;
-}
-
-void write_text(const std::string& file, const std::string& text) {
-  watch_for_interrupt();
-  model::NewFile out(file);
-  out.write(text.data(), text.size());
-  if (interrupted()) throw Interrupted();
-  out.commit();
 }
 
 }  // namespace attn::cli

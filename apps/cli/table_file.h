@@ -1,8 +1,11 @@
-// cli/table_file.h - tables of weights as files: written beside and moved into place.
+// cli/table_file.h - tables of weights as files.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/file_io.h"
@@ -11,21 +14,27 @@
 
 namespace attn::cli {
 
-// numpy's own format, version 1.0: float32, little-endian, row by row.
-class NpyFile {
+// Whether a file's name stands for standard output: none at all, or "-".
+bool to_stdout(const std::string& file);
+
+// A file that is written beside and moved into place, or standard output. Throws attn::Error where it cannot be
+// written, and Interrupted after Ctrl-C: nothing is left then.
+class OutputFile {
  public:
-  NpyFile(const std::string& file, const std::vector<std::int64_t>& shape);  // throws attn::Error, as the others do
-  void write(const nn::Matrix& part);                                        // parts in order
-  void commit();  // throws Interrupted after Ctrl-C: nothing is left then
+  explicit OutputFile(const std::string& file);
+  void write(std::string_view bytes);
+  void commit();
 
  private:
-  model::NewFile file_;
+  std::optional<model::NewFile> file_;  // none: standard output
 };
 
-// RFC 4180, with the tokens as first row and first column.
-std::string to_csv(const nn::Matrix& table, const std::vector<text::Token>& rows,
-                   const std::vector<text::Token>& columns);
+// numpy's own format, version 1.0: float32, little-endian, row by row behind this header.
+std::string npy_header(const std::vector<std::int64_t>& shape);
+std::string_view bytes_of(const nn::Matrix& part);
 
-void write_text(const std::string& file, const std::string& text);
+// RFC 4180, with the tokens as first row and first column.
+std::string csv_header(std::span<const text::Token> columns);
+std::string csv_rows(const nn::Matrix& part, std::span<const text::Token> rows);
 
 }  // namespace attn::cli

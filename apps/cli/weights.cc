@@ -3,8 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "command.h"
@@ -79,13 +83,25 @@ Json to_json(const nn::Matrix& table) {
   return rows;
 }
 
+// Weights that are not numbers come from a model that is broken; nobody should draw them.
+void check_numbers(const nn::Matrix& part, const model::Recording::Which& which) {
+  for (std::int64_t i = 0; i < part.rows() * part.columns(); ++i) {
+    if (std::isfinite(part.data()[i])) continue;
+    throw std::runtime_error(fmt::format(
+        "weights of layer {}, head {} are not numbers: the model's own weights are broken", which.layer, which.head));
+  }
+}
+
 // [N, M] of one head, [H, N, M] of a layer, [L, H, N, M] of all.
 Json to_json(const model::Reading& reading, const Selection& selection, const Weights& options, ThreadPool& pool) {
   Json layers = Json::array();
   for (const std::int64_t layer : selection.layers) {
     Json heads = Json::array();
     for (const std::int64_t head : selection.heads) {
-      heads.push_back(to_json(reading.recording.weights({selection.kind, layer, head, 0}, pool)));
+      const model::Recording::Which which{selection.kind, layer, head, 0};
+      const nn::Matrix table = reading.recording.weights(which, pool);
+      check_numbers(table, which);
+      heads.push_back(to_json(table));
     }
     layers.push_back(options.head ? std::move(heads[0]) : std::move(heads));
   }
@@ -98,6 +114,21 @@ Json to_json(const model::Reading& reading, const Selection& selection, const We
   return json;
 }
 
+// Rebuilds a table some rows at a time and hands them on with the number of the first: a long text's table is never
+// there as a whole.
+void each_part(const model::Recording& recording, const model::Recording::Which& which, ThreadPool& pool,
+               const std::function<void(std::int64_t, const nn::Matrix&)>& take) {
+  constexpr std::int64_t kFloats = std::int64_t{4} << 20;
+  const auto [n, m] = recording.size(which.kind);
+  const std::int64_t step = std::clamp<std::int64_t>(kFloats / m, 1, n);
+  for (std::int64_t row = 0; row < n; row += step) {
+    nn::Matrix part(std::min(step, n - row), m);
+    recording.weights(which, {row, 0}, part.view(), pool);
+    check_numbers(part, which);
+    take(row, part);
+  }
+}
+
 void write_npy(const std::string& file, const model::Reading& reading, const Selection& selection, ThreadPool& pool) {
   const auto [n, m] = reading.recording.size(selection.kind);
   std::vector<std::int64_t> shape;
@@ -105,52 +136,71 @@ void write_npy(const std::string& file, const model::Reading& reading, const Sel
   if (selection.heads.size() > 1 || selection.layers.size() > 1)
     shape.push_back(static_cast<std::int64_t>(selection.heads.size()));
   shape.insert(shape.end(), {n, m});
-  NpyFile out(file, shape);
+  OutputFile out(file);
+  out.write(npy_header(shape));
   for (const std::int64_t layer : selection.layers) {
-    for (const std::int64_t head : selection.heads)
-      out.write(reading.recording.weights({selection.kind, layer, head, 0}, pool));
+    for (const std::int64_t head : selection.heads) {
+      each_part(reading.recording, {selection.kind, layer, head, 0}, pool,
+                [&](std::int64_t, const nn::Matrix& part) { out.write(bytes_of(part)); });
+    }
   }
   out.commit();
 }
 
-// As many columns as the terminal has room for; the rest is counted.
-std::string to_table(const nn::Matrix& table, const model::Reading& reading, model::Kind kind,
-                     const Terminal& terminal) {
-  const auto& queries = reading.queries(kind);
-  const auto& keys = reading.keys(kind);
-  int label = 4;
-  for (const text::Token& token : queries) label = std::max(label, columns_of(on_one_line(token.text)));
-  label = std::min(label, 16);
+void write_csv(const std::string& file, const model::Reading& reading, const model::Recording::Which& which,
+               ThreadPool& pool) {
+  OutputFile out(file);
+  out.write(csv_header(reading.keys(which.kind)));
+  each_part(reading.recording, which, pool, [&](std::int64_t row, const nn::Matrix& part) {
+    out.write(csv_rows(part, std::span(reading.queries(which.kind)).subspan(static_cast<std::size_t>(row))));
+  });
+  out.commit();
+}
+
+// As much as the terminal has room for; the rest is counted.
+std::string to_table(const model::Reading& reading, const model::Recording::Which& which, const Terminal& terminal,
+                     ThreadPool& pool) {
   constexpr int kCell = 6;
-  const auto shown = std::min<std::int64_t>(table.columns(), std::max(1, (terminal.width() - label - 1) / kCell));
+  constexpr std::int64_t kMostRows = 200;
+  const auto& queries = reading.queries(which.kind);
+  const auto& keys = reading.keys(which.kind);
+  const auto rows = std::min<std::int64_t>(std::ssize(queries), kMostRows);
+  int label = 4;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    label = std::max(label, columns_of(on_one_line(queries[static_cast<std::size_t>(i)].text)));
+  }
+  label = std::min(label, 16);
+  const auto columns = std::min<std::int64_t>(std::ssize(keys), std::max(1, (terminal.width() - label - 1) / kCell));
+  nn::Matrix part(rows, columns);
+  reading.recording.weights(which, {}, part.view(), pool);
+  check_numbers(part, which);
+
   std::string out(static_cast<std::size_t>(label) + 1, ' ');
-  for (std::int64_t j = 0; j < shown; ++j) {
+  for (std::int64_t j = 0; j < columns; ++j) {
     out += terminal.dim(fitted(on_one_line(keys[static_cast<std::size_t>(j)].text), kCell - 1)) + " ";
   }
   out += "\n";
-  for (std::int64_t i = 0; i < table.rows(); ++i) {
+  for (std::int64_t i = 0; i < rows; ++i) {
     out += terminal.bold(fitted(on_one_line(queries[static_cast<std::size_t>(i)].text), label, true)) + " ";
-    for (std::int64_t j = 0; j < shown; ++j) {
-      const double weight = table.row(i)[j];
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const double weight = part.row(i)[j];
       out += terminal.coloured() ? terminal.cell(weight, kCell) : fmt::format("{:.3f} ", weight);
     }
     out += "\n";
   }
-  if (shown < table.columns()) {
-    out += terminal.dim(fmt::format("{} more columns do not fit here; --csv, --json and --npy have them all",
-                                    table.columns() - shown)) +
+  if (columns < std::ssize(keys) || rows < std::ssize(queries)) {
+    out += terminal.dim(fmt::format("{} more columns and {} more rows are not shown; --csv, --json and --npy have all",
+                                    std::ssize(keys) - columns, std::ssize(queries) - rows)) +
            "\n";
   }
   return out;
 }
 
-void print_or_write(const std::string& file, const std::string& text) {
-  if (file.empty()) return print(text);
-  write_text(file, text);
-}
-
 void Weights::run(ThreadPool& pool) const {
   const bool one_table = layer && head;
+  if (npy && (npy->empty() || *npy == "-")) throw UsageError("--npy needs a file's name");
+  if (json && csv && to_stdout(*json) && to_stdout(*csv))
+    throw UsageError("--json and --csv cannot both go to standard output");
   if (!one_table && !json && !npy)
     throw UsageError("name one table with --layer and --head; --json and --npy take several");
   const model::Reader reader = model::Reader::load(model.folder());
@@ -159,12 +209,17 @@ void Weights::run(ThreadPool& pool) const {
   const Selection selection{kind(), chosen("layer", layer, decoder ? facts.decoder_layers : facts.layers),
                             chosen("head", head, decoder ? facts.decoder_heads.heads : facts.heads.heads)};
   const model::Reading reading = model::read(reader, text_for(reader, pool), {}, pool);
-  if (json) print_or_write(*json, as_line(to_json(reading, selection, *this, pool)));
+  note_training_length(facts, std::ssize(reading.tokens));
+  if (json) {
+    OutputFile out(*json);
+    out.write(as_line(to_json(reading, selection, *this, pool)));
+    out.commit();
+  }
   if (npy) write_npy(*npy, reading, selection, pool);
   if (!csv && (json || npy)) return;
-  const nn::Matrix table = reading.recording.weights({kind(), *layer, *head, 0}, pool);
-  if (csv) return print_or_write(*csv, to_csv(table, reading.queries(kind()), reading.keys(kind())));
-  print(to_table(table, reading, kind(), Terminal::of_stdout()));
+  const model::Recording::Which which{kind(), *layer, *head, 0};
+  if (csv) return write_csv(*csv, reading, which, pool);
+  print(to_table(reading, which, Terminal::of_stdout(), pool));
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ class Bart final : public Model {
     std::int64_t index = 0;
     for (const Layer& layer : stack.layers) {
       look_around(layer.self, index, self, s, pass.pool);
-      if (layer.cross) look_across(*layer.cross, index, *cross, s, pass);
+      if (layer.cross && cross) look_across(*layer.cross, index, *cross, s, pass);
       feed_forward(layer.feed, s, pass.pool);
       keep(++index);
     }
@@ -245,7 +245,7 @@ Facts bart_facts(const Config& config) {
   if (facts.bos < 0) facts.bos = 0;
   if (facts.pad < 0) facts.pad = 1;
   if (facts.eos.empty()) facts.eos = {2};
-  facts.decoder_start = static_cast<std::int32_t>(config.integer({"decoder_start_token_id"}, facts.eos.front()));
+  if (facts.decoder_start < 0) facts.decoder_start = facts.eos.front();
   return facts;
 }
 

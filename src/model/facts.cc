@@ -38,8 +38,18 @@ GenerationRules read_rules(const Config& config) {
   rules.forced_bos = check_id(config, "forced_bos_token_id", config.integer({"forced_bos_token_id"}, -1));
   const std::vector<std::int64_t> ends = config.integers({"forced_eos_token_id"});
   if (!ends.empty()) rules.forced_eos = check_id(config, "forced_eos_token_id", ends.front());
+  rules.min_new_tokens = std::max<std::int64_t>(config.integer({"min_new_tokens"}, 0), 0);
   rules.min_length = std::max<std::int64_t>(config.integer({"min_length"}, 0), 0);
   rules.no_repeat = std::max<std::int64_t>(config.integer({"no_repeat_ngram_size"}, 0), 0);
+  for (const char* name : {"repetition_penalty", "encoder_repetition_penalty", "num_beams", "num_beam_groups"}) {
+    if (config.number({name}, 1) != 1) rules.ignored.emplace_back(name);
+  }
+  if (config.number({"encoder_no_repeat_ngram_size"}, 0) != 0)
+    rules.ignored.emplace_back("encoder_no_repeat_ngram_size");
+  for (const char* name : {"bad_words_ids", "suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids",
+                           "exponential_decay_length_penalty", "sequence_bias"}) {
+    if (config.has({name})) rules.ignored.emplace_back(name);
+  }
   return rules;
 }
 
@@ -76,6 +86,9 @@ void read_token_ids(const Config& config, Facts& facts) {
     if (check_id(says_the_end, "eos_token_id", id) >= 0) facts.eos.push_back(static_cast<std::int32_t>(id));
   }
   facts.rules = read_rules(generation);
+  const Config& says_the_start = generation.has({"decoder_start_token_id"}) ? generation : config;
+  facts.decoder_start =
+      check_id(says_the_start, "decoder_start_token_id", says_the_start.integer({"decoder_start_token_id"}, -1));
 }
 
 }  // namespace attn::model

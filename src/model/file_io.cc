@@ -80,6 +80,17 @@ std::string read_file(const std::filesystem::path& file, std::int64_t most) {
 }
 
 NewFile::NewFile(const std::filesystem::path& file) : file_(file) {
+  struct stat now{};
+  const bool exists = ::stat(file.c_str(), &now) == 0;
+  if (exists && S_ISDIR(now.st_mode)) throw Error(file.string(), "is a folder; a file's name is needed");
+  if (exists && !S_ISREG(now.st_mode)) {
+    descriptor_ = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("cannot be written");
+    return;
+  }
+  std::error_code unknown;
+  if (exists) file_ = std::filesystem::canonical(file, unknown);
+  if (unknown) file_ = file;
   static std::atomic<unsigned> count{0};
   // Not made from the file's own name, which may already be as long as names can be.
   const std::string start = ".attnscope-" + std::to_string(::getpid()) + "-";
@@ -88,6 +99,7 @@ NewFile::NewFile(const std::filesystem::path& file) : file_(file) {
     descriptor_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) fail("cannot be written");
+  if (exists) (void)::fchmod(descriptor_, now.st_mode & 07777);
 }
 
 NewFile::~NewFile() {
@@ -107,10 +119,11 @@ void NewFile::write(const void* data, std::size_t bytes) {
 }
 
 void NewFile::commit() {
-  if (::fsync(descriptor_) != 0) fail("cannot be written");
+  if (!beside_.empty() && ::fsync(descriptor_) != 0) fail("cannot be written");
   const int descriptor = descriptor_;
   descriptor_ = -1;
   if (::close(descriptor) != 0) fail("cannot be written");
+  if (beside_.empty()) return;
   if (::rename(beside_.c_str(), file_.c_str()) != 0) fail("cannot be moved into place");
   committed_ = true;
   // So that the name, too, outlasts a power cut. Some file systems refuse; the file is in place all the same.

@@ -36,7 +36,8 @@ class OpenFile {
 std::string read_file(const std::filesystem::path& file, std::int64_t most);
 
 // A file that appears under its name only when it is whole: written under another name in the same folder, then moved.
-// Unless commit() has returned, nothing is left behind and what was there before is still there.
+// Unless commit() has returned, nothing is left behind and what was there before is still there. A link stays a link:
+// what it points to is replaced, and keeps its permissions. A device or a pipe is written to as it is.
 class NewFile {
  public:
   explicit NewFile(const std::filesystem::path& file);  // throws attn::Error, as the others do
@@ -50,7 +51,7 @@ class NewFile {
  private:
   [[noreturn]] void fail(const std::string& what) const;  // with the words for errno
 
-  std::filesystem::path file_, beside_;
+  std::filesystem::path file_, beside_;  // beside_ is empty where the name is no regular file's
   int descriptor_ = -1;
   bool committed_ = false;
 };

@@ -134,17 +134,23 @@ void forbid_repeats(std::span<const std::int32_t> said, std::int64_t n, std::spa
   }
 }
 
+// How long a text becomes, what it began with counted.
+struct Limits {
+  std::int64_t least = 0, most = 0;
+};
+
 // In transformers' order. `said` is the prompt, or the decoder's start token, and all that came after.
-void apply_rules(const Facts& facts, std::span<const std::int32_t> said, std::int64_t most, std::span<float> logits) {
+void apply_rules(const Facts& facts, std::span<const std::int32_t> said, const Limits& limits,
+                 std::span<float> logits) {
   const GenerationRules& rules = facts.rules;
   const auto length = static_cast<std::int64_t>(said.size());
   if (rules.no_repeat > 0) forbid_repeats(said, rules.no_repeat, logits);
   for (const std::int32_t end : facts.eos) {
-    if (length < rules.min_length && end < facts.vocabulary)
+    if (length < limits.least && end < facts.vocabulary)
       logits[static_cast<std::size_t>(end)] = -std::numeric_limits<float>::infinity();
   }
   if (rules.forced_bos >= 0 && length == 1) allow_only(rules.forced_bos, logits);
-  if (rules.forced_eos >= 0 && length == most - 1) allow_only(rules.forced_eos, logits);
+  if (rules.forced_eos >= 0 && length == limits.most - 1) allow_only(rules.forced_eos, logits);
 }
 
 void check_request(const Model& model, std::span<const std::int32_t> prompt, const Generation& how) {
@@ -155,6 +161,10 @@ void check_request(const Model& model, std::span<const std::int32_t> prompt, con
   if (!facts.has_logits) throw std::invalid_argument("this " + facts.type + " has no language-model head");
   if (facts.form == Form::encoder_decoder && facts.decoder_start < 0) {
     throw std::invalid_argument("this " + facts.type + " does not say which token its decoder starts with");
+  }
+  if (facts.decoder_start >= facts.vocabulary) {
+    throw std::invalid_argument("decoder_start_token_id is " + std::to_string(facts.decoder_start) +
+                                ", but the vocabulary has " + std::to_string(facts.vocabulary) + " tokens");
   }
   if (prompt.empty()) throw std::invalid_argument("the prompt is empty: it gives no token at all");
   if (how.tokens < 0) throw std::invalid_argument("tokens must be 0 or above, not " + std::to_string(how.tokens));
@@ -241,12 +251,13 @@ std::vector<std::int32_t> generate(const Model& model, std::span<const std::int3
   }
 
   std::vector<std::int32_t> said = next.ids;
-  const std::int64_t most = static_cast<std::int64_t>(said.size()) + how.tokens;
+  const auto begun = static_cast<std::int64_t>(said.size());
+  const Limits limits{std::max(facts.rules.min_length, begun + facts.rules.min_new_tokens), begun + how.tokens};
   for (;;) {
     const nn::Matrix hidden = model.decode(next, step);
     nn::Matrix row = model.logits(nn::rows_of(hidden.view(), hidden.rows() - 1, 1), pass.pool);
     const std::span<float> logits(row.data(), static_cast<std::size_t>(row.columns()));
-    apply_rules(facts, said, most, logits);
+    apply_rules(facts, said, limits, logits);
     const std::int32_t id = sample(logits);
     made.push_back(id);
     said.push_back(id);

@@ -34,10 +34,12 @@ std::string_view name_of(Form form) noexcept;  // "encoder", "decoder", "encoder
 
 // What generation_config.json (in older files config.json) asks of every generated text. 0 and -1: nothing.
 struct GenerationRules {
-  std::int32_t forced_bos = -1;  // the first token that the decoder of an encoder-decoder says
-  std::int32_t forced_eos = -1;  // the last token, where the text is as long as it may become
-  std::int64_t min_length = 0;   // no end before so many tokens, the prompt (or start token) counted
-  std::int64_t no_repeat = 0;    // no run of so many tokens comes twice
+  std::int32_t forced_bos = -1;      // the first token that the decoder of an encoder-decoder says
+  std::int32_t forced_eos = -1;      // the last token, where the text is as long as it may become
+  std::int64_t min_length = 0;       // no end before so many tokens, the prompt (or start token) counted
+  std::int64_t min_new_tokens = 0;   // the same, without the prompt
+  std::int64_t no_repeat = 0;        // no run of so many tokens comes twice
+  std::vector<std::string> ignored;  // what else is asked for, and not done
 };
 
 // What a model is. Ids are -1 where there is none.
@@ -56,7 +58,8 @@ struct Facts {
   bool has_pooler = false;
   std::int64_t parameters = 0;
   std::int64_t bytes = 0;  // of the weights' files
-  std::int32_t bos = -1, pad = -1, decoder_start = -1;
+  std::int32_t bos = -1, pad = -1;
+  std::int32_t decoder_start = -1;  // with what the decoder of an encoder-decoder begins
   std::vector<std::int32_t> eos;
   GenerationRules rules;
 };

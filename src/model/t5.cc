@@ -235,7 +235,7 @@ class T5 final : public Model {
     for (const Block& block : stack.blocks) {
       keep(layer);
       look_around(block.self, layer, self, s, pass.pool);
-      if (block.cross) look_across(*block.cross, layer, *cross, s, pass);
+      if (block.cross && cross) look_across(*block.cross, layer, *cross, s, pass);
       feed_forward(block.feed, s, pass.pool);
       ++layer;
     }
@@ -295,7 +295,7 @@ Facts t5_facts(const Config& config) {
   read_token_ids(config, facts);
   if (facts.pad < 0) facts.pad = 0;
   if (facts.eos.empty()) facts.eos = {1};
-  facts.decoder_start = static_cast<std::int32_t>(config.integer({"decoder_start_token_id"}, facts.pad));
+  if (facts.decoder_start < 0) facts.decoder_start = facts.pad;
   if (!config.flag({"is_encoder_decoder"}, true)) T5::make_encoder(facts);
   return facts;
 }

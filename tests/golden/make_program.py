@@ -95,6 +95,8 @@ def main():
             generate(tf.AutoModelForCausalLM, "gpt2", TEXT, no_repeat_ngram_size=1, forced_eos_token_id=7),
             generate(tf.AutoModelForCausalLM, "llama", TEXT, eos_token_id=STOP, min_length=0),
             generate(tf.AutoModelForCausalLM, "llama", TEXT, eos_token_id=STOP, min_length=200),
+            generate(tf.AutoModelForCausalLM, "llama", TEXT, eos_token_id=STOP, min_new_tokens=5),
+            generate(tf.AutoModelForSeq2SeqLM, "t5", TEXT, decoder_start_token_id=5),
         ],
     }
     (HERE / "program.json").write_text(json.dumps(answers, ensure_ascii=False, separators=(",", ":")) + "\n")

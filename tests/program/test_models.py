@@ -3,10 +3,13 @@
 import csv
 import io
 import json
+import os
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
-from conftest import GOLDEN, attnscope, model_folder, refused
+from conftest import GOLDEN, PROGRAM, attnscope, model_folder, refused
 
 TEXT = "The quick brown fox jumps over the lazy dog."
 
@@ -165,6 +168,9 @@ BERT = ["--model", model_folder("bert")]
         (["generate", "--model", model_folder("gpt2"), "--prompt", "a", "--tokens", 0], "--tokens"),
         (["tokenize", *BERT, "--text", "a", "--threads", 0], "--threads"),
         (["--threads", "2x"], "--threads"),
+        (["weights", *BERT, "--text", "a", "--layer", 0, "--head", 0, "--npy", "-"], "--npy"),
+        (["weights", *BERT, "--text", "a", "--layer", 0, "--head", 0, "--json", "--csv"], "both"),
+        (["generate", "--model", model_folder("gpt2"), "--prompt", "a", "--temperature", "nan"], "temperature"),
         (["--bogus"], "--bogus"),
         (["bogus"], "bogus"),
     ],
@@ -182,6 +188,7 @@ def test_what_fails_is_one_line_and_1(tmp_path):
     assert "at most 80" in refused(1, "fill", *BERT, "--text", "[MASK]" + " word" * 600)
     assert "byte 2" in refused(1, "tokenize", *BERT, "--text", b"ab\xff".decode("utf-8", "surrogateescape"))
     assert "cannot be read" in refused(1, "tokenize", *BERT, "--file", tmp_path / "none.txt")
+    assert "folder" in refused(1, "tokenize", *BERT, "--file", tmp_path)
     assert "encoder" in refused(1, "generate", *BERT, "--prompt", "a")
     assert "gaps" in refused(1, "fill", "--model", model_folder("gpt2"), "--text", "[MASK]")
 
@@ -192,6 +199,53 @@ def test_a_file_that_cannot_be_written_is_a_failure_and_leaves_nothing(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_links_pipes_and_permissions_stay_what_they_are(tmp_path):
+    base = ["weights", *BERT, "--text", "a", "--layer", 0, "--head", 0, "--csv"]
+    expected = attnscope(*base).stdout
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "real.csv").chmod(0o600)
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    attnscope(*base, tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink() and (tmp_path / "real.csv").read_text() == expected
+    assert (tmp_path / "real.csv").stat().st_mode & 0o777 == 0o600
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    attnscope(*base, tmp_path / "pipe")
+    assert reader.communicate(timeout=10)[0].decode() == expected
+    assert (tmp_path / "pipe").is_fifo()
+    assert attnscope(*base, "-").stdout == expected
+    assert "folder" in refused(1, *base, tmp_path)
+
+
+def test_weights_that_are_not_numbers_are_an_error(tmp_path):
+    folder = tmp_path / "broken"
+    shutil.copytree(GOLDEN / "models" / "gpt2", folder)
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    begin = 8 + int.from_bytes(weights[:8], "little")
+    weights[begin:] = b"\xff" * (len(weights) - begin)  # NaN everywhere
+    (folder / "model.safetensors").write_bytes(weights)
+    for form in ([], ["--json"], ["--npy", tmp_path / "w.npy"]):
+        said = refused(1, "weights", "--model", folder, "--text", "the dog", "--layer", 0, "--head", 0, *form)
+        assert "not numbers" in said
+    assert not (tmp_path / "w.npy").exists()
+
+
+def test_a_long_table_is_rebuilt_in_parts(tmp_path):
+    text = "the quick brown dog " * 700
+    base = ["weights", "--model", model_folder("llama"), "--text", text, "--layer", 1, "--head", 5]
+    attnscope(*base, "--npy", tmp_path / "w.npy")
+    table = np.load(tmp_path / "w.npy")
+    assert table.shape[0] > 2100 and np.abs(table.sum(-1) - 1).max() < 1e-4 and not table[np.triu_indices_from(table, 1)].any()
+    shown = attnscope(*base)
+    assert "more rows" in shown.stdout and shown.stdout.count("\n") < 210
+    assert "was trained on at most" in shown.stderr
+
+
+def test_rules_that_are_not_followed_are_named(tmp_path):
+    folder = with_rules("gpt2", {"repetition_penalty": 1.3, "num_beams": 4}, tmp_path / "m")
+    assert "repetition_penalty, num_beams is not followed" in attnscope("generate", "--model", folder, "--prompt", "a", "--tokens", 2).stderr
+
+
 def test_weights_alone_in_pytorch_form_say_how_to_convert(tmp_path):
     (tmp_path / "config.json").write_text((GOLDEN / "models" / "bert" / "config.json").read_text())
     (tmp_path / "tokenizer.json").write_text((GOLDEN / "models" / "bert" / "tokenizer.json").read_text())
@@ -200,10 +254,13 @@ def test_weights_alone_in_pytorch_form_say_how_to_convert(tmp_path):
 
 
 def test_full_disk_is_a_failure():
-    with open("/dev/full", "wb") as full:
-        import subprocess
+    for arguments in (["tokenize", *BERT, "--text", "a"], ["--help"]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=60)
+        assert done.returncode == 1 and b"could not be written" in done.stderr
 
-        from conftest import PROGRAM
 
-        done = subprocess.run([PROGRAM, "tokenize", *BERT, "--text", "a"], stdout=full, stderr=subprocess.PIPE, timeout=60)
-    assert done.returncode == 1 and b"No space left" in done.stderr
+def test_threads_in_the_environment_are_checked():
+    for threads in ("abc", "0", "99999"):
+        environment = {**os.environ, "ATTNSCOPE_THREADS": threads}
+        assert threads in refused(2, "fill", *BERT, "--text", "[MASK]", env=environment)
