@@ -50,5 +50,8 @@ target_include_directories(attn_tokenizers INTERFACE ${crate}/include)
 # out of what the program and the Python module export.
 target_link_libraries(attn_tokenizers INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
 if(NOT APPLE)
-  target_link_libraries(attn_tokenizers INTERFACE -Wl,--exclude-libs,ALL)
+  # Not with sanitizers: it would hide their malloc and free from the other libraries.
+  if(NOT ATTNSCOPE_SANITIZE)
+    target_link_libraries(attn_tokenizers INTERFACE -Wl,--exclude-libs,ALL)
+  endif()
 endif()
