@@ -49,9 +49,6 @@ target_include_directories(attn_tokenizers INTERFACE ${crate}/include)
 # As a link item, because options of a private dependency of a static library are not passed on. It keeps Rust's symbols
 # out of what the program and the Python module export.
 target_link_libraries(attn_tokenizers INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
-if(NOT APPLE)
-  # Not with sanitizers: it would hide their malloc and free from the other libraries.
-  if(NOT ATTNSCOPE_SANITIZE)
-    target_link_libraries(attn_tokenizers INTERFACE -Wl,--exclude-libs,ALL)
-  endif()
+if(NOT APPLE AND NOT ATTNSCOPE_SANITIZE)  # with sanitizers it would hide their malloc and free from other libraries
+  target_link_libraries(attn_tokenizers INTERFACE -Wl,--exclude-libs,ALL)
 endif()

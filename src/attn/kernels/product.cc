@@ -69,11 +69,13 @@ HWY_NOINLINE void add_strip(const StripStep& s) {
   begin_sums<R>(s.start, c);
   const float* HWY_RESTRICT a = s.a;
   const T* HWY_RESTRICT b = static_cast<const T*>(s.b);
-  const std::uint8_t* fetch = s.fetch.from;
+  auto fetch = reinterpret_cast<std::intptr_t>(s.fetch.from);  // a number: stretches may end beyond what is there
   const std::int64_t streams = s.fetch.streams, apart = s.fetch.apart;
   std::int64_t k = 0;
   for (; k + kUnroll <= s.depth; k += kUnroll, fetch += kLine) {
-    for (std::int64_t n = 0; n < streams; ++n) __builtin_prefetch(fetch + n * apart, 0, 2);
+    for (std::int64_t n = 0; n < streams; ++n) {
+      __builtin_prefetch(reinterpret_cast<const void*>(fetch + n * apart), 0, 2);
+    }
     c.template add_product<kDepth>(a + k, b + k * panel, panel, kUnroll);
   }
   c.template add_product<kDepth>(a + k, b + k * panel, panel, s.depth - k);

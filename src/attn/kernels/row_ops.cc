@@ -22,7 +22,8 @@ template <typename T>
 HWY_INLINE Vec load_rest(const T* from, std::int64_t n) {
   HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(float)];
   std::memset(static_cast<void*>(buffer), 0, sizeof(buffer));
-  std::memcpy(static_cast<void*>(buffer), from, static_cast<std::size_t>(n) * sizeof(T));
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);  // as a T* it would promise alignment
+  std::memcpy(static_cast<void*>(buffer), bytes, static_cast<std::size_t>(n) * sizeof(T));
   return load_as_float(buffer);
 }
 HWY_INLINE void store_first(Vec x, std::int64_t n, float* to) {
