@@ -138,7 +138,7 @@ TEST(WriteSafeTensors, AMissingFolderIsNamed) {
 TEST(WriteSafeTensors, AFolderInTheWayStays) {
   const TemporaryFolder folder;
   folder.write("m/inside", "x");
-  EXPECT_THAT(error_of([&] { write_six(folder / "m"); }).what(), HasSubstr("cannot be moved into place: "));
+  EXPECT_THAT(error_of([&] { write_six(folder / "m"); }).what(), HasSubstr("is a folder"));
   EXPECT_EQ(folder.files(), 1);
   EXPECT_EQ(folder.read("m/inside"), "x");
 }
