@@ -33,31 +33,34 @@ void describe(CLI::App& app, attn::cli::Shell& shell) {
   attn::cli::add_models(app, shell);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::setlocale(LC_CTYPE, "C.UTF-8");  // widths of characters in tables
+int run(int argc, char** argv) {
   attn::cli::Shell shell;
   CLI::App app("attnscope - fast exact attention, and a microscope to see it", "attnscope");
+  describe(app, shell);
   try {
-    describe(app, shell);
     app.parse(argc, argv);
-    if (app.get_subcommands().empty()) attn::cli::print(app.help());
-    return 0;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       app.exit(error);
       return std::cout.flush() && std::fflush(stdout) == 0 ? 0 : fail("the output could not be written", 1);
     }
     const auto& chosen = app.get_subcommands();
-    return fail(
-        std::string(error.what()) + "; see attnscope " + (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help",
-        2);
-  } catch (const attn::cli::UsageError& error) {
-    return fail(error.what(), 2);
-  } catch (const attn::cli::Interrupted&) {
-    attn::cli::end_interrupted();
-  } catch (const std::exception& error) {
-    return fail(error.what(), 1);
+    const std::string command = chosen.empty() ? "" : chosen[0]->get_name() + " ";
+    return fail(std::string(error.what()) + "; see attnscope " + command + "--help", 2);
   }
+  if (app.get_subcommands().empty()) attn::cli::print(app.help());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  std::setlocale(LC_CTYPE, "C.UTF-8");  // widths of characters in tables
+  return run(argc, argv);
+} catch (const attn::cli::UsageError& error) {
+  return fail(error.what(), 2);
+} catch (const attn::cli::Interrupted&) {
+  attn::cli::end_interrupted();
+} catch (const std::exception& error) {
+  return fail(error.what(), 1);
 }

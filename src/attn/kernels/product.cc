@@ -74,7 +74,7 @@ HWY_NOINLINE void add_strip(const StripStep& s) {
   std::int64_t k = 0;
   for (; k + kUnroll <= s.depth; k += kUnroll, fetch += kLine) {
     for (std::int64_t n = 0; n < streams; ++n) {
-      __builtin_prefetch(reinterpret_cast<const void*>(fetch + n * apart), 0, 2);
+      __builtin_prefetch(reinterpret_cast<const void*>(fetch + n * apart), 0, 2);  // NOLINT(performance-no-int-to-ptr)
     }
     c.template add_product<kDepth>(a + k, b + k * panel, panel, kUnroll);
   }
