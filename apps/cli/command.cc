@@ -30,6 +30,16 @@ ThreadPool& Shell::pool() {
   return *pool_;
 }
 
+void add_commands(CLI::App& app, Shell& shell) {
+  add_tour(app, shell);
+  add_tokenize(app, shell);
+  add_weights(app, shell);
+  add_fill(app, shell);
+  add_generate(app, shell);
+  add_pull(app, shell);
+  add_models(app, shell);
+}
+
 void ModelOption::add_to(CLI::App& command) {
   command
       .add_option("--model,-m", name, "A folder with config.json, model.safetensors and a tokenizer, or a model's name")

@@ -45,6 +45,7 @@ void add_fill(CLI::App& app, Shell& shell);
 void add_generate(CLI::App& app, Shell& shell);
 void add_pull(CLI::App& app, Shell& shell);
 void add_models(CLI::App& app, Shell& shell);
+void add_commands(CLI::App& app, Shell& shell);  // all of these
 
 // --model: a folder in the Hugging Face layout, or the name of a model in the hub's cache.
 struct ModelOption {

@@ -24,13 +24,7 @@ void describe(CLI::App& app, attn::cli::Shell& shell) {
   app.fallthrough();
   app.require_subcommand(0, 1);
   app.footer("Layers and heads count from 0. Colours: none in a pipe or with NO_COLOR set.");
-  attn::cli::add_tour(app, shell);
-  attn::cli::add_tokenize(app, shell);
-  attn::cli::add_weights(app, shell);
-  attn::cli::add_fill(app, shell);
-  attn::cli::add_generate(app, shell);
-  attn::cli::add_pull(app, shell);
-  attn::cli::add_models(app, shell);
+  attn::cli::add_commands(app, shell);
 }
 
 int run(int argc, char** argv) {
