@@ -33,7 +33,7 @@ struct Weights {
   void run(ThreadPool& pool) const;
 
  private:
-  [[nodiscard]] model::Kind kind() const { return *model::parse_kind(kind_name); }
+  [[nodiscard]] model::Kind kind() const { return model::parse_kind(kind_name).value_or(model::Kind::self); }
   [[nodiscard]] model::Text text_for(const model::Reader& reader, ThreadPool& pool) const;
 };
 
@@ -217,7 +217,7 @@ void Weights::run(ThreadPool& pool) const {
   }
   if (npy) write_npy(*npy, reading, selection, pool);
   if (!csv && (json || npy)) return;
-  const model::Recording::Which which{kind(), *layer, *head, 0};
+  const model::Recording::Which which{kind(), layer.value_or(0), head.value_or(0), 0};
   if (csv) return write_csv(*csv, reading, which, pool);
   print(to_table(reading, which, Terminal::of_stdout(), pool));
 }

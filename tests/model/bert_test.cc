@@ -23,15 +23,15 @@ const std::vector<std::int32_t> kTypes = {0, 0, 0, 0, 1, 1, 1};
 class BertFiles : public testing::Test {
  protected:
   std::vector<float> hidden(const Model& m, const Batch& batch = Batch(kIds, kTypes)) {
-    return numbers_of(m.encode(batch, {.pool = pool}));
+    return numbers_of(m.encode(batch, {.pool = pool_}));
   }
   std::vector<float> hidden(const SmallModel& m) { return hidden(*m.load()); }
   std::vector<float> logits(const Model& m) {
-    return numbers_of(m.logits(m.encode(Batch(kIds, kTypes), {.pool = pool}).view(), pool));
+    return numbers_of(m.logits(m.encode(Batch(kIds, kTypes), {.pool = pool_}).view(), pool_));
   }
   std::vector<float> logits(const SmallModel& m) { return logits(*m.load()); }
 
-  ThreadPool pool{2};
+  ThreadPool pool_{2};
 };
 
 TEST_F(BertFiles, ModelWithoutItsPrefixGivesTheSameBits) {
@@ -89,10 +89,10 @@ TEST_F(BertFiles, FactsSayWhatTheFileHolds) {
                 [](const auto& t) { return t.first.starts_with("cls.") || t.first.starts_with("bert.pooler"); });
   const auto without = m.load();
   EXPECT_FALSE(without->facts().has_pooler);
-  const nn::Matrix states = without->encode(Batch(kIds), {.pool = pool});
-  EXPECT_THAT([&] { static_cast<void>(without->logits(states.view(), pool)); },
+  const nn::Matrix states = without->encode(Batch(kIds), {.pool = pool_});
+  EXPECT_THAT([&] { static_cast<void>(without->logits(states.view(), pool_)); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("no language-model head")));
-  EXPECT_THAT([&] { static_cast<void>(without->pooled(states.view(), pool)); },
+  EXPECT_THAT([&] { static_cast<void>(without->pooled(states.view(), pool_)); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("no pooler")));
 }
 
@@ -106,7 +106,7 @@ TEST_F(BertFiles, HeadThatIsNeitherStoredNorTiedIsNotThere) {
 
 TEST_F(BertFiles, ThreadsThatAskForLogitsAtOnceGetTheSameBits) {
   const auto m = small_bert().load();
-  const nn::Matrix states = m->encode(Batch(kIds), {.pool = pool});
+  const nn::Matrix states = m->encode(Batch(kIds), {.pool = pool_});
   std::vector<std::vector<float>> results(4);
   {
     std::vector<std::jthread> threads;
@@ -136,8 +136,8 @@ TEST_F(BertFiles, WordsOfALargeVocabularyHaveTheirOwnLogits) {
     bias[static_cast<std::size_t>(word)] = bias[static_cast<std::size_t>(word % 1000)];
   }
   const auto loaded = m.load();
-  const nn::Matrix states = loaded->encode(Batch(kIds), {.pool = pool});
-  const nn::Matrix logits = loaded->logits(states.view(), pool);
+  const nn::Matrix states = loaded->encode(Batch(kIds), {.pool = pool_});
+  const nn::Matrix logits = loaded->logits(states.view(), pool_);
   std::int64_t different = 0;
   for (std::int64_t i = 0; i < logits.rows(); ++i)
     for (std::int64_t word = 0; word < kWords; ++word) different += logits.row(i)[word] != logits.row(i)[word % 1000];
@@ -147,7 +147,7 @@ TEST_F(BertFiles, WordsOfALargeVocabularyHaveTheirOwnLogits) {
 
 TEST_F(BertFiles, TokenTypeBeyondTheModelsIsNamed) {
   const auto m = small_bert().load();
-  EXPECT_THAT([&] { static_cast<void>(m->encode(Batch({1, 2}, {0, 2}), {.pool = pool})); },
+  EXPECT_THAT([&] { static_cast<void>(m->encode(Batch({1, 2}, {0, 2}), {.pool = pool_})); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("token type 2 is not one of the model's 2")));
 }
 
@@ -164,8 +164,8 @@ TEST_F(BertFiles, RobertaHasAsManyPositionsAsLieBehindThePadding) {
   m.config["pad_token_id"] = "3";
   const auto loaded = m.load();
   EXPECT_EQ(loaded->facts().max_tokens, 12);
-  EXPECT_NO_THROW(static_cast<void>(loaded->encode(Batch(std::vector<std::int32_t>(12, 7)), {.pool = pool})));
-  EXPECT_THROW(static_cast<void>(loaded->encode(Batch(std::vector<std::int32_t>(13, 7)), {.pool = pool})),
+  EXPECT_NO_THROW(static_cast<void>(loaded->encode(Batch(std::vector<std::int32_t>(12, 7)), {.pool = pool_})));
+  EXPECT_THROW(static_cast<void>(loaded->encode(Batch(std::vector<std::int32_t>(13, 7)), {.pool = pool_})),
                std::invalid_argument);
   m.config["pad_token_id"] = "15";
   EXPECT_THAT(m.load_error(), AllOf(HasSubstr("max_position_embeddings is 16"), HasSubstr("= 16")));

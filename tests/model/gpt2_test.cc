@@ -17,10 +17,10 @@ class Gpt2Files : public testing::Test {
  protected:
   std::vector<float> logits(const SmallModel& small) {
     const auto m = small.load();
-    return numbers_of(m->logits(m->decode(Batch(kIds), {.pool = pool}).view(), pool));
+    return numbers_of(m->logits(m->decode(Batch(kIds), {.pool = pool_}).view(), pool_));
   }
 
-  ThreadPool pool{2};
+  ThreadPool pool_{2};
 };
 
 TEST_F(Gpt2Files, ModelWithoutItsPrefixAndWithOldBuffersGivesTheSameBits) {
@@ -47,8 +47,8 @@ TEST_F(Gpt2Files, HeadThatIsNeitherStoredNorTiedIsNotThere) {
   m.config["tie_word_embeddings"] = "false";
   const auto loaded = m.load();
   EXPECT_FALSE(loaded->facts().has_logits);
-  const nn::Matrix states = loaded->decode(Batch(kIds), {.pool = pool});
-  EXPECT_THROW(static_cast<void>(loaded->logits(states.view(), pool)), std::invalid_argument);
+  const nn::Matrix states = loaded->decode(Batch(kIds), {.pool = pool_});
+  EXPECT_THROW(static_cast<void>(loaded->logits(states.view(), pool_)), std::invalid_argument);
 }
 
 // Queries of layer l that are l + 1 times as large undo the option; 2 is exact in float.
