@@ -42,12 +42,19 @@ def table(results: Json) -> str:
     return "\n".join([HEAD, RULE, *(table_line(row) for row in measured), "", words, *whole_models(results)])
 
 
+def model_line(task: Json, figure: Json) -> str:
+    rival = figure["unit"] == "x" and not figure["at_most"] and task["task"] != "start"
+    what = f"times faster than {figure['name']}" if rival else figure["name"]
+    value = in_unit(figure["value"], figure["unit"]).removesuffix(" x" if rival else "\0")
+    return f"| {task['title']}: {what} | {value} |"
+
+
 def whole_models(results: Json) -> list[str]:
     """Tasks whose title says what runs, and whose figures say how it compares."""
     lines = ["", "| whole models, two threads | |", "|---|---:|"]
     for task in results["tasks"]:
         if task["task"] in ("bert", "generate", "start"):
-            lines += [f"| {task['title']}: {f['name']} | {in_unit(f['value'], f['unit'])} |" for f in task["figures"]]
+            lines += [model_line(task, figure) for figure in task["figures"]]
     return lines if len(lines) > 3 else []
 
 
