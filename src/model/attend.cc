@@ -12,11 +12,6 @@ namespace attn::model {
 
 namespace {
 
-// Rows of [T, heads * width] as [1, heads, T, width].
-View<float, 4> by_head(const View<float, 2>& x, std::int64_t heads, std::int64_t width) {
-  return {x.data, {1, heads, x.shape[0], width}, {0, width, x.strides[0], 1}};
-}
-
 std::int64_t longest(std::span<const std::int64_t> starts) {
   std::int64_t most = 0;
   for (std::size_t s = 0; s + 1 < starts.size(); ++s) most = std::max(most, starts[s + 1] - starts[s]);

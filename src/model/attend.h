@@ -40,8 +40,6 @@ class Attend {
 
   // Where each row of the batch stands in its sequence, the cache counted: [T].
   [[nodiscard]] std::span<const std::int64_t> positions() const noexcept { return positions_; }
-  // Tokens that came before this pass.
-  [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
 
  private:
   struct Keys {
@@ -61,7 +59,7 @@ class Attend {
   Rule rule_;
   Pass pass_;
   std::vector<std::int64_t> query_starts_, key_starts_, positions_;
-  std::int64_t seen_ = 0;
+  std::int64_t seen_ = 0;             // tokens that came before this pass
   Rows rows_;                         // of the layer at hand
   View<float, 3> lse_;                // [1, H, N] in the recording; empty: not kept
   nn::Matrix q_, k_, v_;              // scratch, where nothing is recorded

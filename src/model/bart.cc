@@ -165,8 +165,7 @@ class Bart final : public Model {
               .mixed = nn::Matrix(tokens, stack.heads.query_columns()),
               .wide = nn::Matrix(tokens, stack.feed_width)};
     const auto keep = [&](std::int64_t index) {
-      if (pass.recording == nullptr || !pass.recording->keep().hidden) return;
-      pass.recording->add_hidden(stack.decoder, static_cast<std::size_t>(index), s.x.view());
+      pass.keep_hidden(stack.decoder, static_cast<std::size_t>(index), s.x.view());
     };
     const Rule among{.causal = stack.decoder, .scale = 1 / std::sqrt(static_cast<float>(stack.heads.width))};
     Attend self(stack.decoder ? Kind::decoder : Kind::self, stack.heads, among, batch, pass);

@@ -252,8 +252,7 @@ nn::Matrix Bert::do_encode(const Batch& batch, const Pass& pass) const {
   const View<float, 2> x = rows.view(), mixed = mixed_rows.view(), inner = inner_rows.view();
   const Rule rule = {.scale = 1 / std::sqrt(static_cast<float>(facts_.heads.width))};
   Attend attend(Kind::self, facts_.heads, rule, batch, pass);
-  const bool keep = pass.recording != nullptr && pass.recording->keep().hidden;
-  if (keep) pass.recording->add_hidden(false, 0, x);
+  pass.keep_hidden(false, 0, x);
 
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
@@ -267,7 +266,7 @@ nn::Matrix Bert::do_encode(const Batch& batch, const Pass& pass) const {
     layer.up(x, inner, pool, {.activation = activation_});
     layer.down(inner, x, pool, {.add = x});
     layer.norm(x, x, pool);
-    if (keep) pass.recording->add_hidden(false, i + 1, x);
+    pass.keep_hidden(false, i + 1, x);
   }
   return rows;
 }

@@ -132,12 +132,11 @@ nn::Matrix Gpt2::do_decode(const Batch& batch, const Pass& pass) const {
   nn::Matrix inner_rows(batch.tokens(), inner_);
   const View<float, 2> x = rows.view(), normed = normed_rows.view(), mixed = mixed_rows.view();
   const View<float, 2> inner = inner_rows.view();
-  const bool keep = pass.recording != nullptr && pass.recording->keep().hidden;
 
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const auto index = static_cast<std::int64_t>(i);
-    if (keep) pass.recording->add_hidden(false, i, x);
+    pass.keep_hidden(false, i, x);
     layer.attention_norm(x, normed, pool);
     const Attend::Rows to = attend.rows(index);
     layer.qkv(normed, {to.q, to.k, to.v}, pool);
@@ -150,7 +149,7 @@ nn::Matrix Gpt2::do_decode(const Batch& batch, const Pass& pass) const {
     layer.down(inner, x, pool, {.add = x});
   }
   last_norm_(x, x, pool);
-  if (keep) pass.recording->add_hidden(false, layers_.size(), x);
+  pass.keep_hidden(false, layers_.size(), x);
   return rows;
 }
 

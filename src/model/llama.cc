@@ -186,12 +186,9 @@ nn::Matrix Llama::do_decode(const Batch& batch, const Pass& pass) const {
   std::optional<Attend> near;  // of layers with a window, where others have none
   if (window_ > 0 && !all_windowed_) near.emplace(Kind::self, heads, rule(window_), batch, pass);
   const nn::RopeTable turn = turns(batch, attend.positions());
-  const auto keep_hidden = [&](std::size_t index) {
-    if (pass.recording != nullptr && pass.recording->keep().hidden) pass.recording->add_hidden(false, index, x.view());
-  };
 
   nn::embed(tokens_, batch.ids, x.view());
-  keep_hidden(0);
+  pass.keep_hidden(false, 0, x.view());
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const Layer& layer = layers_[l];
     Attend& attention = near && layer.windowed ? *near : attend;
@@ -207,10 +204,10 @@ nn::Matrix Llama::do_decode(const Batch& batch, const Pass& pass) const {
     layer.gate_up(y.view(), {gate.view(), up.view()}, pool);
     nn::activate_gate(gate.view(), up.view(), activation_, pool);
     layer.down(gate.view(), x.view(), pool, {.add = x.view()});
-    if (l + 1 < layers_.size()) keep_hidden(l + 1);
+    if (l + 1 < layers_.size()) pass.keep_hidden(false, l + 1, x.view());
   }
   norm_(x.view(), x.view(), pool);
-  keep_hidden(layers_.size());
+  pass.keep_hidden(false, layers_.size(), x.view());
   return x;
 }
 

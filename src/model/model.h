@@ -78,6 +78,11 @@ struct Pass {
   Recording* recording = nullptr;  // null: nothing is kept
   Cache* cache = nullptr;          // decode() only: goes on where the last pass with it ended; one sequence
   const Memory* memory = nullptr;  // decode() of an encoder-decoder only
+
+  // Hidden states number `index` of a stack, if the recording keeps them.
+  void keep_hidden(bool decoder, std::size_t index, View<const float, 2> rows) const {
+    if (recording != nullptr && recording->keep().hidden) recording->add_hidden(decoder, index, rows);
+  }
 };
 
 // Weights are shared and never change: any number of threads may run passes of one model.

@@ -32,7 +32,7 @@ Reader Reader::load(const std::filesystem::path& folder) {
   // Side by side: either takes tens of milliseconds with a large vocabulary.
   auto tokenizer = std::async(std::launch::async, [&] { return text::Tokenizer::load(folder); });
   std::unique_ptr<Model> model = load_model(folder);
-  return {folder.string(), tokenizer.get(), std::move(model)};
+  return {tokenizer.get(), std::move(model)};
 }
 
 const std::vector<text::Token>& Reading::queries(Kind kind) const noexcept {

@@ -15,7 +15,6 @@
 namespace attn::model {
 
 struct Reader {
-  std::string name;  // as the user called it
   text::Tokenizer tokenizer;
   std::unique_ptr<Model> model;
 

@@ -30,12 +30,6 @@ void grow_columns(nn::Matrix& matrix, std::int64_t used, std::int64_t columns, s
   matrix = std::move(larger);
 }
 
-// Rows of [T, heads * width] as [1, heads, count, width].
-View<const float, 4> by_head(const nn::Matrix& x, Shape<2> heads_and_width, std::int64_t first, std::int64_t count) {
-  const auto [heads, width] = heads_and_width;
-  return {x.row(first), {1, heads, count, width}, {0, width, x.columns(), 1}};
-}
-
 void need_index(std::string_view what, std::int64_t value, std::int64_t count) {
   if (value >= 0 && value < count) return;
   const std::string text(what);
@@ -61,11 +55,11 @@ Mask Rule::mask(std::int64_t seen) const {
 }
 
 View<const float, 4> AttentionRecord::q_heads(std::int64_t first, std::int64_t count) const noexcept {
-  return by_head(q, {shape.heads, shape.width}, first, count);
+  return by_head(nn::rows_of(q.view(), first, count), shape.heads, shape.width);
 }
 
 View<const float, 4> AttentionRecord::k_heads(std::int64_t first, std::int64_t count) const noexcept {
-  return by_head(k, {shape.key_heads, shape.width}, first, count);
+  return by_head(nn::rows_of(k.view(), first, count), shape.key_heads, shape.width);
 }
 
 View<const float, 3> AttentionRecord::lse_rows(std::int64_t first, std::int64_t count) const noexcept {

@@ -223,8 +223,7 @@ class T5 final : public Model {
               .wide = nn::Matrix(tokens, feed_.width),
               .up = feed_.gated ? nn::Matrix(tokens, feed_.width) : nn::Matrix()};
     const auto keep = [&](std::int64_t index) {
-      if (pass.recording == nullptr || !pass.recording->keep().hidden) return;
-      pass.recording->add_hidden(stack.decoder, static_cast<std::size_t>(index), s.x.view());
+      pass.keep_hidden(stack.decoder, static_cast<std::size_t>(index), s.x.view());
     };
     Attend self(stack.decoder ? Kind::decoder : Kind::self, facts_.heads, stack.rule, batch, pass);
     std::optional<Attend> cross;

@@ -56,18 +56,9 @@ SmallModel small_bart() {
   return m;
 }
 
-class BartFiles : public testing::Test {
+class BartFiles : public EncoderDecoderFiles {
  protected:
-  Memory read(const model::Model& m) { return {m.encode(Batch(kIds), {.pool = pool_}), {0, std::ssize(kIds)}}; }
-
-  std::vector<float> logits(const SmallModel& small) {
-    const auto m = small.load();
-    const Memory memory = read(*m);
-    const nn::Matrix states = m->decode(Batch(kTarget), {.pool = pool_, .memory = &memory});
-    return numbers_of(m->logits(states.view(), pool_));
-  }
-
-  ThreadPool pool_{2};
+  BartFiles() : EncoderDecoderFiles(kIds, kTarget) {}
 };
 
 TEST_F(BartFiles, ModelWithoutItsPrefixGivesTheSameBits) {

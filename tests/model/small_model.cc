@@ -141,6 +141,17 @@ SmallModel small_gpt2() {
   return m;
 }
 
+model::Memory EncoderDecoderFiles::read(const model::Model& m) {
+  return {m.encode(model::Batch(ids_), {.pool = pool_}), {0, std::ssize(ids_)}};
+}
+
+std::vector<float> EncoderDecoderFiles::logits(const SmallModel& small) {
+  const auto m = small.load();
+  const model::Memory memory = read(*m);
+  const nn::Matrix states = m->decode(model::Batch(target_), {.pool = pool_, .memory = &memory});
+  return numbers_of(m->logits(states.view(), pool_));
+}
+
 std::vector<float> numbers_of(const nn::Matrix& matrix) {
   return {matrix.data(), matrix.data() + matrix.rows() * matrix.columns()};
 }

@@ -1,11 +1,14 @@
 // small_model.h - models of random numbers in a folder of their own, made to be spoilt in one place.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attn/thread_pool.h"
@@ -48,6 +51,19 @@ class SmallModel {
 // Two layers of four heads, 12 wide, and a vocabulary of 20.
 SmallModel small_bert(const std::string& model_type = "bert");
 SmallModel small_gpt2();
+
+// A model that reads some ids and is given others to say.
+class EncoderDecoderFiles : public testing::Test {
+ protected:
+  EncoderDecoderFiles(std::vector<std::int32_t> ids, std::vector<std::int32_t> target)
+      : ids_(std::move(ids)), target_(std::move(target)) {}
+
+  model::Memory read(const model::Model& m);
+  std::vector<float> logits(const SmallModel& small);
+
+  std::vector<std::int32_t> ids_, target_;
+  ThreadPool pool_{2};
+};
 
 // The numbers of hidden states and of logits, for comparing bits.
 std::vector<float> numbers_of(const nn::Matrix& matrix);

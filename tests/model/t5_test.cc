@@ -58,18 +58,9 @@ SmallModel small_t5(const std::string& model_type = "t5") {
   return m;
 }
 
-class T5Files : public testing::Test {
+class T5Files : public EncoderDecoderFiles {
  protected:
-  Memory read(const model::Model& m) { return {m.encode(Batch(kIds), {.pool = pool_}), {0, std::ssize(kIds)}}; }
-
-  std::vector<float> logits(const SmallModel& small) {
-    const auto m = small.load();
-    const Memory memory = read(*m);
-    const nn::Matrix states = m->decode(Batch(kTarget), {.pool = pool_, .memory = &memory});
-    return numbers_of(m->logits(states.view(), pool_));
-  }
-
-  ThreadPool pool_{2};
+  T5Files() : EncoderDecoderFiles(kIds, kTarget) {}
 };
 
 TEST_F(T5Files, TableForBothEndsMayLieUnderAnyOfItsNames) {
