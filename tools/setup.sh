@@ -12,7 +12,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build_packages=(build-essential cmake ninja-build ccache pkg-config libhwy-dev libgtest-dev libgmock-dev
-  libfmt-dev libcli11-dev nlohmann-json3-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev python3-dev python3-venv)
+  libfmt-dev libcli11-dev nlohmann-json3-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev
+  libcairo2-dev libpango1.0-dev libspng-dev fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji python3-dev
+  python3-venv)
 bench_packages=(libopenblas-dev libdnnl-dev)
 check_packages=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev)
 

@@ -80,7 +80,7 @@ void Attend::begin_recording() {
   }
 }
 
-Attend::Rows Attend::rows(std::int64_t layer) {
+Attend::Rows Attend::rows(std::int64_t layer, View<const float, 2> x) {
   const std::int64_t n = queries();
   const std::int64_t m = new_keys();
   rows_ = {};
@@ -91,6 +91,7 @@ Attend::Rows Attend::rows(std::int64_t layer) {
     rows_.k = kept.k;
     rows_.v = kept.v;
     lse_ = kept.lse;
+    if (pass_.recording->keep().inputs) pass_.recording->add_inputs(kind_, layer, x);
   } else {
     rows_.q = scratch(q_, n, shape_.query_columns());
     if (m > 0) rows_.k = scratch(k_, m, shape_.key_columns());
@@ -155,6 +156,17 @@ void Attend::mix(std::int64_t layer, View<float, 2> out) {
     attention(in, how, to, lse_, pass_.pool);
   } else {
     attention(in, how, Packing{query_starts_, key_starts_}, to, lse_, pass_.pool);
+  }
+  switch_off(layer, out);
+}
+
+void Attend::switch_off(std::int64_t layer, const View<float, 2>& out) const {
+  for (const HeadOff& off : pass_.off) {
+    if (off.kind != kind_ || off.layer != layer) continue;
+    const auto sequence = static_cast<std::size_t>(off.sequence);
+    const std::int64_t from = off.sequence < 0 ? 0 : query_starts_[sequence];
+    const std::int64_t to = off.sequence < 0 ? queries() : query_starts_[sequence + 1];
+    for (std::int64_t i = from; i < to; ++i) std::fill_n(out.at(i) + off.head * shape_.width, shape_.width, 0.0F);
   }
 }
 

@@ -18,7 +18,7 @@ namespace attn::model {
 //
 //   Attend attend(Kind::self, shape, rule, batch, pass);
 //   for (layer ...) {
-//     const Attend::Rows rows = attend.rows(layer);     // where the projections go: scratch, or the recording
+//     const Attend::Rows rows = attend.rows(layer, x);  // where the projections go: scratch, or the recording
 //     qkv(x, {rows.q, rows.k, rows.v}, pool);           // rotary positions are applied to rows.q and rows.k here
 //     attend.mix(layer, mixed.view());                  // mixed [T, H D] = softmax(q k^T) v
 //   }
@@ -33,8 +33,9 @@ class Attend {
   // Cross-attention from the batch's sequences to the sequences of pass.memory.
   static Attend cross(const HeadShape& shape, Rule rule, const Batch& batch, const Pass& pass);
 
-  // Rows of this pass. For cross-attention with a cache, k and v are empty from the second pass on: they are known.
-  Rows rows(std::int64_t layer);
+  // Rows of this pass; x is what the queries will be projected from. For cross-attention with a cache, k and v are
+  // empty from the second pass on: they are known.
+  Rows rows(std::int64_t layer, View<const float, 2> x);
   // out [N, H D], from what has been written to rows(layer).
   void mix(std::int64_t layer, View<float, 2> out);
 
@@ -53,6 +54,7 @@ class Attend {
   [[nodiscard]] Keys keys(std::int64_t layer);
   [[nodiscard]] Options options(std::int64_t longest_query, std::int64_t longest_key);
   void begin_recording();
+  void switch_off(std::int64_t layer, const View<float, 2>& out) const;
 
   Kind kind_;
   HeadShape shape_;

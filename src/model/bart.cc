@@ -159,6 +159,12 @@ class Bart final : public Model {
     return logits;
   }
 
+  nn::Weight do_output_projection(Kind kind, std::int64_t layer) const override {
+    const std::string stack = kind == Kind::self ? "encoder" : "decoder";
+    const std::string part = kind == Kind::cross ? ".encoder_attn.out_proj" : ".self_attn.out_proj";
+    return weights_.linear(stack + ".layers." + std::to_string(layer) + part, facts_.width, facts_.width);
+  }
+
   nn::Matrix run(const Stack& stack, const Batch& batch, const Pass& pass) const {
     const std::int64_t tokens = batch.tokens();
     Scratch s{.x = nn::Matrix(tokens, facts_.width),
@@ -197,7 +203,7 @@ class Bart final : public Model {
   }
 
   static void look_around(const SelfAttention& self, std::int64_t layer, Attend& attend, Scratch& s, ThreadPool& pool) {
-    const Attend::Rows rows = attend.rows(layer);
+    const Attend::Rows rows = attend.rows(layer, s.x.view());
     self.qkv(s.x.view(), {rows.q, rows.k, rows.v}, pool);
     attend.mix(layer, s.mixed.view());
     self.out(s.mixed.view(), s.x.view(), pool, {.add = s.x.view()});
@@ -206,7 +212,7 @@ class Bart final : public Model {
 
   static void look_across(const CrossAttention& cross, std::int64_t layer, Attend& attend, Scratch& s,
                           const Pass& pass) {
-    const Attend::Rows rows = attend.rows(layer);
+    const Attend::Rows rows = attend.rows(layer, s.x.view());
     cross.q(s.x.view(), rows.q, pass.pool);
     if (!rows.k.empty()) cross.kv(pass.memory->hidden.view(), {rows.k, rows.v}, pass.pool);
     attend.mix(layer, s.mixed.view());

@@ -127,6 +127,7 @@ class Bert final : public Model {
   nn::Matrix do_encode(const Batch& batch, const Pass& pass) const override;
   nn::Matrix do_logits(View<const float, 2> hidden, ThreadPool& pool) const override;
   nn::Matrix do_pooled(View<const float, 2> first_tokens, ThreadPool& pool) const override;
+  nn::Weight do_output_projection(Kind kind, std::int64_t layer) const override;
 
  private:
   Layer load_layer(std::int64_t index) const;
@@ -178,6 +179,10 @@ Bert::Bert(const Config& config, Weights&& weights)
   load_head(config);
 }
 
+nn::Weight Bert::do_output_projection(Kind, std::int64_t layer) const {
+  return weights_.linear(dialect_.layer + std::to_string(layer) + "." + dialect_.mix, facts_.width, facts_.width);
+}
+
 Layer Bert::load_layer(std::int64_t index) const {
   const std::int64_t width = facts_.width;
   const std::string layer = dialect_.layer + std::to_string(index) + ".";
@@ -187,7 +192,7 @@ Layer Bert::load_layer(std::int64_t index) const {
   return {
       .qkv = linear_of(weights_, {linear(dialect_.query, width, width), linear(dialect_.key, width, width),
                                   linear(dialect_.value, width, width)}),
-      .mix = linear_of(weights_, {linear(dialect_.mix, width, width)}),
+      .mix = linear_of(weights_, {do_output_projection(Kind::self, index)}),
       .up = linear_of(weights_, {linear(dialect_.up, width, inner_)}),
       .down = linear_of(weights_, {linear(dialect_.down, inner_, width)}),
       .mix_norm = layer_norm(weights_, layer + dialect_.mix_norm, width, epsilon_),
@@ -257,7 +262,7 @@ nn::Matrix Bert::do_encode(const Batch& batch, const Pass& pass) const {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const auto index = static_cast<std::int64_t>(i);
-    const Attend::Rows to = attend.rows(index);
+    const Attend::Rows to = attend.rows(index, x);
     layer.qkv(x, {to.q, to.k, to.v}, pool);
     attend.mix(index, mixed);
     layer.mix(mixed, x, pool, {.add = x});

@@ -34,6 +34,7 @@ class Gpt2 final : public Model {
  protected:
   nn::Matrix do_decode(const Batch& batch, const Pass& pass) const override;
   nn::Matrix do_logits(View<const float, 2> hidden, ThreadPool& pool) const override;
+  nn::Weight do_output_projection(Kind kind, std::int64_t layer) const override;
 
  private:
   Layer load_layer(std::int64_t index) const;
@@ -90,6 +91,10 @@ nn::Weight columns_of(const nn::Weight& whole, std::int64_t first, std::int64_t 
   return part;
 }
 
+nn::Weight Gpt2::do_output_projection(Kind, std::int64_t layer) const {
+  return weights_.conv1d("h." + std::to_string(layer) + ".attn.c_proj", facts_.width, facts_.width);
+}
+
 Layer Gpt2::load_layer(std::int64_t index) const {
   const std::int64_t width = facts_.width;
   const std::string layer = "h." + std::to_string(index) + ".";
@@ -101,7 +106,7 @@ Layer Gpt2::load_layer(std::int64_t index) const {
       .attention_norm = layer_norm(weights_, layer + "ln_1", width, epsilon_),
       .qkv = linear_of(weights_,
                        {columns_of(qkv, 0, width), columns_of(qkv, width, width), columns_of(qkv, 2 * width, width)}),
-      .mix = linear_of(weights_, {conv1d("attn.c_proj", width, width)}),
+      .mix = linear_of(weights_, {do_output_projection(Kind::self, index)}),
       .norm = layer_norm(weights_, layer + "ln_2", width, epsilon_),
       .up = linear_of(weights_, {conv1d("mlp.c_fc", width, inner_)}),
       .down = linear_of(weights_, {conv1d("mlp.c_proj", inner_, width)}),
@@ -138,7 +143,7 @@ nn::Matrix Gpt2::do_decode(const Batch& batch, const Pass& pass) const {
     const auto index = static_cast<std::int64_t>(i);
     pass.keep_hidden(false, i, x);
     layer.attention_norm(x, normed, pool);
-    const Attend::Rows to = attend.rows(index);
+    const Attend::Rows to = attend.rows(index, normed);
     layer.qkv(normed, {to.q, to.k, to.v}, pool);
     if (scale_by_layer_) shrink(to.q, 1 / static_cast<float>(i + 1));
     attend.mix(index, mixed);

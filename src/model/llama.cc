@@ -89,6 +89,7 @@ class Llama final : public Model {
  private:
   nn::Matrix do_decode(const Batch& batch, const Pass& pass) const override;
   nn::Matrix do_logits(View<const float, 2> hidden, ThreadPool& pool) const override;
+  nn::Weight do_output_projection(Kind kind, std::int64_t layer) const override;
 
   [[nodiscard]] Layer make_layer(const Config& config, std::int64_t l) const;
   [[nodiscard]] nn::RmsNorm norm(const std::string& name, double epsilon) const;
@@ -137,6 +138,11 @@ nn::RmsNorm Llama::norm(const std::string& name, double epsilon) const {
   return {.weight = weights_.floats(name + ".weight", facts_.width), .epsilon = static_cast<float>(epsilon)};
 }
 
+nn::Weight Llama::do_output_projection(Kind, std::int64_t layer) const {
+  return weights_.linear("layers." + std::to_string(layer) + ".self_attn.o_proj", facts_.heads.query_columns(),
+                         facts_.width);
+}
+
 Layer Llama::make_layer(const Config& config, std::int64_t l) const {
   const std::string name = "layers." + std::to_string(l) + ".";
   const double epsilon = config.number({"rms_norm_eps"}, 1e-6);
@@ -150,7 +156,7 @@ Layer Llama::make_layer(const Config& config, std::int64_t l) const {
           .qkv = linear_of(weights_,
                            {linear("self_attn.q_proj", facts_.width, q), linear("self_attn.k_proj", facts_.width, k),
                             linear("self_attn.v_proj", facts_.width, k)}),
-          .out = linear_of(weights_, {linear("self_attn.o_proj", q, facts_.width)}),
+          .out = linear_of(weights_, {do_output_projection(Kind::self, l)}),
           .gate_up = linear_of(weights_, {linear("mlp.gate_proj", facts_.width, feed_width_),
                                           linear("mlp.up_proj", facts_.width, feed_width_)}),
           .down = linear_of(weights_, {linear("mlp.down_proj", feed_width_, facts_.width)})};
@@ -193,7 +199,7 @@ nn::Matrix Llama::do_decode(const Batch& batch, const Pass& pass) const {
     const Layer& layer = layers_[l];
     Attend& attention = near && layer.windowed ? *near : attend;
     layer.attention_norm(x.view(), y.view(), pool);
-    const Attend::Rows qkv = attention.rows(static_cast<std::int64_t>(l));
+    const Attend::Rows qkv = attention.rows(static_cast<std::int64_t>(l), y.view());
     layer.qkv(y.view(), {qkv.q, qkv.k, qkv.v}, pool);
     turn.turn(qkv.q, heads.heads, pool);
     turn.turn(qkv.k, heads.key_heads, pool);

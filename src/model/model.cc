@@ -58,7 +58,7 @@ void Model::check(const Batch& batch, std::int64_t seen) const {
 nn::Matrix Model::encode(const Batch& batch, const Pass& pass) const {
   if (facts_.form == Form::decoder) throw std::invalid_argument("a " + facts_.type + " has no encoder");
   check(batch, 0);
-  return do_encode(batch, {.pool = pass.pool, .recording = pass.recording});
+  return do_encode(batch, {.pool = pass.pool, .recording = pass.recording, .off = pass.off});
 }
 
 nn::Matrix Model::decode(const Batch& batch, const Pass& pass) const {
@@ -95,10 +95,21 @@ nn::Matrix Model::pooled(View<const float, 2> first_tokens, ThreadPool& pool) co
   return do_pooled(first_tokens, pool);
 }
 
+nn::Weight Model::output_projection(Kind kind, std::int64_t layer) const {
+  const std::int64_t layers = kind == Kind::self ? facts_.layers : facts_.decoder_layers;
+  if (layer < 0 || layer >= layers) {
+    throw std::invalid_argument("there is no layer " + std::to_string(layer) + " of kind '" +
+                                std::string(name_of(kind)) + "': this " + facts_.type + " has " +
+                                std::to_string(layers));
+  }
+  return do_output_projection(kind, layer);
+}
+
 // Not reached: the public functions above ask facts() first.
 nn::Matrix Model::do_encode(const Batch&, const Pass&) const { return {}; }
 nn::Matrix Model::do_decode(const Batch&, const Pass&) const { return {}; }
 nn::Matrix Model::do_logits(View<const float, 2>, ThreadPool&) const { return {}; }
 nn::Matrix Model::do_pooled(View<const float, 2>, ThreadPool&) const { return {}; }
+nn::Weight Model::do_output_projection(Kind, std::int64_t) const { return {}; }
 
 }  // namespace attn::model

@@ -11,6 +11,7 @@
 #include "attn/thread_pool.h"
 #include "attn/view.h"
 #include "model/recording.h"
+#include "nn/linear.h"
 #include "nn/matrix.h"
 
 namespace attn::model {
@@ -72,12 +73,20 @@ struct Memory {
 
 class Cache;  // cache.h
 
+// A head that is switched off: what it gives is 0 before the output projection.
+struct HeadOff {
+  Kind kind = Kind::self;
+  std::int64_t layer = 0, head = 0;
+  std::int64_t sequence = -1;  // of the batch; -1: of all
+};
+
 // How to run. Everything but the pool may be absent.
 struct Pass {
   ThreadPool& pool;
   Recording* recording = nullptr;  // null: nothing is kept
   Cache* cache = nullptr;          // decode() only: goes on where the last pass with it ended; one sequence
   const Memory* memory = nullptr;  // decode() of an encoder-decoder only
+  std::span<const HeadOff> off = {};
 
   // Hidden states number `index` of a stack, if the recording keeps them.
   void keep_hidden(bool decoder, std::size_t index, View<const float, 2> rows) const {
@@ -103,6 +112,8 @@ class Model {
   [[nodiscard]] nn::Matrix read(const Batch& batch, const Pass& pass) const;
   // Through the language-model head: [n, vocabulary].
   [[nodiscard]] nn::Matrix logits(View<const float, 2> hidden, ThreadPool& pool) const;
+  // What an attention's heads go through together: [width, H D], H D = that of its queries. A window on the file.
+  [[nodiscard]] nn::Weight output_projection(Kind kind, std::int64_t layer) const;
   // BERT's pooler, of the rows of first tokens: [n, width].
   [[nodiscard]] nn::Matrix pooled(View<const float, 2> first_tokens, ThreadPool& pool) const;
 
@@ -114,6 +125,7 @@ class Model {
   virtual nn::Matrix do_decode(const Batch& batch, const Pass& pass) const;
   virtual nn::Matrix do_logits(View<const float, 2> hidden, ThreadPool& pool) const;
   virtual nn::Matrix do_pooled(View<const float, 2> first_tokens, ThreadPool& pool) const;
+  [[nodiscard]] virtual nn::Weight do_output_projection(Kind kind, std::int64_t layer) const;
 
   Facts facts_;
 

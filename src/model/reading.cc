@@ -32,7 +32,7 @@ Reader Reader::load(const std::filesystem::path& folder) {
   // Side by side: either takes tens of milliseconds with a large vocabulary.
   auto tokenizer = std::async(std::launch::async, [&] { return text::Tokenizer::load(folder); });
   std::unique_ptr<Model> model = load_model(folder);
-  return {tokenizer.get(), std::move(model)};
+  return {folder.string(), tokenizer.get(), std::move(model)};
 }
 
 const std::vector<text::Token>& Reading::queries(Kind kind) const noexcept {
@@ -48,10 +48,15 @@ Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool
   check_kind_of_text(facts, text);
   const text::Encoding encoding =
       text.pair ? reader.tokenizer.encode(text.text, *text.pair) : reader.tokenizer.encode(text.text);
-  Reading reading{
-      .recording = Recording(keep), .tokens = encoding.tokens, .target = {}, .hidden = {}, .target_hidden = {}};
+  Reading reading;
+  reading.origin = {reader.name, facts.type, facts.form, text};
+  reading.recording = Recording(keep);
+  reading.tokens = encoding.tokens;
   reading.hidden = reader.model->read(batch_of(encoding), {.pool = pool, .recording = &reading.recording});
-  if (!text.target) return reading;
+  if (!text.target) {
+    reading.recording.finish(*reader.model);
+    return reading;
+  }
 
   const std::vector<std::int32_t> ids = shifted(facts, reader.tokenizer.encode(*text.target).ids());
   reading.target = reader.tokenizer.tokens(ids);
@@ -59,6 +64,7 @@ Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool
   reading.target_hidden =
       reader.model->decode(Batch(ids), {.pool = pool, .recording = &reading.recording, .memory = &memory});
   reading.hidden = std::move(memory.hidden);
+  reading.recording.finish(*reader.model);
   return reading;
 }
 

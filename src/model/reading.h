@@ -15,6 +15,7 @@
 namespace attn::model {
 
 struct Reader {
+  std::string name;  // the folder's
   text::Tokenizer tokenizer;
   std::unique_ptr<Model> model;
 
@@ -28,14 +29,26 @@ struct Text {
   std::optional<std::string> target;  // what the decoder of an encoder-decoder is given to say
 };
 
+// Where a reading comes from.
+struct Origin {
+  std::string model;  // its name or folder, as the user gave it
+  std::string type;   // config.json's model_type
+  Form form = Form::encoder;
+  Text text;
+};
+
 // A text that has been read. In an encoder-decoder the decoder is given its start token and the target's tokens but the
 // last: each row then stands for the next token's prediction, as in training. Without a target the decoder has not run.
 struct Reading {
+  Origin origin;
   Recording recording;
   std::vector<text::Token> tokens;  // of the text, and of the pair behind it
   std::vector<text::Token> target;  // what the decoder was given
   nn::Matrix hidden;                // [tokens, width], of what read the text
   nn::Matrix target_hidden;         // [target, width]
+  // How much each head of kind self attends, on random tokens that come twice, to what followed the first time
+  // (Olsson et al., 2022): [layers, heads]. Empty: the model was not asked.
+  nn::Matrix induction;
 
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept;
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept;

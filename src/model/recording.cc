@@ -5,6 +5,10 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "model/model.h"
+#include "model/value_norms.h"
 
 namespace attn::model {
 
@@ -83,12 +87,13 @@ Recording::Rows Recording::add(Kind kind, std::int64_t layer, const HeadShape& s
   AttentionRecord& a = *found;
   grow_rows(a.q, a.queries, a.queries + n, shape.query_columns());
   grow_rows(a.k, a.keys, a.keys + m, shape.key_columns());
-  if (keep_.values) grow_rows(a.v, a.keys, a.keys + m, shape.key_columns());
+  const bool values = keep_.values || keep_.value_norms;
+  if (values) grow_rows(a.v, a.keys, a.keys + m, shape.key_columns());
   grow_columns(a.lse, a.queries, a.queries + n, shape.heads);
   Rows rows;
   rows.q = nn::rows_of(a.q.view(), a.queries, n);
   rows.k = nn::rows_of(a.k.view(), a.keys, m);
-  if (keep_.values) rows.v = nn::rows_of(a.v.view(), a.keys, m);
+  if (values) rows.v = nn::rows_of(a.v.view(), a.keys, m);
   rows.lse = {a.lse.data() + a.queries, {1, shape.heads, n}, {0, a.lse.columns(), 1}};
   a.queries += n;
   a.keys += m;
@@ -113,6 +118,34 @@ void Recording::add_hidden(bool decoder, std::size_t index, View<const float, 2>
     std::memcpy(longer.row(state.rows() + i), rows.at(i), row_bytes);
   }
   state = std::move(longer);
+}
+
+void Recording::add_inputs(Kind kind, std::int64_t layer, View<const float, 2> x) {
+  AttentionRecord& a = mine(kind, layer);
+  const std::int64_t before = a.queries - x.shape[0];
+  grow_rows(a.x, before, a.queries, x.shape[1]);
+  for (std::int64_t i = 0; i < x.shape[0]; ++i) {
+    std::memcpy(a.x.row(before + i), x.at(i), static_cast<std::size_t>(x.shape[1]) * sizeof(float));
+  }
+}
+
+void Recording::insert(AttentionRecord record) {
+  const std::int64_t queries[] = {0, record.queries};
+  const std::int64_t keys[] = {0, record.keys};
+  set_sequences(record.kind, queries, keys);
+  attentions_.push_back(std::move(record));
+}
+
+void Recording::finish(const Model& model) {
+  if (!keep_.value_norms) return;
+  for (AttentionRecord& a : attentions_) {
+    a.value_norms = value_norms(a, model.output_projection(a.kind, a.layer));
+    if (!keep_.values) a.v = {};
+  }
+}
+
+AttentionRecord& Recording::mine(Kind kind, std::int64_t layer) {
+  return const_cast<AttentionRecord&>(attention(kind, layer));
 }
 
 const AttentionRecord& Recording::attention(Kind kind, std::int64_t layer) const {

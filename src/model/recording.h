@@ -63,8 +63,11 @@ struct AttentionRecord {
   std::int64_t queries = 0, keys = 0;  // rows in use
   nn::Matrix q;                        // [>= queries, H D]
   nn::Matrix k;                        // [>= keys, G D]
-  nn::Matrix v;                        // [>= keys, G D]; empty unless asked for
   nn::Matrix lse;                      // [H, >= queries]
+  // Empty unless asked for, as Keep says.
+  nn::Matrix v;            // [>= keys, G D]
+  nn::Matrix x;            // [>= queries, width]
+  nn::Matrix value_norms;  // [H, keys]
 
   // [1, H|G, rows, D] windows on rows [first, first + count).
   [[nodiscard]] View<const float, 4> q_heads(std::int64_t first, std::int64_t count) const noexcept;
@@ -75,8 +78,10 @@ struct AttentionRecord {
 // What to keep besides Q, K and lse.
 struct Keep {
   bool attention = true;
-  bool values = false;  // V
-  bool hidden = false;  // what enters the first layer, and what each layer gives, as transformers' hidden_states
+  bool values = false;       // V
+  bool inputs = false;       // x: what queries are projected from, after a norm where the model has one there
+  bool value_norms = false;  // |v_j W_O| a head and key (Kobayashi et al., 2020); read() computes them from V
+  bool hidden = false;       // what enters the first layer, and what each layer gives, as transformers' hidden_states
 };
 
 class Recording {
@@ -98,6 +103,15 @@ class Recording {
   void set_sequences(Kind kind, std::span<const std::int64_t> query_starts, std::span<const std::int64_t> key_starts);
   // Adds rows to hidden states number `index` of the encoder (or of the only stack), or of the decoder.
   void add_hidden(bool decoder, std::size_t index, View<const float, 2> rows);
+  // Keeps x beside the queries that add() has just made room for.
+  void add_inputs(Kind kind, std::int64_t layer, View<const float, 2> x);
+
+  // ---- for files ----
+
+  // An attention that is there as a whole; of one sequence.
+  void insert(AttentionRecord record);
+  // From V and the output projections of the model that it is of; what keep() does not ask for is let go.
+  void finish(const class Model& model);
 
   // ---- for whoever looks ----
 
@@ -122,6 +136,7 @@ class Recording {
   [[nodiscard]] nn::Matrix weights(const Which& which, ThreadPool& pool) const;  // the whole table
 
  private:
+  [[nodiscard]] AttentionRecord& mine(Kind kind, std::int64_t layer);
   struct Sequences {
     std::vector<std::int64_t> queries, keys;  // S + 1 starts
   };

@@ -215,6 +215,13 @@ class T5 final : public Model {
     return logits;
   }
 
+  nn::Weight do_output_projection(Kind kind, std::int64_t layer) const override {
+    const std::string stack = kind == Kind::self ? "encoder" : "decoder";
+    const std::string part = kind == Kind::cross ? ".layer.1.EncDecAttention.o" : ".layer.0.SelfAttention.o";
+    return weights_.linear(stack + ".block." + std::to_string(layer) + part, facts_.heads.query_columns(),
+                           facts_.width);
+  }
+
   nn::Matrix run(const Stack& stack, const Batch& batch, const Pass& pass) const {
     const std::int64_t tokens = batch.tokens();
     Scratch s{.x = nn::Matrix(tokens, facts_.width),
@@ -245,7 +252,7 @@ class T5 final : public Model {
 
   static void look_around(const SelfAttention& self, std::int64_t layer, Attend& attend, Scratch& s, ThreadPool& pool) {
     self.norm(s.x.view(), s.normed.view(), pool);
-    const Attend::Rows rows = attend.rows(layer);
+    const Attend::Rows rows = attend.rows(layer, s.normed.view());
     self.qkv(s.normed.view(), {rows.q, rows.k, rows.v}, pool);
     attend.mix(layer, s.mixed.view());
     self.out(s.mixed.view(), s.x.view(), pool, {.add = s.x.view()});
@@ -254,7 +261,7 @@ class T5 final : public Model {
   static void look_across(const CrossAttention& cross, std::int64_t layer, Attend& attend, Scratch& s,
                           const Pass& pass) {
     cross.norm(s.x.view(), s.normed.view(), pass.pool);
-    const Attend::Rows rows = attend.rows(layer);
+    const Attend::Rows rows = attend.rows(layer, s.normed.view());
     cross.q(s.normed.view(), rows.q, pass.pool);
     if (!rows.k.empty()) cross.kv(pass.memory->hidden.view(), {rows.k, rows.v}, pass.pool);
     attend.mix(layer, s.mixed.view());

@@ -1,0 +1,112 @@
+// cli/source.cc
+#include "source.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+#include <vector>
+
+#include "insight/table.h"
+#include "model/generate.h"
+#include "model/recording_file.h"
+
+namespace attn::cli {
+
+namespace {
+
+std::vector<std::string> words_of(const std::optional<std::string>& text) {
+  std::vector<std::string> words;
+  std::istringstream in(text.value_or(""));
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+void SourceOption::add_to(CLI::App& command, Takes takes, const std::string& text_name) {
+  model.add_to(command);
+  command.get_option("--model")->required(false);
+  text.add_to(command, "The text", text_name);
+  command.add_option("--pair", pair, "A second text, for models that read pairs; of an encoder-decoder, what it says")
+      ->type_name("TEXT");
+  command.add_option("--target", target, "What an encoder-decoder says (default: what it says by itself)")
+      ->type_name("TEXT")
+      ->excludes("--pair");
+  command.add_option("--recording", recording, "A recording (attnscope record) instead of a model and a text")
+      ->type_name("FILE")
+      ->excludes("--model");
+  if (takes == Takes::recordings) return;
+  command.add_option("--table", table, "A table of your own instead: .npy, .csv or .json")
+      ->type_name("FILE")
+      ->excludes("--model")
+      ->excludes("--recording");
+  command.add_option("--tokens", tokens, "Names of the table's rows, and of its columns if it is square")
+      ->type_name("\"A B C\"")
+      ->needs("--table");
+  command.add_option("--key-tokens", key_tokens, "Names of the table's columns")
+      ->type_name("\"A B C\"")
+      ->needs("--table");
+}
+
+// In an encoder-decoder the second text is what the decoder says; where none is given, what it says by itself.
+model::Text SourceOption::text_for(const model::Reader& reader, ThreadPool& pool) const {
+  model::Text out{.text = text.read(), .pair = pair, .target = target};
+  if (reader.model->facts().form != model::Form::encoder_decoder) return out;
+  if (!out.target) std::swap(out.pair, out.target);
+  if (!out.target) {
+    const std::vector<std::int32_t> ids = reader.tokenizer.encode(out.text).ids();
+    out.target =
+        reader.tokenizer.decode(model::generate(*reader.model, ids, {.tokens = 64, .sampling = {}}, {.pool = pool}));
+  }
+  return out;
+}
+
+SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) const {
+  if (model.name.empty()) throw UsageError("name a model with --model: a folder, or one of attnscope models");
+  Opened opened{model::Reader::load(model.folder()), {}};
+  opened.reading = model::read(opened.reader, text_for(opened.reader, pool), keep, pool);
+  opened.reading.origin.model = model.name;
+  note_training_length(opened.reader.model->facts(), std::ssize(opened.reading.tokens));
+  return opened;
+}
+
+std::unique_ptr<insight::Specimen> SourceOption::open(model::Keep keep, ThreadPool& pool) const {
+  if (table) {
+    insight::TableFile file = insight::read_table(*table);
+    if (tokens) file.queries = words_of(tokens), file.keys.clear();
+    if (key_tokens) file.keys = words_of(key_tokens);
+    return std::make_unique<insight::TableSpecimen>(std::move(file.tables), std::move(file.queries),
+                                                    std::move(file.keys));
+  }
+  if (recording) return std::make_unique<insight::RecordedSpecimen>(model::load_reading(*recording));
+  if (model.name.empty()) throw UsageError("say what to look at: --model and --text, or --recording FILE");
+  return std::make_unique<insight::RecordedSpecimen>(read(keep, pool).reading);
+}
+
+void HeadOption::add_to(CLI::App& command, bool with_head) {
+  command.add_option("--layer", layer, "Layer, from 0")->type_name("L");
+  if (with_head) command.add_option("--head", head, "Head, from 0")->type_name("H");
+  command
+      .add_option("--kind", kind_name,
+                  "self: of the text; of an encoder-decoder also decoder: of what it says; cross: between them")
+      ->check(CLI::IsMember({"self", "cross", "decoder"}))
+      ->capture_default_str();
+}
+
+model::Kind HeadOption::kind() const { return model::parse_kind(kind_name).value_or(model::Kind::self); }
+
+insight::HeadName HeadOption::one(const insight::Specimen& specimen) const {
+  const insight::Stack& all = specimen.stack(kind());
+  if (!layer && all.layers > 1) throw UsageError(fmt::format("name a layer with --layer, 0 to {}", all.layers - 1));
+  if (!head && all.heads > 1) throw UsageError(fmt::format("name a head with --head, 0 to {}", all.heads - 1));
+  const insight::HeadName name{kind(), layer.value_or(0), head.value_or(0)};
+  try {
+    specimen.check(name);
+  } catch (const std::invalid_argument& wrong) {
+    throw UsageError(wrong.what());
+  }
+  return name;
+}
+
+}  // namespace attn::cli

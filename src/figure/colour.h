@@ -1,0 +1,34 @@
+// figure/colour.h - the published colour maps.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace attn::figure {
+
+struct Colour {
+  std::uint8_t r = 0, g = 0, b = 0;
+
+  friend bool operator==(const Colour&, const Colour&) = default;
+};
+
+// 256 steps from the lowest to the highest.
+using ColourMap = std::array<Colour, 256>;
+
+// viridis, magma, cividis (matplotlib), YlOrRd, Blues and, for differences, RdBu (ColorBrewer; here blue is low, as
+// matplotlib's RdBu_r). Throws std::invalid_argument that names them all.
+const ColourMap& colour_map(std::string_view name);
+std::span<const std::string_view> colour_map_names() noexcept;
+bool is_diverging(std::string_view name) noexcept;
+
+// The colours of heads: told apart also by those who see no red or green, of about equal lightness. Number 16 and
+// beyond repeat the hues; line styles tell them apart.
+Colour head_colour(std::int64_t number) noexcept;
+
+// What can be read on a ground of this colour.
+Colour ink_on(const Colour& ground) noexcept;
+
+}  // namespace attn::figure

@@ -1,0 +1,33 @@
+// insight/picture.h - a head's table made smaller: every cell stands for a rectangle of weights.
+#pragma once
+
+#include <cstdint>
+
+#include "attn/thread_pool.h"
+#include "insight/specimen.h"
+#include "nn/matrix.h"
+
+namespace attn::insight {
+
+// What one cell says of the weights in it. mean keeps the mass, max keeps what stands out.
+enum class Reduce : std::uint8_t { mean, max };
+
+struct Picture {
+  nn::Matrix cells;  // [rows, columns]
+  Reduce reduce = Reduce::max;
+  std::int64_t queries = 0, keys = 0;  // of the table
+
+  // Whether a cell is more than one weight.
+  [[nodiscard]] bool reduced() const noexcept { return cells.rows() < queries || cells.columns() < keys; }
+};
+
+// At most `most` cells in each direction; a table that is smaller comes as it is. Cell (r, c) covers the queries
+// [r N / rows, (r + 1) N / rows) and the keys likewise. One pass over tiles: O(N) memory beside the result.
+Picture picture(const Specimen& specimen, const HeadName& head, std::int64_t most, Reduce reduce, ThreadPool& pool);
+
+// Where cell `cell` of `cells` begins among `count` rows or columns.
+constexpr std::int64_t cell_start(std::int64_t cell, std::int64_t cells, std::int64_t count) noexcept {
+  return cell * count / cells;
+}
+
+}  // namespace attn::insight

@@ -1,0 +1,114 @@
+// insight/specimen.h - what is looked at: tables of attention weights with their tokens, whoever computed them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attn/attention.h"
+#include "attn/thread_pool.h"
+#include "attn/view.h"
+#include "model/reading.h"
+#include "model/recording.h"
+#include "nn/matrix.h"
+#include "text/tokenizer.h"
+
+namespace attn::insight {
+
+using model::Kind;
+
+// One head of one layer.
+struct HeadName {
+  Kind kind = Kind::self;
+  std::int64_t layer = 0, head = 0;
+
+  friend bool operator==(const HeadName&, const HeadName&) = default;
+};
+// "layer 5, head 0"; with the kind in front if it is not self: "cross layer 5, head 0".
+std::string to_string(const HeadName& head);
+
+// All attentions of one kind.
+struct Stack {
+  Kind kind = Kind::self;
+  std::int64_t layers = 0, heads = 0;
+  std::int64_t queries = 0, keys = 0;
+};
+
+class Specimen {
+ public:
+  virtual ~Specimen() = default;
+  Specimen(const Specimen&) = delete;
+  Specimen& operator=(const Specimen&) = delete;
+
+  // In the order self, decoder, cross; at least one.
+  [[nodiscard]] const std::vector<Stack>& stacks() const noexcept { return stacks_; }
+  // Throws std::invalid_argument that says which there are.
+  [[nodiscard]] const Stack& stack(Kind kind) const;
+  void check(const HeadName& head) const;
+  [[nodiscard]] std::vector<HeadName> heads() const;  // all, layer by layer
+
+  [[nodiscard]] virtual const std::vector<text::Token>& queries(Kind kind) const noexcept = 0;
+  [[nodiscard]] virtual const std::vector<text::Token>& keys(Kind kind) const noexcept = 0;
+
+  // Queries [window.row, + R) against keys [window.col, + C) into out [R, C]. `head` has been checked. Any number of
+  // threads may call it, each with a pool of its own.
+  virtual void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const = 0;
+  [[nodiscard]] nn::Matrix weights(const HeadName& head, ThreadPool& pool) const;  // the whole table
+
+  // What the mask says of a part of the table: none: every weight there is 0, without looking.
+  [[nodiscard]] virtual Cover cover(const HeadName& head, const Tile& tile) const;
+  // Whether queries see only what came before them: what statistics compare a head with.
+  [[nodiscard]] virtual bool causal(const HeadName& head) const = 0;
+
+  // What it was made from; null: a table of the user's own.
+  [[nodiscard]] virtual const model::Reading* reading() const noexcept { return nullptr; }
+
+ protected:
+  explicit Specimen(std::vector<Stack> stacks) : stacks_(std::move(stacks)) {}
+
+ private:
+  std::vector<Stack> stacks_;
+};
+
+// Of a model's pass. Weights are rebuilt whenever they are asked for.
+class RecordedSpecimen final : public Specimen {
+ public:
+  explicit RecordedSpecimen(model::Reading reading);
+
+  using Specimen::weights;
+  [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override;
+  [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override;
+  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
+  [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override;
+  [[nodiscard]] bool causal(const HeadName& head) const override;
+  [[nodiscard]] const model::Reading* reading() const noexcept override { return &reading_; }
+
+ private:
+  model::Reading reading_;
+};
+
+// Somebody else's numbers: [L, H, N, M], of one kind.
+class TableSpecimen final : public Specimen {
+ public:
+  struct Tables {
+    std::int64_t layers = 1, heads = 1;
+    nn::Matrix numbers;  // [L H N, M]
+  };
+  // Tokens that are missing are numbered from 0. Throws std::invalid_argument if their number is not that of the
+  // tables' rows and columns; tokens of keys may be empty if the tables are square.
+  TableSpecimen(Tables tables, std::vector<std::string> queries, std::vector<std::string> keys);
+
+  using Specimen::weights;
+  [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override;
+  [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override;
+  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
+  // No weight above the diagonal of a square table.
+  [[nodiscard]] bool causal(const HeadName& head) const override;
+
+ private:
+  Tables tables_;
+  std::vector<text::Token> queries_, keys_;
+  std::vector<bool> causal_;  // [L H]
+};
+
+}  // namespace attn::insight

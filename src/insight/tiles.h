@@ -1,0 +1,22 @@
+// insight/tiles.h - a pass over a table of weights, a part of it at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "attn/thread_pool.h"
+#include "insight/specimen.h"
+
+namespace attn::insight {
+
+inline constexpr std::int64_t kTileQueries = 256;
+inline constexpr std::int64_t kTileColumns = 512;  // together 512 kB: they stay in a core's cache
+
+// Part of a table: weights [R, C] of the queries from window.row on and the keys from window.col on.
+using TakeTile = std::function<void(Rectangle window, View<const float, 2> weights)>;
+
+// All tiles of one head, row by row of tiles, from left to right; those that the mask rules out are left out. Runs on
+// the calling thread alone: whoever has many heads gives a head to each thread.
+void each_tile(const Specimen& specimen, const HeadName& head, const TakeTile& take);
+
+}  // namespace attn::insight
