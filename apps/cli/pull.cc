@@ -1,16 +1,15 @@
 // cli/pull.cc - attnscope pull: a model from the hub, into the cache that its own tools use.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include "command.h"
 #include "json.h"
 #include "model/hub.h"
-#include "terminal.h"
+#include "progress.h"
 
 namespace attn::cli {
 
@@ -24,50 +23,27 @@ struct Pull {
   void run() const;
 };
 
-// One line on standard error, drawn again at most ten times a second; nothing where that is not a terminal.
-class ProgressBar {
+// How much has come, and how fast.
+class PullLine {
  public:
-  ~ProgressBar() { clear(); }
-
   void show(const model::Progress& progress) {
-    const auto now = Clock::now();
-    if (!visible_ || progress.total == 0 || now - drawn_ < std::chrono::milliseconds(100)) return;
-    if (drawn_ == Clock::time_point{}) before_ = progress.bytes;  // what an earlier pull had brought
-    drawn_ = now;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    const double speed = seconds > 0 ? static_cast<double>(progress.bytes - before_) / seconds : 0;
-    const double share =
-        progress.total > 0 ? static_cast<double>(progress.bytes) / static_cast<double>(progress.total) : 0;
-    const std::string line = fmt::format(
-        "{} {:>3.0f}%  {} of {}  {}/s  {}", bar(share), share * 100, human_bytes(static_cast<double>(progress.bytes)),
-        human_bytes(static_cast<double>(progress.total)), human_bytes(speed), progress.file);
-    std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
-    std::fflush(stderr);
+    if (before_ < 0) before_ = progress.bytes;  // what an earlier pull had brought
+    if (progress.total == 0 || !line_.due()) return;
+    const auto bytes = static_cast<double>(progress.bytes), total = static_cast<double>(progress.total);
+    const double speed = (bytes - static_cast<double>(before_)) / std::max(line_.seconds(), 1e-3);
+    line_.show(bytes / total, fmt::format("{} of {}  {}/s  {}", human_bytes(bytes), human_bytes(total),
+                                          human_bytes(speed), progress.file));
   }
-
-  void clear() {
-    if (visible_ && drawn_ != Clock::time_point{}) std::fputs("\r\x1b[K", stderr);
-    drawn_ = {};
-  }
+  void clear() { line_.clear(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  static std::string bar(double share) {
-    constexpr int kWidth = 24;
-    const int full = static_cast<int>(share * kWidth);
-    return "[" + repeat("#", full) + repeat(".", kWidth - full) + "]";
-  }
-
-  bool visible_ = isatty(STDERR_FILENO) != 0;
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point drawn_{};
-  std::int64_t before_ = 0;
+  ProgressLine line_;
+  std::int64_t before_ = -1;
 };
 
 void Pull::run() const {
   watch_for_interrupt();
-  ProgressBar bar;
+  PullLine bar;
   const auto on_progress = [&](const model::Progress& progress) {
     bar.show(progress);
     return !interrupted();

@@ -24,9 +24,13 @@ const ColourMap& colour_map(std::string_view name);
 std::span<const std::string_view> colour_map_names() noexcept;
 bool is_diverging(std::string_view name) noexcept;
 
-// The colours of heads: told apart also by those who see no red or green, of about equal lightness. Number 16 and
-// beyond repeat the hues; line styles tell them apart.
-Colour head_colour(std::int64_t number) noexcept;
+// The colour of a head's lines, and how they are dashed: at least 16 hues of about equal lightness, in an order in
+// which neighbours differ most; beyond those the hues come again with another dash.
+struct HeadStyle {
+  Colour colour;
+  int dash = 0;  // 0: solid
+};
+HeadStyle head_style(std::int64_t number) noexcept;
 
 // What can be read on a ground of this colour.
 Colour ink_on(const Colour& ground) noexcept;

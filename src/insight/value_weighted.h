@@ -1,4 +1,9 @@
 // insight/value_weighted.h - attention times what there is to attend to (Kobayashi et al., 2020).
+//
+//   |p[i,j] f(x_j)|,  f(x) = (x W_V + b_V) W_O      W_V, b_V and W_O: a head's own columns and rows
+//
+// The values' bias is part of f, as the paper has it. The output projection's bias is not: it is added once for all
+// heads together, and belongs to none of them.
 #pragma once
 
 #include <memory>

@@ -1,0 +1,43 @@
+// cli/progress.cc
+#include "progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "command.h"
+#include "terminal.h"
+
+namespace attn::cli {
+
+bool ProgressLine::due() const {
+  static const bool visible = isatty(STDERR_FILENO) != 0;
+  return visible && Clock::now() - drawn_ >= std::chrono::milliseconds(100);
+}
+
+void ProgressLine::show(double share, const std::string& words) {
+  if (!due()) return;
+  constexpr int kWidth = 24;
+  const int full = static_cast<int>(share * kWidth);
+  drawn_ = Clock::now();
+  std::fprintf(stderr, "\r[%s%s] %3.0f%%  %s\x1b[K", repeat("#", full).c_str(), repeat(".", kWidth - full).c_str(),
+               share * 100, words.c_str());
+  std::fflush(stderr);
+}
+
+void ProgressLine::clear() {
+  if (drawn_ != Clock::time_point{}) std::fputs("\r\x1b[K", stderr);
+  drawn_ = {};
+}
+
+double ProgressLine::seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+void ProgressLine::count(std::int64_t done, std::int64_t total, const std::string& what) {
+  if (interrupted()) throw Interrupted();
+  if (!due() || done == 0 || done >= total) return;
+  const double share = static_cast<double>(done) / static_cast<double>(total);
+  show(share, fmt::format("{} {} of {}, {:.0f} s left", what, done, total, seconds() * (1 - share) / share));
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,53 @@
+#include "insight/value_weighted.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace attn::insight {
+
+namespace {
+
+class ValueWeighted final : public Specimen {
+ public:
+  explicit ValueWeighted(std::unique_ptr<Specimen> inner) : Specimen(inner->stacks()), inner_(std::move(inner)) {}
+
+  using Specimen::weights;
+  [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override {
+    return inner_->queries(kind);
+  }
+  [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override { return inner_->keys(kind); }
+  [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override { return inner_->cover(head, tile); }
+  [[nodiscard]] bool causal(const HeadName& head) const override { return inner_->causal(head); }
+  [[nodiscard]] const model::Reading* reading() const noexcept override { return inner_->reading(); }
+
+  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
+    inner_->weights(head, window, out, pool);
+    const nn::Matrix& all = reading()->recording.attention(head.kind, head.layer).value_norms;
+    const float* const norms = all.row(head.head) + window.col;
+    for (std::int64_t i = 0; i < out.shape[0]; ++i) {
+      for (std::int64_t j = 0; j < out.shape[1]; ++j) out(i, j) *= norms[j];
+    }
+  }
+
+ private:
+  std::unique_ptr<Specimen> inner_;
+};
+
+void check_norms(const model::Recording& recording) {
+  for (const model::AttentionRecord& record : recording.attentions()) {
+    if (record.value_norms.rows() == record.shape.heads && record.value_norms.columns() == record.keys) continue;
+    throw std::invalid_argument("the norms of the values were not recorded: record the text again with them");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Specimen> value_weighted(std::unique_ptr<Specimen> specimen) {
+  if (specimen->reading() == nullptr) {
+    throw std::invalid_argument("a table of weights says nothing of values: they need a model or a recording");
+  }
+  check_norms(specimen->reading()->recording);
+  return std::make_unique<ValueWeighted>(std::move(specimen));
+}
+
+}  // namespace attn::insight
