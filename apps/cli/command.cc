@@ -2,7 +2,6 @@
 #include "command.h"
 
 #include <fmt/format.h>
-#include <wchar.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -34,10 +33,24 @@ void add_commands(CLI::App& app, Shell& shell) {
   add_tour(app, shell);
   add_tokenize(app, shell);
   add_weights(app, shell);
+  add_analyze(app, shell);
+  add_find(app, shell);
+  add_record(app, shell);
   add_fill(app, shell);
   add_generate(app, shell);
   add_pull(app, shell);
   add_models(app, shell);
+  add_explain(app, shell);
+  add_trace(app, shell);
+  add_ablate(app, shell);
+  add_rollout(app, shell);
+  add_flow(app, shell);
+  add_compare(app, shell);
+  add_heatmap(app, shell);
+  add_heads(app, shell);
+  add_headview(app, shell);
+  add_overview(app, shell);
+  add_mask(app, shell);
 }
 
 void ModelOption::add_to(CLI::App& command) {
@@ -101,72 +114,6 @@ void end_interrupted() {
   std::signal(SIGINT, SIG_DFL);
   std::raise(SIGINT);
   std::_Exit(130);
-}
-
-std::string on_one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      line += "\\n";
-    } else if (c == '\t') {
-      line += "\\t";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      line += fmt::format("\\x{:02x}", byte);
-    } else {
-      line += c;
-    }
-  }
-  return line;
-}
-
-namespace {
-
-// Calls f(bytes, columns) for every character; what is not UTF-8 counts as one column a byte.
-template <typename F>
-void each_character(std::string_view text, F&& f) {
-  std::mbstate_t state{};
-  while (!text.empty()) {
-    wchar_t wide = 0;
-    std::size_t bytes = std::mbrtowc(&wide, text.data(), text.size(), &state);
-    int columns = 1;
-    if (bytes == 0 || bytes > text.size()) {
-      bytes = 1;
-      state = {};
-    } else {
-      columns = std::max(wcwidth(wide), 0);
-    }
-    if (!f(text.substr(0, bytes), columns)) return;
-    text.remove_prefix(bytes);
-  }
-}
-
-}  // namespace
-
-int columns_of(std::string_view text) {
-  int all = 0;
-  each_character(text, [&](std::string_view, int columns) {
-    all += columns;
-    return true;
-  });
-  return all;
-}
-
-std::string fitted(std::string_view text, int width, bool to_the_right) {
-  const int needed = columns_of(text);
-  if (needed <= width) {
-    const std::string space(static_cast<std::size_t>(width - needed), ' ');
-    return to_the_right ? space + std::string(text) : std::string(text) + space;
-  }
-  std::string cut;
-  int used = 0;
-  each_character(text, [&](std::string_view character, int columns) {
-    if (used + columns > width - 1) return false;
-    cut += character;
-    used += columns;
-    return true;
-  });
-  return cut + "…" + std::string(static_cast<std::size_t>(width - 1 - used), ' ');
 }
 
 std::string human_bytes(double bytes) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "attn/thread_pool.h"
+#include "figure/columns.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;
@@ -41,10 +42,24 @@ class Shell {
 void add_tour(CLI::App& app, Shell& shell);
 void add_tokenize(CLI::App& app, Shell& shell);
 void add_weights(CLI::App& app, Shell& shell);
+void add_record(CLI::App& app, Shell& shell);
 void add_fill(CLI::App& app, Shell& shell);
 void add_generate(CLI::App& app, Shell& shell);
 void add_pull(CLI::App& app, Shell& shell);
 void add_models(CLI::App& app, Shell& shell);
+void add_explain(CLI::App& app, Shell& shell);
+void add_trace(CLI::App& app, Shell& shell);
+void add_ablate(CLI::App& app, Shell& shell);
+void add_rollout(CLI::App& app, Shell& shell);
+void add_flow(CLI::App& app, Shell& shell);
+void add_compare(CLI::App& app, Shell& shell);
+void add_heatmap(CLI::App& app, Shell& shell);
+void add_heads(CLI::App& app, Shell& shell);
+void add_headview(CLI::App& app, Shell& shell);
+void add_overview(CLI::App& app, Shell& shell);
+void add_mask(CLI::App& app, Shell& shell);
+void add_analyze(CLI::App& app, Shell& shell);
+void add_find(CLI::App& app, Shell& shell);
 void add_commands(CLI::App& app, Shell& shell);  // all of these
 
 // --model: a folder in the Hugging Face layout, or the name of a model in the hub's cache.
@@ -79,13 +94,9 @@ bool interrupted() noexcept;
 // Ends the program as an interrupt does, so that the shell knows.
 [[noreturn]] void end_interrupted();
 
-// A token on one line: control characters as escapes, a space in front as it is.
-std::string on_one_line(std::string_view text);
-
-// Columns that text takes in a terminal: two for Chinese, none for combining marks.
-int columns_of(std::string_view text);
-// Cut to `width` columns (with … where something is missing) and filled with spaces.
-std::string fitted(std::string_view text, int width, bool to_the_right = false);
+using figure::columns_of;
+using figure::fitted;
+using figure::on_one_line;
 
 std::string human_bytes(double bytes);  // "440 MB"
 

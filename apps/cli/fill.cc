@@ -10,13 +10,12 @@
 #include "json.h"
 #include "model/generate.h"
 #include "model/reading.h"
+#include "source.h"
 #include "terminal.h"
 
 namespace attn::cli {
 
 namespace {
-
-constexpr std::string_view kGap = "[MASK]";
 
 struct Fill {
   ModelOption model;
@@ -32,18 +31,6 @@ struct Gap {
   std::vector<model::Choice> choices;
 };
 
-// Everybody may write [MASK], whatever the model calls it.
-std::string with_own_mask(std::string text, const text::Tokenizer& tokenizer) {
-  const std::int32_t id = tokenizer.special().mask;
-  if (id < 0) throw std::invalid_argument("this model's tokenizer has no mask token: it was not trained to fill gaps");
-  const std::string mask = tokenizer.tokens(std::vector{id})[0].piece;
-  for (std::size_t at = text.find(kGap); mask != kGap && at != std::string::npos;
-       at = text.find(kGap, at + mask.size())) {
-    text.replace(at, kGap.size(), mask);
-  }
-  return text;
-}
-
 std::vector<Gap> fill_gaps(const model::Reader& reader, const model::Reading& reading, std::int64_t top,
                            ThreadPool& pool) {
   std::vector<Gap> gaps;
@@ -54,10 +41,6 @@ std::vector<Gap> fill_gaps(const model::Reader& reader, const model::Reading& re
     gaps.push_back({token, model::likeliest({logits.data(), static_cast<std::size_t>(logits.columns())}, top)});
   }
   return gaps;
-}
-
-std::string word_of(const text::Tokenizer& tokenizer, std::int32_t id) {
-  return on_one_line(tokenizer.tokens(std::vector{id})[0].text);
 }
 
 Json to_json(const std::vector<Gap>& gaps, const model::Reader& reader, const model::Reading& reading) {
@@ -95,6 +78,8 @@ void Fill::run(ThreadPool& pool) const {
         "this " + reader.model->facts().type +
         " cannot fill gaps: that takes an encoder with a masked-word head, such as bert-base-uncased");
   }
+  if (reader.tokenizer.special().mask < 0)
+    throw std::invalid_argument("this model's tokenizer has no mask token: it was not trained to fill gaps");
   const std::string whole = with_own_mask(written, reader.tokenizer);
   const model::Reading reading =
       model::read(reader, {.text = whole, .pair = {}, .target = {}}, {.attention = false}, pool);

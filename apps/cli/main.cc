@@ -1,6 +1,5 @@
 // cli/main.cc - the program attnscope: one subcommand a file.
 #include <CLI/CLI.hpp>
-#include <clocale>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -49,7 +48,6 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  std::setlocale(LC_CTYPE, "C.UTF-8");  // widths of characters in tables
   return run(argc, argv);
 } catch (const attn::cli::UsageError& error) {
   return fail(error.what(), 2);

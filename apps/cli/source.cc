@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <sstream>
 #include <vector>
 
+#include "attn/error.h"
+#include "checked.h"
 #include "insight/table.h"
 #include "model/generate.h"
 #include "model/recording_file.h"
@@ -22,6 +25,26 @@ std::vector<std::string> words_of(const std::optional<std::string>& text) {
   return words;
 }
 
+// What the command line asked for and cannot be is wrong usage.
+template <typename Call>
+decltype(auto) or_usage(const Call& call) {
+  try {
+    return call();
+  } catch (const std::invalid_argument& wrong) {
+    throw UsageError(wrong.what());
+  }
+}
+
+void check_recording(const insight::Specimen& specimen, const std::string& file, ThreadPool& pool) {
+  const insight::CheckResult result = checked(specimen, pool);
+  if (result.failure) throw Error(file, "is broken: " + to_string(*result.failure));
+}
+
+void note_odd_rows(const insight::Specimen& table, const std::string& file, ThreadPool& pool) {
+  const insight::CheckResult result = checked(table, pool);
+  if (result.failure) std::fprintf(stderr, "note: %s: %s\n", file.c_str(), to_string(*result.failure).c_str());
+}
+
 }  // namespace
 
 void SourceOption::add_to(CLI::App& command, Takes takes, const std::string& text_name) {
@@ -33,6 +56,7 @@ void SourceOption::add_to(CLI::App& command, Takes takes, const std::string& tex
   command.add_option("--target", target, "What an encoder-decoder says (default: what it says by itself)")
       ->type_name("TEXT")
       ->excludes("--pair");
+  if (takes == Takes::models) return;
   command.add_option("--recording", recording, "A recording (attnscope record) instead of a model and a text")
       ->type_name("FILE")
       ->excludes("--model");
@@ -51,7 +75,7 @@ void SourceOption::add_to(CLI::App& command, Takes takes, const std::string& tex
 
 // In an encoder-decoder the second text is what the decoder says; where none is given, what it says by itself.
 model::Text SourceOption::text_for(const model::Reader& reader, ThreadPool& pool) const {
-  model::Text out{.text = text.read(), .pair = pair, .target = target};
+  model::Text out{.text = with_own_mask(text.read(), reader.tokenizer), .pair = pair, .target = target};
   if (reader.model->facts().form != model::Form::encoder_decoder) return out;
   if (!out.target) std::swap(out.pair, out.target);
   if (!out.target) {
@@ -64,7 +88,7 @@ model::Text SourceOption::text_for(const model::Reader& reader, ThreadPool& pool
 
 SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) const {
   if (model.name.empty()) throw UsageError("name a model with --model: a folder, or one of attnscope models");
-  Opened opened{model::Reader::load(model.folder()), {}};
+  Opened opened{model::Reader::load(model.folder()), model::Reading()};
   opened.reading = model::read(opened.reader, text_for(opened.reader, pool), keep, pool);
   opened.reading.origin.model = model.name;
   note_training_length(opened.reader.model->facts(), std::ssize(opened.reading.tokens));
@@ -72,21 +96,51 @@ SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) cons
 }
 
 std::unique_ptr<insight::Specimen> SourceOption::open(model::Keep keep, ThreadPool& pool) const {
+  if ((table || recording) && (text.text || text.file || pair || target))
+    throw UsageError("a recording or a table is looked at as it is: no text can be given");
   if (table) {
     insight::TableFile file = insight::read_table(*table);
     if (tokens) file.queries = words_of(tokens), file.keys.clear();
     if (key_tokens) file.keys = words_of(key_tokens);
-    return std::make_unique<insight::TableSpecimen>(std::move(file.tables), std::move(file.queries),
-                                                    std::move(file.keys));
+    auto specimen = or_usage([&] {
+      return std::make_unique<insight::TableSpecimen>(std::move(file.tables), std::move(file.queries),
+                                                      std::move(file.keys));
+    });
+    note_odd_rows(*specimen, *table, pool);
+    return specimen;
   }
-  if (recording) return std::make_unique<insight::RecordedSpecimen>(model::load_reading(*recording));
+  if (recording) {
+    auto specimen = std::make_unique<insight::RecordedSpecimen>(model::load_reading(*recording));
+    check_recording(*specimen, *recording, pool);
+    return specimen;
+  }
   if (model.name.empty()) throw UsageError("say what to look at: --model and --text, or --recording FILE");
   return std::make_unique<insight::RecordedSpecimen>(read(keep, pool).reading);
+}
+
+std::string with_own_mask(std::string text, const text::Tokenizer& tokenizer) {
+  constexpr std::string_view kGap = "[MASK]";
+  const std::int32_t id = tokenizer.special().mask;
+  if (id < 0) return text;
+  const std::string mask = tokenizer.tokens(std::vector{id})[0].piece;
+  for (std::size_t at = text.find(kGap); mask != kGap && at != std::string::npos;
+       at = text.find(kGap, at + mask.size())) {
+    text.replace(at, kGap.size(), mask);
+  }
+  return text;
+}
+
+std::string word_of(const text::Tokenizer& tokenizer, std::int32_t id) {
+  return on_one_line(tokenizer.tokens(std::vector{id})[0].text);
 }
 
 void HeadOption::add_to(CLI::App& command, bool with_head) {
   command.add_option("--layer", layer, "Layer, from 0")->type_name("L");
   if (with_head) command.add_option("--head", head, "Head, from 0")->type_name("H");
+  add_kind_to(command);
+}
+
+void HeadOption::add_kind_to(CLI::App& command) {
   command
       .add_option("--kind", kind_name,
                   "self: of the text; of an encoder-decoder also decoder: of what it says; cross: between them")
@@ -96,17 +150,21 @@ void HeadOption::add_to(CLI::App& command, bool with_head) {
 
 model::Kind HeadOption::kind() const { return model::parse_kind(kind_name).value_or(model::Kind::self); }
 
+std::vector<insight::HeadName> HeadOption::chosen(const insight::Specimen& specimen) const {
+  or_usage([&] { specimen.check({kind(), layer.value_or(0), head.value_or(0)}); });
+  std::vector<insight::HeadName> heads = specimen.heads();
+  std::erase_if(heads, [&](const insight::HeadName& name) {
+    return name.kind != kind() || (layer && name.layer != *layer) || (head && name.head != *head);
+  });
+  return heads;
+}
+
 insight::HeadName HeadOption::one(const insight::Specimen& specimen) const {
-  const insight::Stack& all = specimen.stack(kind());
+  const insight::HeadName first = chosen(specimen).front();
+  const insight::Stack& all = specimen.stack(first.kind);
   if (!layer && all.layers > 1) throw UsageError(fmt::format("name a layer with --layer, 0 to {}", all.layers - 1));
   if (!head && all.heads > 1) throw UsageError(fmt::format("name a head with --head, 0 to {}", all.heads - 1));
-  const insight::HeadName name{kind(), layer.value_or(0), head.value_or(0)};
-  try {
-    specimen.check(name);
-  } catch (const std::invalid_argument& wrong) {
-    throw UsageError(wrong.what());
-  }
-  return name;
+  return first;
 }
 
 }  // namespace attn::cli

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "command.h"
 #include "insight/specimen.h"
@@ -18,10 +19,13 @@ struct SourceOption {
   TextOption text;
   std::optional<std::string> pair, target, recording, table, tokens, key_tokens;
 
-  enum class Takes : std::uint8_t { recordings, tables };
+  enum class Takes : std::uint8_t { models, recordings, tables };  // each also what comes before it
   // `text_name`: for commands whose text is an argument of its own.
   void add_to(CLI::App& command, Takes takes, const std::string& text_name = "--text,-t");
 
+  // What a file holds is checked (insight/check.h): all rows of a recording of up to 1e8 weights, a sample of each
+  // head's rows of a longer one. A recording that fails is an attn::Error that names layer, head and row; a table whose
+  // rows do not sum to 1 only gets a note on standard error.
   [[nodiscard]] std::unique_ptr<insight::Specimen> open(model::Keep keep, ThreadPool& pool) const;
 
   // For commands that run the model again. Throws UsageError where there is none.
@@ -35,13 +39,21 @@ struct SourceOption {
   [[nodiscard]] model::Text text_for(const model::Reader& reader, ThreadPool& pool) const;
 };
 
+// Everybody may write [MASK], whatever the model calls it; a tokenizer without such a token leaves the text as it is.
+std::string with_own_mask(std::string text, const text::Tokenizer& tokenizer);
+// What an id says, on one line.
+std::string word_of(const text::Tokenizer& tokenizer, std::int32_t id);
+
 // --layer, --head, --kind.
 struct HeadOption {
   std::optional<std::int64_t> layer, head;
   std::string kind_name = "self";
 
   void add_to(CLI::App& command, bool with_head = true);
+  void add_kind_to(CLI::App& command);  // --kind alone
   [[nodiscard]] model::Kind kind() const;
+  // All that are meant: of every layer or every head where none is named. Throws UsageError that says which there are.
+  [[nodiscard]] std::vector<insight::HeadName> chosen(const insight::Specimen& specimen) const;
   // Throws UsageError that names the missing option or the layers and heads that there are.
   [[nodiscard]] insight::HeadName one(const insight::Specimen& specimen) const;
 };

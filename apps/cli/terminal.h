@@ -4,6 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "figure/columns.h"
+#include "figure/figure.h"
+#include "figure/paint.h"
+
 namespace attn::cli {
 
 class Terminal {
@@ -11,10 +15,12 @@ class Terminal {
   // Asks stdout and the environment: COLUMNS, NO_COLOR, TERM, COLORTERM. A pipe gets plain text, 80 wide.
   static Terminal of_stdout();
 
-  Terminal(int width, bool styled, bool coloured) : width_(width), styled_(styled), coloured_(coloured) {}
+  Terminal(const figure::Screen& screen, bool styled);
 
-  [[nodiscard]] int width() const { return width_; }
-  [[nodiscard]] bool coloured() const { return coloured_; }
+  [[nodiscard]] int width() const { return width_; }  // of text: long lines are tiring to read
+  [[nodiscard]] bool coloured() const { return brush_.coloured(); }
+  // For figures, which take all the columns there are.
+  [[nodiscard]] const figure::Screen& screen() const { return screen_; }
 
   [[nodiscard]] std::string bold(std::string_view text) const { return in_style("1", text); }
   [[nodiscard]] std::string dim(std::string_view text) const { return in_style("2", text); }
@@ -30,12 +36,13 @@ class Terminal {
  private:
   [[nodiscard]] std::string in_style(std::string_view code, std::string_view text) const;
 
+  figure::Screen screen_;
+  figure::Brush brush_;
   int width_;
-  bool styled_;    // bold and dim
-  bool coloured_;  // 24-bit colours
+  bool styled_;  // bold and dim
 };
 
-std::string repeat(std::string_view text, int times);
+using figure::repeat;
 
 // 3.14 as "3.14" (digits after the point), and 1234567 as "1,234,567".
 std::string number(double value, int digits);

@@ -10,6 +10,8 @@
 
 #include "attn/thread_pool.h"
 #include "engine/probe.h"
+#include "insight/specimen.h"
+#include "insight/statistics.h"
 #include "model/generate.h"
 #include "model/model.h"
 
@@ -70,6 +72,42 @@ std::int64_t bench_model_generate(void* opened, const std::int32_t* ids, std::in
     std::memcpy(out, fresh.data(), fresh.size() * sizeof(std::int32_t));
     return static_cast<std::int64_t>(fresh.size());
   });
+}
+
+void* bench_model_record(void* opened, const std::int32_t* ids, std::int64_t n) noexcept {
+  return guarded<void*>(nullptr, [&] {
+    auto& it = *static_cast<Opened*>(opened);
+    attn::model::Reading reading;
+    reading.tokens.resize(static_cast<std::size_t>(n));
+    for (std::int64_t i = 0; i < n; ++i) reading.tokens[static_cast<std::size_t>(i)].id = ids[i];
+    static_cast<void>(it.model->read(attn::model::Batch(std::vector<std::int32_t>(ids, ids + n)),
+                                     {.pool = it.pool, .recording = &reading.recording}));
+    return new attn::insight::RecordedSpecimen(std::move(reading));
+  });
+}
+
+void bench_specimen_close(void* specimen) noexcept { delete static_cast<attn::insight::RecordedSpecimen*>(specimen); }
+
+// Statistics of all heads, on the model's threads; entropy and distance of each into out. 0, or -1 for a problem.
+int bench_specimen_statistics(void* specimen, void* opened, double* out) noexcept {
+  return guarded(-1, [&] {
+    const auto& it = *static_cast<attn::insight::RecordedSpecimen*>(specimen);
+    for (const attn::insight::HeadStatistics& head :
+         attn::insight::statistics(it, {}, static_cast<Opened*>(opened)->pool)) {
+      *out++ = head.entropy;
+      *out++ = head.distance;
+    }
+    return 0;
+  });
+}
+
+// Bytes of all that the weights are rebuilt from.
+std::int64_t bench_specimen_kept(void* specimen) noexcept {
+  std::int64_t floats = 0;
+  for (const auto& a : static_cast<attn::insight::RecordedSpecimen*>(specimen)->reading()->recording.attentions()) {
+    for (const attn::nn::Matrix* matrix : {&a.q, &a.k, &a.lse}) floats += matrix->rows() * matrix->columns();
+  }
+  return floats * std::int64_t{sizeof(float)};
 }
 
 // Reads so many bytes once, on the model's threads, in pieces as small as a product's.

@@ -23,7 +23,7 @@ def folder_of(name: str) -> Path:
     made = BUILD / "bench" / "models" / name
     if not (made / "tokenizer.json").exists():  # written last
         made.mkdir(parents=True, exist_ok=True)
-        {"bert-base-uncased": make_bert, "stories15M": make_stories}[name](made)
+        {"bert-base-uncased": make_bert, "stories15M": make_stories, "llama-12x12": make_long}[name](made)
     return made
 
 
@@ -63,6 +63,20 @@ def make_stories(folder: Path) -> None:
     save_word_pieces(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + [f"w{n}" for n in range(31995)], folder)
 
 
+def make_long(folder: Path) -> None:
+    """A Llama of 12 layers and 12 heads, 768 wide, that reads 4,096 tokens."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=2048, hidden_size=768, intermediate_size=1024, num_hidden_layers=12, num_attention_heads=12,
+        max_position_embeddings=4096, tie_word_embeddings=True, bos_token_id=2, eos_token_id=3,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    save_word_pieces(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + [f"w{n}" for n in range(2043)], folder)
+
+
 @cache
 def library() -> ctypes.CDLL:
     found = ctypes.CDLL(str(BUILD / "bench" / "libbench_models.so"))
@@ -75,7 +89,35 @@ def library() -> ctypes.CDLL:
     found.bench_model_generate.restype = ctypes.c_int64
     found.bench_model_plain_read.argtypes = [pointer, pointer, ctypes.c_size_t]
     found.bench_model_plain_read.restype = None
+    found.bench_model_record.argtypes, found.bench_model_record.restype = [pointer, pointer, ctypes.c_int64], pointer
+    found.bench_specimen_close.argtypes, found.bench_specimen_close.restype = [pointer], None
+    found.bench_specimen_statistics.argtypes = [pointer, pointer, pointer]
+    found.bench_specimen_kept.argtypes, found.bench_specimen_kept.restype = [pointer], ctypes.c_int64
     return found
+
+
+class Specimen:
+    """A pass of one of our models, recorded."""
+
+    def __init__(self, model: Model, ids: np.ndarray) -> None:
+        self.model = model
+        self.handle = library().bench_model_record(model.handle, ids.ctypes.data, len(ids))
+        if not self.handle:
+            raise RuntimeError(library().bench_model_problem().decode())
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            library().bench_specimen_close(self.handle)
+
+    def statistics(self, layers: int, heads: int) -> np.ndarray:
+        """Entropy and distance of every head, [layers, heads, 2]; all the others are computed as well."""
+        out = np.empty((layers, heads, 2), np.float64)
+        if library().bench_specimen_statistics(self.handle, self.model.handle, out.ctypes.data) != 0:
+            raise RuntimeError(library().bench_model_problem().decode())
+        return out
+
+    def kept_bytes(self) -> int:
+        return library().bench_specimen_kept(self.handle)
 
 
 class Model:
@@ -103,6 +145,9 @@ class Model:
         if count < 0:
             raise RuntimeError(library().bench_model_problem().decode())
         return out[:count]
+
+    def record(self, ids: np.ndarray) -> Specimen:
+        return Specimen(self, ids)
 
     def plain_read(self, numbers: np.ndarray) -> None:
         """Reads them once, on the same threads."""

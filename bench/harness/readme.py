@@ -43,7 +43,7 @@ def table(results: Json) -> str:
 
 
 def model_line(task: Json, figure: Json) -> str:
-    rival = figure["unit"] == "x" and not figure["at_most"] and task["task"] != "start"
+    rival = figure["unit"] == "x" and not figure["at_most"] and task["task"] not in ("start", "heatmap") and "less" not in figure["name"]
     what = f"times faster than {figure['name']}" if rival else figure["name"]
     value = in_unit(figure["value"], figure["unit"]).removesuffix(" x" if rival else "\0")
     return f"| {task['title']}: {what} | {value} |"
@@ -53,7 +53,7 @@ def whole_models(results: Json) -> list[str]:
     """Tasks whose title says what runs, and whose figures say how it compares."""
     lines = ["", "| whole models, two threads | |", "|---|---:|"]
     for task in results["tasks"]:
-        if task["task"] in ("bert", "generate", "start"):
+        if task["task"] in ("bert", "generate", "start", "analysis", "heatmap"):
             lines += [model_line(task, figure) for figure in task["figures"]]
     return lines if len(lines) > 3 else []
 

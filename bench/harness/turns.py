@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from statistics import median
@@ -36,3 +38,14 @@ def times_faster(seconds: Seconds, name: str, other: str) -> float | None:
     if not seconds.get(name) or not seconds.get(other):
         return None
     return median(theirs / ours for ours, theirs in zip(seconds[name], seconds[other], strict=True))
+
+
+def run(arguments: list[str]) -> str:
+    return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+
+
+def peak_memory(arguments: list[str]) -> float:
+    """Bytes, of a process of its own."""
+    child = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
+    child += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    return 1024.0 * float(run([sys.executable, "-c", child, *arguments]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from statistics import median
@@ -11,21 +10,10 @@ from harness.figure import Fact, Figure, Findings
 from harness.model import folder_of
 from harness.probe import BUILD
 from harness.task import Context, Task
-from harness.turns import take_turns, times_faster
+from harness.turns import peak_memory, run, take_turns, times_faster
 
 TEXT = "The capital of France is [MASK]."
 CHILD = Path(__file__).parent.parent / "harness" / "fill_child.py"
-
-
-def run(arguments: list[str]) -> str:
-    return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
-
-
-def peak_memory(arguments: list[str]) -> float:
-    """Bytes, of a process of its own."""
-    child = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
-    child += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    return 1024.0 * float(run([sys.executable, "-c", child, *arguments]))
 
 
 def measure(context: Context) -> Findings:

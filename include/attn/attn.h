@@ -2,6 +2,7 @@
 #pragma once
 
 #include "attn/attention.h"
+#include "attn/backward.h"
 #include "attn/bias.h"
 #include "attn/kv_cache.h"
 #include "attn/linear.h"

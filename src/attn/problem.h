@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attn/attention.h"
+#include "attn/backward.h"
 #include "kernels/plain.h"
 
 namespace attn {
@@ -26,6 +27,7 @@ void check_shape(const char* name, const Shape<4>& got, const Shape<4>& right);
 void check_shape(const char* name, const Shape<3>& got, const Shape<3>& right);
 void check_present(const char* name, const void* data, const Shape<4>& shape);
 void check_dense_last(const char* name, std::int64_t stride, std::int64_t length);
+void check_gradients(const Inputs& in, const Outputs& outputs, const Gradients& to);  // all but lse, bias and sink
 
 // Queries and keys that belong together: an element of the batch, or one of several sequences packed into it.
 struct Sequence {
@@ -73,6 +75,10 @@ kernels::Keep keep_of(const Dropout& dropout, std::int64_t b, std::int64_t h) no
 Problem make_problem(const Inputs& in, const Options& options, const Sizes& sizes);
 // The elements of the batch as sequences, all with this plan.
 void add_batch(Problem& problem, const TilePlan* plan);
+// All but the outputs, with the options' plan or one of its own. The options are checked already.
+Problem batch_problem(const Inputs& in, const Options& options, const Sizes& sizes);
+// The packed sequences that have queries. Checks the packing, and the options by it.
+Problem packed_problem(const Inputs& in, const Options& options, const Packing& packing, const Sizes& sizes);
 
 // Which visits rows [first, first + rows) of a head make. Their keys lie in [key_begin, key_end), multiples of
 // kTileKeys or the end. Keys are taken in stretches of `stretch` for all rows of tiles in turn, so that a stretch of K

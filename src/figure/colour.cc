@@ -39,6 +39,28 @@ double luminance(const Colour& colour) {
   return 0.2126 * linear(colour.r) + 0.7152 * linear(colour.g) + 0.0722 * linear(colour.b);
 }
 
+// 18 hues of OKLCH (Ottosson, 2020), 20 degrees apart, lightness 0.56 and 0.66 in turn, chroma 0.19 or as much as sRGB
+// has. Each is the one that differs most from those before it, the last ones counting more: neighbours are at least
+// 0.12 apart in OKLab, any two at least 0.07.
+constexpr std::array<Colour, 18> kHues = {{{0x01, 0x72, 0xdc},
+                                           {0xef, 0x5b, 0x36},
+                                           {0x01, 0xae, 0x64},
+                                           {0xbd, 0x67, 0xe0},
+                                           {0x8a, 0x73, 0x00},
+                                           {0x00, 0x9e, 0xdb},
+                                           {0xcb, 0x30, 0x4f},
+                                           {0x80, 0x54, 0xd6},
+                                           {0x03, 0x88, 0x71},
+                                           {0xc3, 0x84, 0x01},
+                                           {0xb3, 0x3c, 0xa0},
+                                           {0x74, 0x84, 0xff},
+                                           {0x46, 0x88, 0x01},
+                                           {0xe6, 0x55, 0x98},
+                                           {0x05, 0xa7, 0xa7},
+                                           {0xb0, 0x5a, 0x02},
+                                           {0x90, 0x9c, 0x03},
+                                           {0x05, 0x82, 0x98}}};
+
 }  // namespace
 
 const ColourMap& colour_map(std::string_view name) {
@@ -54,9 +76,14 @@ std::span<const std::string_view> colour_map_names() noexcept { return kNames; }
 
 bool is_diverging(std::string_view name) noexcept { return name == "RdBu"; }
 
+HeadStyle head_style(std::int64_t number) noexcept {
+  const auto place = static_cast<std::size_t>(std::max<std::int64_t>(number, 0));
+  return {kHues[place % kHues.size()], static_cast<int>(place / kHues.size())};
+}
+
 Colour ink_on(const Colour& ground) noexcept {
   constexpr double kMiddle = 0.1791;  // black and white have the same contrast on it
-  return luminance(ground) > kMiddle ? Colour{0x1a, 0x1a, 0x1a} : Colour{0xff, 0xff, 0xff};
+  return luminance(ground) > kMiddle ? Colour{0, 0, 0} : Colour{0xff, 0xff, 0xff};
 }
 
 }  // namespace attn::figure

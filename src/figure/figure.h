@@ -55,7 +55,7 @@ struct Grid {
 struct Overview {
   std::int64_t layers = 0, heads = 0;
   std::vector<nn::Matrix> cells;  // [L H]
-  std::string title, caption;
+  std::string title, bar_label = "Attention weight", caption;
   Shade shade;
 };
 

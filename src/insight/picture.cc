@@ -1,6 +1,9 @@
 #include "insight/picture.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "insight/tiles.h"
@@ -19,11 +22,22 @@ std::vector<std::int64_t> cells_of(std::int64_t count, std::int64_t cells) {
   return of;
 }
 
+void need_numbers(const View<const float, 2>& weights, const HeadName& head) {
+  bool finite = true;
+  for (std::int64_t i = 0; i < weights.shape[0]; ++i) {
+    for (std::int64_t j = 0; j < weights.shape[1]; ++j) finite &= std::isfinite(weights.at(i)[j]);
+  }
+  if (!finite) throw std::invalid_argument("weights of " + to_string(head) + " are not numbers");
+}
+
 void shrink(const Specimen& specimen, const HeadName& head, Picture& to) {
   const std::int64_t rows = to.cells.rows(), columns = to.cells.columns();
   const std::vector<std::int64_t> row_of = cells_of(to.queries, rows), column_of = cells_of(to.keys, columns);
-  std::fill_n(to.cells.data(), rows * columns, 0.0F);
+  // Somebody's own table may have numbers below 0.
+  constexpr float kNothing = std::numeric_limits<float>::lowest();
+  std::fill_n(to.cells.data(), rows * columns, to.reduce == Reduce::mean ? 0.0F : kNothing);
   each_tile(specimen, head, [&](Rectangle at, View<const float, 2> tile) {
+    need_numbers(tile, head);
     for (std::int64_t i = 0; i < tile.shape[0]; ++i) {
       float* const cells = to.cells.row(row_of[static_cast<std::size_t>(at.row + i)]);
       const float* const from = tile.at(i);
@@ -35,7 +49,7 @@ void shrink(const Specimen& specimen, const HeadName& head, Picture& to) {
       }
     }
   });
-  if (to.reduce == Reduce::max) return;
+  if (to.reduce == Reduce::max) return std::replace(to.cells.data(), to.cells.data() + rows * columns, kNothing, 0.0F);
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t height = cell_start(r + 1, rows, to.queries) - cell_start(r, rows, to.queries);
     for (std::int64_t c = 0; c < columns; ++c) {
@@ -58,6 +72,7 @@ Picture picture(const Specimen& specimen, const HeadName& head, std::int64_t mos
     shrink(specimen, head, picture);
   } else {
     specimen.weights(head, {}, picture.cells.view(), pool);
+    need_numbers(picture.cells.view(), head);
   }
   return picture;
 }

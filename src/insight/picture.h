@@ -22,7 +22,8 @@ struct Picture {
 };
 
 // At most `most` cells in each direction; a table that is smaller comes as it is. Cell (r, c) covers the queries
-// [r N / rows, (r + 1) N / rows) and the keys likewise. One pass over tiles: O(N) memory beside the result.
+// [r N / rows, (r + 1) N / rows) and the keys likewise. One pass over tiles: O(N) memory beside the result. Throws
+// std::invalid_argument that names the head if a weight is not a number.
 Picture picture(const Specimen& specimen, const HeadName& head, std::int64_t most, Reduce reduce, ThreadPool& pool);
 
 // Where cell `cell` of `cells` begins among `count` rows or columns.

@@ -198,6 +198,22 @@ std::optional<Config> Config::child(Names names) const {
   return Config(std::make_shared<const Value>(Value{value_->root, found.value, found.name + "."}), path_);
 }
 
+std::vector<Config> Config::children(Names names) const {
+  const Found found = find(*value_->object, value_->before, names);
+  std::vector<Config> all;
+  if (found.value == nullptr) return all;
+  if (!found.value->is_array()) throw Error(path_, found.name + " is " + shown(*found.value) + "; a list is needed");
+  for (std::size_t i = 0; i < found.value->size(); ++i) {
+    const json& one = (*found.value)[i];
+    const std::string name = found.name + "[" + std::to_string(i) + "]";
+    if (!one.is_object()) throw Error(path_, name + " is " + shown(one) + "; an object is needed");
+    all.push_back(Config(std::make_shared<const Value>(Value{value_->root, &one, name + "."}), path_));
+  }
+  return all;
+}
+
+std::string Config::place(const std::string& name) const { return value_->before + name; }
+
 std::vector<std::string> Config::names() const {
   std::vector<std::string> all;
   for (const auto& [name, value] : value_->object->items()) all.push_back(name);

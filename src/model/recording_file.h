@@ -2,13 +2,15 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 
 #include "model/reading.h"
 
 namespace attn::model {
 
-// Written beside and moved into place. Throws attn::Error.
-void save_reading(const Reading& reading, const std::filesystem::path& file);
+// Written beside and moved into place. Throws attn::Error; std::invalid_argument where nothing was recorded, or several
+// texts at once. `between` is called now and then; what it throws ends the work, and nothing is left.
+void save_reading(const Reading& reading, const std::filesystem::path& file, const std::function<void()>& between = {});
 
 // All that save_reading() wrote. Throws attn::Error for a file that is no recording, is broken, or was written by a
 // newer version than is known here.

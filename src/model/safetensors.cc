@@ -58,6 +58,12 @@ std::optional<Dtype> parse_dtype(std::string_view name) noexcept {
 
 std::int64_t size_of(Dtype dtype) noexcept { return kDtypes[static_cast<std::size_t>(dtype)].bytes; }
 
+std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string text = "[";
+  for (const std::int64_t n : shape) text += (text.size() > 1 ? ", " : "") + (n < 0 ? "any" : std::to_string(n));
+  return text + "]";
+}
+
 // The file's pages, read when they are touched. If somebody shortens the file while it is mapped, touching what was cut
 // off ends the process (SIGBUS). No check can close that door, since the file may shrink after any check, and copying
 // would double memory; tools that replace models, this one included, move whole new files into place, which is safe.

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,8 @@ enum class Dtype : std::uint8_t {
 std::string_view name_of(Dtype dtype) noexcept;
 std::optional<Dtype> parse_dtype(std::string_view name) noexcept;
 std::int64_t size_of(Dtype dtype) noexcept;  // bytes that one element takes
+// For messages: "[3, 4]"; a negative number is "any".
+std::string shape_text(std::span<const std::int64_t> shape);
 
 struct StoredTensor {
   Dtype dtype = Dtype::f32;
@@ -73,6 +77,7 @@ class SafeTensors {
 
 // Writes a file that open() and every other reader take: header padded so that data is aligned to 64 bytes, tensors in
 // the order given. Written beside and moved into place; on any failure nothing is left and attn::Error is thrown.
+// `between` is called before each tensor; what it throws is such a failure.
 struct TensorToStore {
   std::string name;
   Dtype dtype = Dtype::f32;
@@ -80,6 +85,7 @@ struct TensorToStore {
   const void* data = nullptr;
 };
 void write_safetensors(const std::filesystem::path& file, const std::vector<TensorToStore>& tensors,
-                       const std::map<std::string, std::string, std::less<>>& metadata = {});
+                       const std::map<std::string, std::string, std::less<>>& metadata = {},
+                       const std::function<void()>& between = {});
 
 }  // namespace attn::model

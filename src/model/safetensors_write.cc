@@ -56,11 +56,15 @@ std::string header_of(const std::vector<TensorToStore>& tensors,
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& file, const std::vector<TensorToStore>& tensors,
-                       const std::map<std::string, std::string, std::less<>>& metadata) {
+                       const std::map<std::string, std::string, std::less<>>& metadata,
+                       const std::function<void()>& between) {
   const std::string header = header_of(tensors, metadata);
   NewFile out(file);
   out.write(header.data(), header.size());
-  for (const TensorToStore& tensor : tensors) out.write(tensor.data, static_cast<std::size_t>(bytes_of(tensor)));
+  for (const TensorToStore& tensor : tensors) {
+    if (between) between();
+    out.write(tensor.data, static_cast<std::size_t>(bytes_of(tensor)));
+  }
   out.commit();
 }
 

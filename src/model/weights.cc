@@ -76,12 +76,6 @@ bool stays_inside(const std::string& name) {
   return std::ranges::none_of(path, [](const fs::path& part) { return part == ".."; });
 }
 
-std::string shape_text(std::span<const std::int64_t> shape) {
-  std::string text = "[";
-  for (const std::int64_t n : shape) text += (text.size() > 1 ? ", " : "") + (n < 0 ? "any" : std::to_string(n));
-  return text + "]";
-}
-
 // Levenshtein's, a row at a time.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);

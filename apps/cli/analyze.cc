@@ -1,0 +1,163 @@
+// cli/analyze.cc - attnscope analyze: what every head does, and which one to look at.
+#include "analyze.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <stdexcept>
+
+#include "analyze_report.h"
+#include "checked.h"
+#include "command.h"
+#include "insight/induction.h"
+#include "progress.h"
+#include "table_file.h"
+
+namespace attn::cli {
+
+namespace {
+
+// A text's attention, and what the model does with random tokens that come twice.
+struct Material {
+  std::unique_ptr<insight::Specimen> specimen;
+  insight::RepeatedTokens repeated;  // none: the scores come from a recording, or there are none
+
+  [[nodiscard]] const nn::Matrix& induction() const {
+    static const nn::Matrix none;
+    const model::Reading* reading = specimen->reading();
+    return reading != nullptr ? reading->induction : none;
+  }
+};
+
+Material open(const SourceOption& source, ThreadPool& pool) {
+  if (source.model.name.empty()) return {source.open({}, pool), {}};
+  SourceOption::Opened opened = source.read({}, pool);
+  opened.reading.induction = insight::induction_scores(opened.reader, pool);
+  return {std::make_unique<insight::RecordedSpecimen>(std::move(opened.reading)),
+          insight::repeated_tokens(opened.reader)};
+}
+
+// The text's tokens; those of the decoder and of a table's columns beside them where they are others.
+Json tokens_of(const insight::Specimen& specimen) {
+  Json json;
+  const insight::Stack& first = specimen.stacks().front();
+  json["tokens"] = texts_of(specimen.queries(first.kind));
+  if (const Json keys = texts_of(specimen.keys(first.kind)); keys != json["tokens"]) json["keys"] = keys;
+  if (specimen.stacks().size() > 1) json["target"] = texts_of(specimen.queries(specimen.stacks().back().kind));
+  return json;
+}
+
+Json to_json(const Material& material, const HeadsReport& report, const std::vector<insight::LayerStatistics>& layers,
+             const insight::CheckResult& check) {
+  Json json = tokens_of(*material.specimen);
+  json["look_at"] = report.look_at();
+  json["heads"] = report.to_json();
+  json["layers"] = cli::to_json(layers);
+  if (!material.induction().empty()) {
+    json["induction"] = {{"scores", rows_of(material.induction())}};
+    if (material.repeated.length > 0) {
+      json["induction"]["ids"] = material.repeated.ids;
+      json["induction"]["length"] = material.repeated.length;
+    }
+  }
+  json["check"] = {{"passed", !check.failure},
+                   {"rows", check.rows},
+                   {"deviation", static_cast<float>(check.deviation)},
+                   {"words", in_words(check)}};
+  return json;
+}
+
+std::string heading(const insight::Specimen& specimen, const HeadsReport& report) {
+  const insight::Stack& first = specimen.stacks().front();
+  return fmt::format("{} heads on {} tokens, the most interesting first:", report.heads.size(), grouped(first.queries));
+}
+
+std::vector<insight::HeadStatistics> statistics_of(const insight::Specimen& specimen,
+                                                   insight::StatisticsOptions options, ThreadPool& pool) {
+  ProgressLine line;
+  options.progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); };
+  try {
+    if (options.kind) static_cast<void>(specimen.stack(*options.kind));
+  } catch (const std::invalid_argument& wrong) {
+    throw UsageError(wrong.what());
+  }
+  return insight::statistics(specimen, options, pool);
+}
+
+}  // namespace
+
+void Analyze::write_figure(const HeadsReport& report) const {
+  if (figure.file.empty()) return;
+  figure::Curves curves = report.curves();
+  figure.dress(curves);
+  figure.write(curves);
+}
+
+void Analyze::run_text(ThreadPool& pool) const {
+  const Material material = open(source, pool);
+  const insight::Specimen& specimen = *material.specimen;
+  watch_for_interrupt();
+  const insight::CheckResult check = checked(specimen, pool);
+  insight::StatisticsOptions options{.beyond = beyond};
+  if (kind_name) options.kind = model::parse_kind(*kind_name);
+  std::vector<insight::HeadStatistics> statistics = statistics_of(specimen, options, pool);
+  const std::vector<insight::LayerStatistics> layers = layer_statistics(statistics);
+  const HeadsReport report(std::move(statistics), material.induction());
+  write_figure(report);
+  if (json) {
+    OutputFile out(*json);
+    out.write(as_line(to_json(material, report, layers, check)));
+    out.commit();
+    return;
+  }
+  const Terminal terminal = Terminal::of_stdout();
+  print(report.first_line(terminal) + "\n" + heading(specimen, report) + "\n" + report.table(rows(), terminal) +
+        terminal.dim((check.failure ? "Check failed: " : "Checked: ") + in_words(check) + ".") + "\n");
+}
+
+void Analyze::run(ThreadPool& pool) const { corpus ? run_corpus(pool) : run_text(pool); }
+
+void add_analyze(CLI::App& app, Shell& shell) {
+  auto options = std::make_shared<Analyze>();
+  CLI::App* command = app.add_subcommand("analyze", "What every head does, and which one to look at");
+  command->footer(insight::kInterestRule);
+  options->source.add_to(*command, SourceOption::Takes::tables);
+  command->add_option("--kind", options->kind_name, "Heads of one kind only: self, decoder or cross")
+      ->check(CLI::IsMember({"self", "cross", "decoder"}));
+  command->add_option("--beyond", options->beyond, "How many tokens away is far: share \"beyond\" in --json")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("K")
+      ->capture_default_str();
+  auto* top = command->add_option("--top", options->top, "How many heads to show")
+                  ->check(CLI::PositiveNumber)
+                  ->type_name("N")
+                  ->capture_default_str();
+  command->add_flag("--all", options->all, "Show all heads")->excludes(top);
+  command->add_option("--json", options->json, "All numbers of all heads, as one line of JSON")
+      ->expected(0, 1)
+      ->type_name("[FILE]");
+  options->figure.add_to(*command, {.colours = false, .bar = false, .values = false, .reduce = false});
+
+  auto* corpus = command
+                     ->add_option("--corpus", options->corpus,
+                                  "Means over many texts: one a line, or a column of .csv, or \"text\" of .jsonl")
+                     ->type_name("FILE")
+                     ->needs("--model");
+  for (const char* other : {"--text", "--file", "--pair", "--target"}) corpus->excludes(other);
+  const auto of_corpus = [&](CLI::Option* option, const char* type) { option->type_name(type)->needs(corpus); };
+  of_corpus(command->add_option("--limit", options->limit, "Of the corpus, the first N texts (default: all)")
+                ->check(CLI::PositiveNumber),
+            "N");
+  of_corpus(command->add_option("--column", options->column, "Of the corpus, where the texts are"), "NAME");
+  of_corpus(command->add_option("--max-tokens", options->max_tokens, "Longer texts of the corpus are cut")
+                ->check(CLI::Range(2, 1 << 20))
+                ->capture_default_str(),
+            "N");
+  of_corpus(command->add_option("--state", options->state,
+                                "Where a run that is stopped is kept, to go on (default: beside the corpus)"),
+            "FILE");
+  command->callback([options, &shell] { options->run(shell.pool()); });
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,38 @@
+// cli/analyze.h - what attnscope analyze was asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "figure_option.h"
+#include "source.h"
+
+namespace attn::cli {
+
+struct HeadsReport;
+
+struct Analyze {
+  SourceOption source;
+  std::optional<std::string> kind_name;
+  std::int64_t beyond = 16;
+  std::int64_t top = 12;
+  bool all = false;
+  std::optional<std::string> json;  // a file, or empty: standard output
+  FigureOption figure;
+
+  // Of a corpus.
+  std::optional<std::string> corpus, column, state;
+  std::int64_t limit = 0;  // 0: all texts
+  std::int64_t max_tokens = 512;
+
+  void run(ThreadPool& pool) const;
+
+ private:
+  void run_text(ThreadPool& pool) const;
+  void run_corpus(ThreadPool& pool) const;
+  void write_figure(const HeadsReport& report) const;
+  [[nodiscard]] std::int64_t rows() const { return all ? INT64_MAX : top; }
+};
+
+}  // namespace attn::cli

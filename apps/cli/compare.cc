@@ -1,0 +1,278 @@
+// cli/compare.cc - attnscope compare: which heads attend to something else in another text, or in another model.
+#include "insight/compare.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "command.h"
+#include "figure_option.h"
+#include "insight/difference.h"
+#include "insight/picture.h"
+#include "json.h"
+#include "progress.h"
+#include "source.h"
+#include "terminal.h"
+#include "view.h"
+
+namespace attn::cli {
+
+namespace {
+
+using insight::Comparison;
+using insight::Kind;
+using insight::Specimen;
+
+struct Sides {
+  std::unique_ptr<Specimen> a, b;
+};
+
+struct Compare {
+  std::string a, b;
+  std::string model;
+  TextOption text;
+  std::optional<std::string> target;
+  HeadOption head;
+  std::int64_t top = 10;
+  bool json = false;
+  FigureOption figure;
+
+  void run(ThreadPool& pool) const;
+
+ private:
+  [[nodiscard]] Sides open(ThreadPool& pool) const;
+  [[nodiscard]] Sides two_recordings(ThreadPool& pool) const;
+  [[nodiscard]] Sides two_texts(ThreadPool& pool) const;
+  [[nodiscard]] Sides two_models(ThreadPool& pool) const;
+  [[nodiscard]] std::optional<insight::HeadName> drawn(const Specimen& specimen, const Comparison& found) const;
+};
+
+bool is_recording(const std::string& name) { return name.ends_with(".attn") && std::filesystem::is_regular_file(name); }
+
+Sides Compare::two_recordings(ThreadPool& pool) const {
+  for (const std::string* name : {&a, &b}) {
+    if (std::filesystem::is_regular_file(*name)) continue;
+    throw UsageError(fmt::format(
+        "there is no recording '{}': to compare texts give their --model, to compare models give a --text", *name));
+  }
+  SourceOption first, second;
+  first.recording = a;
+  second.recording = b;
+  return {first.open({}, pool), second.open({}, pool)};
+}
+
+Sides Compare::two_texts(ThreadPool& pool) const {
+  SourceOption first, second;
+  first.model.name = model;
+  first.text.text = a;
+  second.text.text = b;
+  first.target = second.target = target;
+  SourceOption::Opened opened = first.read({}, pool);
+  model::Reading other = model::read(opened.reader, second.text_for(opened.reader, pool), {}, pool);
+  other.origin.model = model;
+  return {std::make_unique<insight::RecordedSpecimen>(std::move(opened.reading)),
+          std::make_unique<insight::RecordedSpecimen>(std::move(other))};
+}
+
+Sides Compare::two_models(ThreadPool& pool) const {
+  SourceOption first, second;
+  first.text.text = second.text.text = text.read();
+  first.model.name = a;
+  second.model.name = b;
+  first.target = second.target = target;
+  return {first.open({}, pool), second.open({}, pool)};
+}
+
+// What A and B are is told by what else is given, never guessed from how they look.
+Sides Compare::open(ThreadPool& pool) const {
+  const bool one_text = text.text || text.file;
+  if (!model.empty() && one_text)
+    throw UsageError("give --model, and A and B are texts; or --text, and A and B are models; not both");
+  if (model.empty() && !one_text && target)
+    throw UsageError("recordings are compared as they are: no --target can be given");
+  if (model.empty() && !one_text) return two_recordings(pool);
+  for (const std::string* name : {&a, &b}) {
+    if (is_recording(*name))
+      throw UsageError(fmt::format("'{}' is a recording: leave out {}, or name something else", *name,
+                                   one_text ? text.name : "--model"));
+  }
+  return one_text ? two_models(pool) : two_texts(pool);
+}
+
+// ---- JSON ----
+
+Json to_json(const insight::Alignment& pairs) {
+  Json json = Json::array();
+  for (std::size_t k = 0; k < pairs.a.size(); ++k) json.push_back({pairs.a[k], pairs.b[k]});
+  return json;
+}
+
+Json side(const Specimen& specimen) {
+  const model::Reading& reading = *specimen.reading();
+  Json json = {
+      {"model", reading.origin.model}, {"text", reading.origin.text.text}, {"tokens", texts_of(reading.tokens)}};
+  if (!reading.target.empty()) json["target"] = texts_of(reading.target);
+  return json;
+}
+
+Json to_json(const Sides& sides, const Comparison& found) {
+  Json json = {{"a", side(*sides.a)}, {"b", side(*sides.b)}, {"aligned", Json::array()}, {"heads", Json::array()}};
+  for (const Comparison::Tokens& tokens : found.tokens) {
+    json["aligned"].push_back({{"kind", std::string(name_of(tokens.kind))},
+                               {"queries", to_json(tokens.queries)},
+                               {"keys", to_json(tokens.keys)}});
+  }
+  for (const auto& [head, change, entropy_a, entropy_b] : found.heads) {
+    json["heads"].push_back({{"layer", head.layer},
+                             {"head", head.head},
+                             {"kind", std::string(name_of(head.kind))},
+                             {"change", static_cast<float>(change)},
+                             {"entropy_a", static_cast<float>(entropy_a)},
+                             {"entropy_b", static_cast<float>(entropy_b)}});
+  }
+  return json;
+}
+
+// ---- text ----
+
+// "the -cat +dog sat": what both have, what only A has, what only B has.
+std::string as_changes(const std::vector<text::Token>& a, const std::vector<text::Token>& b,
+                       const insight::Alignment& pairs) {
+  std::string words;
+  const auto add = [&](std::string_view sign, const text::Token& token) {
+    std::string_view text = token.text;
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    words += (words.empty() ? "" : " ") + std::string(sign) + on_one_line(text);
+  };
+  std::size_t i = 0, j = 0;
+  for (std::size_t k = 0; k <= pairs.a.size(); ++k) {
+    const bool end = k == pairs.a.size();
+    const std::size_t to_i = end ? a.size() : static_cast<std::size_t>(pairs.a[k]);
+    const std::size_t to_j = end ? b.size() : static_cast<std::size_t>(pairs.b[k]);
+    while (i < to_i) add("-", a[i++]);
+    while (j < to_j) add("+", b[j++]);
+    if (!end) add("", a[i++]), ++j;
+  }
+  return words;
+}
+
+std::string in_lines(const std::string& text, const Terminal& terminal) {
+  std::string out;
+  for (const std::string& line : figure::wrapped(text, terminal.width())) out += line + "\n";
+  return out;
+}
+
+std::string aligned_in_words(const Sides& sides, const Comparison& found, Kind kind, const Terminal& terminal) {
+  constexpr std::size_t kMostLines = 4;
+  const std::vector<text::Token>&a = sides.a->queries(kind), &b = sides.b->queries(kind);
+  const insight::Alignment& pairs = found.of(kind).queries;
+  const std::string what = kind == Kind::decoder ? "of what is said, " : "";
+  std::string out = in_lines(
+      fmt::format("{}{} tokens of {} of A and of {} of B are the same", what, pairs.size(), a.size(), b.size()),
+      terminal);
+  if (pairs.size() == std::ssize(a) && a.size() == b.size()) return out;
+  const std::vector<std::string> lines = figure::wrapped(as_changes(a, b, pairs), terminal.width() - 2);
+  for (std::size_t n = 0; n < std::min(kMostLines, lines.size()); ++n) out += terminal.dim("  " + lines[n]) + "\n";
+  if (lines.size() > kMostLines) out += terminal.dim("  ...") + "\n";
+  return out;
+}
+
+std::string to_table(const Sides& sides, const Comparison& found, std::int64_t top, const Terminal& terminal) {
+  std::string out;
+  for (const insight::Stack& stack : sides.a->stacks()) {
+    if (stack.kind == Kind::cross) continue;  // between the tokens of the other two
+    out += aligned_in_words(sides, found, stack.kind, terminal);
+  }
+  const bool kinds = found.tokens.size() > 1;
+  const int room = terminal.width() - (kinds ? 49 : 40);
+  const int bar = room < 4 ? 0 : std::min(room, 30);
+  out += terminal.bold(fmt::format("{}layer  head  {}  entropy A       B", kinds ? "kind     " : "",
+                                   fitted("change", bar == 0 ? 6 : bar + 8))) +
+         "\n";
+  const auto count = std::min<std::int64_t>(top, std::ssize(found.heads));
+  const double largest = found.heads.front().change;
+  for (std::int64_t n = 0; n < count; ++n) {
+    const auto& [head, change, entropy_a, entropy_b] = found.heads[static_cast<std::size_t>(n)];
+    const std::string line = bar == 0 ? "" : "  " + terminal.bar(largest > 0 ? change / largest : 0, bar);
+    out += fmt::format("{}{:>5}  {:>4}  {:.4f}{}  {:>9.3f}  {:>6.3f}\n", kinds ? fitted(name_of(head.kind), 9) : "",
+                       head.layer, head.head, change, line, entropy_a, entropy_b);
+  }
+  const std::int64_t left = std::ssize(found.heads) - count;
+  return out + terminal.dim(in_lines((left > 0 ? fmt::format("{} more heads; ", left) : "") +
+                                         "change: 0 the same, 1 nothing in common (Jensen-Shannon divergence, base 2)",
+                                     terminal));
+}
+
+// ---- figure ----
+
+void draw(const FigureOption& figure, const Specimen& less, const insight::HeadName& head, ThreadPool& pool) {
+  constexpr std::int64_t kMostCells = 1024;
+  insight::Picture picture = insight::picture(less, head, figure.most_cells(kMostCells), insight::Reduce::mean, pool);
+  figure::Heatmap map{.cells = {},
+                      .rows = labels_of(less.queries(head.kind), picture.cells.rows()),
+                      .columns = labels_of(less.keys(head.kind), picture.cells.columns()),
+                      .title = "A - B, " + to_string(head),
+                      .bar_label = "Difference of weights",
+                      .caption = caption_of(picture),
+                      .shade = {}};
+  map.cells = std::move(picture.cells);
+  figure.dress(map);
+  figure.write(std::move(map));
+}
+
+// The head to draw: the one that was named, else for a file the most changed one.
+std::optional<insight::HeadName> Compare::drawn(const Specimen& specimen, const Comparison& found) const {
+  if (head.layer || head.head) return head.one(specimen);
+  if (figure.file.empty()) return std::nullopt;
+  return found.heads.front().head;
+}
+
+void Compare::run(ThreadPool& pool) const {
+  const Sides sides = open(pool);
+  ProgressLine line;
+  const Comparison found = insight::compare(
+      *sides.a, *sides.b, pool, [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); });
+  line.clear();
+  const std::optional<insight::HeadName> one = drawn(*sides.a, found);
+  print(json ? as_line(to_json(sides, found)) : to_table(sides, found, top, Terminal::of_stdout()));
+  if (!one || (json && figure.file.empty())) return;
+  draw(figure, *insight::difference(*sides.a, *sides.b, found), *one, pool);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Shell& shell) {
+  auto options = std::make_shared<Compare>();
+  CLI::App* command = app.add_subcommand("compare", "Two texts or two models: which heads attend to something else");
+  command->add_option("A", options->a, "A recording (.attn); with --model a text; with --text a model")->required();
+  command->add_option("B", options->b, "What it is compared with, of the same sort")->required();
+  command->add_option("--model,-m", options->model, "A and B are texts that this model reads")->type_name("DIR|NAME");
+  options->text.add_to(*command, "A and B are models that read this text");
+  command->add_option("--target", options->target, "What an encoder-decoder says (default: what it says by itself)")
+      ->type_name("TEXT");
+  options->head.add_to(*command);
+  command->add_option("--top", options->top, "How many heads are listed")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "One line of JSON: aligned tokens, all heads");
+  options->figure.shade.cmap = "RdBu";
+  options->figure.add_to(*command, {.reduce = false});
+  command->footer(
+      "Without --model and --text, A and B are recordings. Tokens are aligned by their longest common subsequence.\n"
+      "A head's change: over the aligned queries, the mean Jensen-Shannon divergence (base 2, 0 to 1) of the two rows\n"
+      "over the aligned keys and one place more, elsewhere, for all that the other text lacks. Entropies are in nats.\n"
+      "The picture is A - B on the aligned tokens, of the head that --layer and --head name, else of the most "
+      "changed.");
+  command->callback([options, &shell] { options->run(shell.pool()); });
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,134 @@
+// cli/find.cc - attnscope find: the heads that look like a pattern.
+#include "insight/find.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+
+#include "attn/error.h"
+#include "command.h"
+#include "figure/png_read.h"
+#include "insight/table.h"
+#include "json.h"
+#include "progress.h"
+#include "source.h"
+#include "terminal.h"
+
+namespace attn::cli {
+
+namespace {
+
+struct Find {
+  SourceOption source;
+  std::string pattern;
+  std::optional<std::string> kind_name;
+  std::int64_t top = 10;
+  bool dark = false, json = false;
+
+  void run(ThreadPool& pool) const;
+
+ private:
+  [[nodiscard]] insight::Pattern parsed() const;
+  [[nodiscard]] nn::Matrix picture() const;
+};
+
+nn::Matrix Find::picture() const {
+  if (!pattern.ends_with(".png")) {
+    insight::TableFile file = insight::read_table(pattern);
+    if (file.tables.layers * file.tables.heads > 1) throw Error(pattern, "holds several tables; a pattern is one");
+    return std::move(file.tables.numbers);
+  }
+  nn::Matrix light = figure::read_brightness(pattern);
+  if (dark) {
+    for (std::int64_t n = 0; n < light.rows() * light.columns(); ++n) light.data()[n] = 1 - light.data()[n];
+  }
+  return light;
+}
+
+insight::Pattern Find::parsed() const {
+  try {
+    if (const auto named = insight::parse_pattern(pattern)) return *named;
+    const std::string end = std::filesystem::path(pattern).extension().string();
+    if (end == ".png" || end == ".npy" || end == ".csv" || end == ".json") return picture();
+    return parse_mask(pattern);
+  } catch (const std::invalid_argument& wrong) {
+    const std::string what = wrong.what();  // a mask's problem is drawn on further lines
+    throw UsageError(fmt::format("'{}' is neither a name ({}), nor a picture's file, nor a mask: {}", pattern,
+                                 fmt::join(insight::pattern_names(), ", "), what.substr(0, what.find('\n'))));
+  }
+}
+
+std::string to_table(const std::vector<insight::Similar>& found, std::int64_t top, const Terminal& terminal) {
+  const auto rows = std::min<std::int64_t>(top, std::ssize(found));
+  constexpr int kBar = 24;
+  std::string out = terminal.dim("similarity") + "\n";
+  for (std::int64_t n = 0; n < rows; ++n) {
+    const insight::Similar& one = found[static_cast<std::size_t>(n)];
+    out += fmt::format("{:>10.3f}  {}  {}\n", one.similarity, fitted(terminal.bar(one.similarity, kBar), kBar),
+                       to_string(one.head));
+  }
+  return out;
+}
+
+Json to_json(const std::string& pattern, const std::vector<insight::Similar>& found, std::int64_t top) {
+  Json heads = Json::array();
+  for (const insight::Similar& one : found) {
+    if (std::ssize(heads) == top) break;
+    heads.push_back({{"layer", one.head.layer},
+                     {"head", one.head.head},
+                     {"kind", std::string(name_of(one.head.kind))},
+                     {"similarity", static_cast<float>(one.similarity)}});
+  }
+  return {{"pattern", pattern}, {"heads", std::move(heads)}};
+}
+
+void Find::run(ThreadPool& pool) const {
+  const insight::Pattern wanted = parsed();
+  const std::unique_ptr<insight::Specimen> specimen = source.open({}, pool);
+  watch_for_interrupt();
+  ProgressLine line;
+  insight::FindOptions options;
+  options.progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); };
+  if (kind_name) options.kind = model::parse_kind(*kind_name);
+  std::vector<insight::Similar> found;
+  try {
+    found = insight::find_heads(*specimen, wanted, options, pool);
+  } catch (const std::invalid_argument& wrong) {
+    throw UsageError(wrong.what());
+  }
+  line.clear();
+  print(json ? as_line(to_json(pattern, found, top)) : to_table(found, top, Terminal::of_stdout()));
+}
+
+}  // namespace
+
+void add_find(CLI::App& app, Shell& shell) {
+  auto options = std::make_shared<Find>();
+  CLI::App* command = app.add_subcommand("find", "Heads that look like a pattern, the nearest first");
+  command->footer(
+      "The similarity with a name is the share of attention that lies there; with a mask or a picture it is the mean\n"
+      "over rows of sum_j min(p, pattern), where each row of the pattern sums to 1. 0: nothing alike, 1: the same.");
+  command
+      ->add_option("pattern", options->pattern,
+                   fmt::format("A name ({}), a mask (\"causal & window(2)\"), or a small picture of the table: .png, "
+                               ".npy, .csv, .json",
+                               fmt::join(insight::pattern_names(), ", ")))
+      ->required()
+      ->type_name("PATTERN");
+  options->source.add_to(*command, SourceOption::Takes::tables);
+  command->add_option("--kind", options->kind_name, "Heads of one kind only: self, decoder or cross")
+      ->check(CLI::IsMember({"self", "cross", "decoder"}));
+  command->add_option("--top", options->top, "How many heads to show")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--dark", options->dark, "In a .png, dark is much attention (default: bright is)");
+  command->add_flag("--json", options->json, "One line of JSON");
+  command->callback([options, &shell] { options->run(shell.pool()); });
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,80 @@
+// cli/heatmap.cc - attnscope heatmap: the weights of one head as a picture.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "command.h"
+#include "figure_option.h"
+#include "json.h"
+#include "view.h"
+
+namespace attn::cli {
+
+namespace {
+
+constexpr std::int64_t kMostCells = 1024;  // in a file: about a dot a cell on a page
+
+struct HeatmapCommand {
+  ViewOption view;
+  HeadOption head;
+  FigureOption figure;
+  bool json = false;
+
+  void run(ThreadPool& pool) const;
+};
+
+Json starts_of(std::int64_t cells, std::int64_t count) {
+  Json starts = Json::array();
+  for (std::int64_t c = 0; c < cells; ++c) starts.push_back(insight::cell_start(c, cells, count));
+  return starts;
+}
+
+Json to_json(const Subject& subject, const insight::HeadName& name, const insight::Picture& picture,
+             const ViewOption& view) {
+  Json json = {{"kind", std::string(name_of(name.kind))},
+               {"layer", name.layer},
+               {"head", name.head},
+               {"measure", view.measure},
+               {"tokens", texts_of(subject.specimen->queries(name.kind))},
+               {"keys", texts_of(subject.specimen->keys(name.kind))},
+               {"weights", rows_of(picture.cells)}};
+  if (!picture.reduced()) return json;
+  json["reduce"] = std::string(name_of(picture.reduce));
+  json["rows"] = starts_of(picture.cells.rows(), picture.queries);  // where each cell begins
+  json["columns"] = starts_of(picture.cells.columns(), picture.keys);
+  return json;
+}
+
+void HeatmapCommand::run(ThreadPool& pool) const {
+  const Subject subject = view.open(pool);
+  const insight::HeadName name = head.one(*subject.specimen);
+  const std::int64_t most = json ? kMostCells : figure.most_cells(kMostCells);
+  insight::Picture picture = insight::picture(*subject.specimen, name, most, figure.reduce, pool);
+  if (json) print(as_line(to_json(subject, name, picture, view)));
+  if (json && figure.file.empty()) return;
+  figure::Heatmap map{.cells = {},
+                      .rows = labels_of(subject.specimen->queries(name.kind), picture.cells.rows()),
+                      .columns = labels_of(subject.specimen->keys(name.kind), picture.cells.columns()),
+                      .title = subject.name + ", " + to_string(name),
+                      .bar_label = view.bar_label(),
+                      .caption = caption_of(picture),
+                      .shade = {}};
+  map.cells = std::move(picture.cells);
+  figure.dress(map);
+  figure.write(std::move(map));
+}
+
+}  // namespace
+
+void add_heatmap(CLI::App& app, Shell& shell) {
+  auto options = std::make_shared<HeatmapCommand>();
+  CLI::App* command = app.add_subcommand("heatmap", "The weights of one head as a picture");
+  options->view.add_to(*command);
+  options->head.add_to(*command);
+  options->figure.add_to(*command);
+  command->add_flag("--json", options->json, "The cells as one line of JSON");
+  command->callback([options, &shell] { options->run(shell.pool()); });
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,90 @@
+// cli/view.cc
+#include "view.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "insight/each_head.h"
+#include "insight/value_weighted.h"
+#include "insight/words.h"
+#include "progress.h"
+
+namespace attn::cli {
+
+void ViewOption::add_to(CLI::App& command, bool with_measure) {
+  source.add_to(command, SourceOption::Takes::tables);
+  if (with_measure) {
+    command
+        .add_option("--measure", measure, "raw: the weights; value: each times the norm of what it brings, |p v W_O|")
+        ->check(CLI::IsMember({"raw", "value"}))
+        ->capture_default_str();
+  }
+  command.add_flag("--words", words, "Pieces of a word are put together: rows are averaged, columns added");
+}
+
+Subject ViewOption::open(ThreadPool& pool) const {
+  const bool by_value = measure == "value";
+  if (by_value && source.table) throw UsageError("--measure value needs a model: a table holds weights only");
+  Subject subject{source.open({.value_norms = by_value}, pool), ""};
+  const model::Reading* const reading = subject.specimen->reading();
+  std::filesystem::path path = reading != nullptr ? reading->origin.model : source.table.value_or("");
+  if (!path.has_filename()) path = path.parent_path();  // "models/bert/"
+  subject.name = (reading != nullptr ? path.filename() : path.stem()).string();
+  if (by_value) subject.specimen = insight::value_weighted(std::move(subject.specimen));
+  if (words) subject.specimen = insight::merged_words(std::move(subject.specimen));
+  return subject;
+}
+
+std::string ViewOption::bar_label() const { return measure == "value" ? "Norm of weight x value" : "Attention weight"; }
+
+std::vector<std::string> labels_of(const std::vector<text::Token>& tokens, std::int64_t cells) {
+  std::vector<std::string> labels;
+  const std::int64_t count = std::ssize(tokens);
+  for (std::int64_t c = 0; c < cells; ++c) {
+    const std::int64_t first = insight::cell_start(c, cells, count);
+    labels.push_back(cells < count ? std::to_string(first) : tokens[static_cast<std::size_t>(first)].text);
+  }
+  return labels;
+}
+
+void LayerOption::add_to(CLI::App& command) {
+  layer.add_to(command, false);
+  command.add_option("--heads", heads, "Which heads, from 0 (default: all)")->delimiter(',')->type_name("H,...");
+}
+
+std::vector<insight::HeadName> LayerOption::chosen(const insight::Specimen& specimen) const {
+  HeadOption one = layer;
+  std::vector<insight::HeadName> names;
+  one.head = 0;
+  const insight::HeadName first = one.one(specimen);
+  const std::int64_t count = specimen.stack(first.kind).heads;
+  for (std::int64_t h = 0; heads.empty() && h < count; ++h) names.push_back({first.kind, first.layer, h});
+  for (const std::int64_t head : heads) {
+    one.head = head;
+    names.push_back(one.one(specimen));
+  }
+  return names;
+}
+
+std::vector<insight::Picture> pictures_of(const insight::Specimen& specimen,
+                                          const std::vector<insight::HeadName>& heads, std::int64_t most,
+                                          insight::Reduce reduce, ThreadPool& pool) {
+  std::vector<insight::Picture> pictures(heads.size());
+  ProgressLine line;
+  const auto progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); };
+  insight::each_head(std::ssize(heads), progress, pool, [&](std::int64_t n) {
+    ThreadPool alone(1);
+    const auto at = static_cast<std::size_t>(n);
+    pictures[at] = insight::picture(specimen, heads[at], most, reduce, alone);
+  });
+  return pictures;
+}
+
+std::string layer_name(const insight::HeadName& head) {
+  return (head.kind == model::Kind::self ? "" : std::string(name_of(head.kind)) + " ") +
+         fmt::format("layer {}", head.layer);
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,71 @@
+// insight/corpus.h - statistics of heads over many texts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attn/thread_pool.h"
+#include "insight/statistics.h"
+#include "model/reading.h"
+
+namespace attn::insight {
+
+struct CorpusOptions {
+  std::int64_t beyond = 16;
+  std::int64_t max_tokens = 512;  // longer texts are cut, and at what the model takes
+};
+
+struct CorpusCounts {
+  std::int64_t texts = 0;   // that were read
+  std::int64_t cut = 0;     // of these, at max_tokens
+  std::int64_t empty = 0;   // that were left out
+  std::int64_t tokens = 0;  // of all texts that were read
+};
+
+// Each text counts once, however long it is: numbers are means over texts of what statistics() says of each. Heads of
+// kind self: those that read the text. Sums are made in double and in the order of the texts, and batches depend on the
+// texts alone: the same bits come out whatever the number of threads, and after save() and load() between two batches.
+class Corpus {
+ public:
+  // `reader` must outlive it.
+  Corpus(const model::Reader& reader, const CorpusOptions& options);
+
+  // A text waits until as many tokens have come together as make a batch for the model; finish() runs those that wait.
+  // Texts without any token but special ones are left out.
+  void add(std::string_view text, ThreadPool& pool);
+  void finish(ThreadPool& pool);
+  // Whether none waits: what save() needs.
+  [[nodiscard]] bool settled() const noexcept { return waiting_.empty(); }
+
+  // Of the texts that do not wait.
+  [[nodiscard]] const CorpusCounts& counts() const noexcept { return counts_; }
+  // Without received, outgoing and diagonal, which are of one text; queries and keys are the mean length. Throws
+  // std::invalid_argument if there was no text.
+  [[nodiscard]] std::vector<HeadStatistics> means() const;
+
+  // All of it as JSON, to go on another time. load() throws std::invalid_argument if `saved` is of another shape.
+  [[nodiscard]] std::string save() const;
+  void load(const std::string& saved);
+
+ private:
+  struct Waiting {
+    std::vector<text::Token> tokens;
+    bool cut = false;
+  };
+  void run_batch(ThreadPool& pool);
+  void add_to_sums(const std::vector<HeadStatistics>& heads);
+
+  const model::Reader& reader_;
+  CorpusOptions options_;
+  CorpusCounts counts_;
+  std::vector<Waiting> waiting_;
+  std::int64_t waiting_tokens_ = 0;
+  std::int64_t waiting_empty_ = 0;            // counted with the batch
+  std::vector<std::vector<double>> sums_;     // [heads][numbers]
+  std::vector<std::int64_t> numbers_counts_;  // [numbers]: texts that have such a number
+  std::int64_t duplicate_queries_ = 0, induction_queries_ = 0;
+};
+
+}  // namespace attn::insight

@@ -1,0 +1,15 @@
+// insight/difference.h - what two readings have different, as tables of their own.
+#pragma once
+
+#include <memory>
+
+#include "insight/compare.h"
+#include "insight/specimen.h"
+
+namespace attn::insight {
+
+// p of `a` less p of `b`, head by head, on the tokens that `comparison` has aligned: numbers from -1 to 1. The tokens
+// are those of `a`. All three must outlive it.
+std::unique_ptr<Specimen> difference(const Specimen& a, const Specimen& b, const Comparison& comparison);
+
+}  // namespace attn::insight

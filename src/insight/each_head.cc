@@ -1,0 +1,29 @@
+#include "insight/each_head.h"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+
+namespace attn::insight {
+
+void each_head(std::int64_t count, const Progress& progress, ThreadPool& pool,
+               const std::function<void(std::int64_t)>& work) {
+  const std::int64_t step = std::int64_t{8} * pool.threads();  // few enough for progress, enough to keep all busy
+  for (std::int64_t from = 0; from < count; from += step) {
+    tell(progress, from, count);
+    std::mutex mutex;
+    std::exception_ptr thrown;
+    pool.run(std::min(step, count - from), [&](std::int64_t t, int) {
+      try {
+        work(from + t);
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        if (!thrown) thrown = std::current_exception();
+      }
+    });
+    if (thrown) std::rethrow_exception(thrown);
+  }
+  tell(progress, count, count);
+}
+
+}  // namespace attn::insight

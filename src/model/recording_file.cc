@@ -1,0 +1,176 @@
+// recording_file.cc - writing; recording_file_load.cc reads.
+#include "model/recording_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/recording_format.h"
+#include "model/safetensors.h"
+#include "text/utf8.h"
+
+namespace attn::model {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace format = recording_format;
+
+Json tokens_json(const std::vector<text::Token>& tokens) {
+  Json list = Json::array();
+  for (const text::Token& token : tokens) {
+    list.push_back({{"id", token.id},
+                    {"piece", token.piece},
+                    {"text", token.text},
+                    {"span", {token.span.from, token.span.to}},
+                    {"sequence", token.sequence},
+                    {"word", token.word ? Json(*token.word) : Json(nullptr)},
+                    {"special", token.special}});
+  }
+  return list;
+}
+
+Json or_null(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
+
+// What cannot be read back is not written.
+void check(const Reading& reading) {
+  const Recording& recording = reading.recording;
+  if (recording.attentions().empty()) throw std::invalid_argument("nothing was recorded: there is nothing to save");
+  for (const AttentionRecord& a : recording.attentions()) {
+    const Shape<2> rows{a.queries, a.keys};
+    if (recording.size(a.kind) != rows)
+      throw std::invalid_argument("a recording of several texts at once cannot be saved; read one text at a time");
+    if (Shape<2>{std::ssize(reading.queries(a.kind)), std::ssize(reading.keys(a.kind))} != rows)
+      throw std::invalid_argument("the recording's " + std::to_string(a.queries) + " queries and " +
+                                  std::to_string(a.keys) + " keys do not have a token each: it cannot be saved");
+  }
+}
+
+// Gathers what the file will hold. Numbers stay where they are until they are written.
+class Contents {
+ public:
+  explicit Contents(const Reading& reading) : reading_(reading) {
+    const auto& all = reading.recording.attentions();
+    const auto every = [&](const nn::Matrix AttentionRecord::* part) {
+      return std::ranges::none_of(all, [&](const AttentionRecord& a) { return (a.*part).empty(); });
+    };
+    keep_.values = every(&AttentionRecord::v);
+    keep_.inputs = every(&AttentionRecord::x);
+    keep_.value_norms = every(&AttentionRecord::value_norms);
+    keep_.hidden = !reading.recording.hidden().empty();
+  }
+
+  Json attentions() {
+    Json list = Json::array();
+    for (const AttentionRecord& a : reading_.recording.attentions()) list.push_back(attention(a));
+    return list;
+  }
+
+  void add_hidden() {
+    for (const bool decoder : {false, true}) {
+      const auto& states = reading_.recording.hidden(decoder);
+      for (std::size_t i = 0; i < states.size(); ++i) add(format::hidden_name(decoder, i), states[i], states[i].rows());
+      const nn::Matrix& output = decoder ? reading_.target_hidden : reading_.hidden;
+      if (!output.empty()) add(format::output_name(decoder), output, output.rows());
+    }
+    if (!reading_.induction.empty()) add(format::kInduction, reading_.induction, reading_.induction.rows());
+  }
+
+  [[nodiscard]] Json kept() const {
+    Json words = Json::array();
+    if (keep_.values) words.push_back(format::kValues);
+    if (keep_.inputs) words.push_back(format::kInputs);
+    if (keep_.value_norms) words.push_back(format::kValueNorms);
+    if (keep_.hidden) words.push_back(format::kHidden);
+    return words;
+  }
+
+  [[nodiscard]] const std::vector<TensorToStore>& tensors() const noexcept { return tensors_; }
+
+ private:
+  Json attention(const AttentionRecord& a) {
+    const auto name = [&](const char* part) { return format::tensor_name(a.kind, a.layer, part); };
+    add(name("q"), a.q, a.queries);
+    add(name("k"), a.k, a.keys);
+    add(name("lse"), dense(a.lse, a.queries), a.shape.heads);
+    if (keep_.values) add(name("v"), a.v, a.keys);
+    if (keep_.inputs) add(name("x"), a.x, a.queries);
+    if (keep_.value_norms) add(name("value_norms"), a.value_norms, a.shape.heads);
+    return {{"kind", name_of(a.kind)},
+            {"layer", a.layer},
+            {"heads", a.shape.heads},
+            {"key_heads", a.shape.key_heads},
+            {"width", a.shape.width},
+            {"queries", a.queries},
+            {"keys", a.keys},
+            {"scale", a.rule.scale},
+            {"mask", a.rule.mask().text()},
+            {"causal", a.rule.causal},
+            {"window", a.rule.window},
+            {"bias", bias(a)}};
+  }
+
+  // A table that several layers share is written once, under the name of the first of them.
+  Json bias(const AttentionRecord& a) {
+    if (a.rule.bias == nullptr) return nullptr;
+    auto [known, fresh] = bias_names_.emplace(a.rule.bias.get(), format::tensor_name(a.kind, a.layer, "bias"));
+    if (fresh) add(known->second, a.rule.bias->table, a.rule.bias->table.rows());
+    const T5Buckets& rule = a.rule.bias->rule;
+    return {{"tensor", known->second},
+            {"bidirectional", rule.bidirectional},
+            {"buckets", rule.buckets},
+            {"max_distance", rule.max_distance}};
+  }
+
+  void add(std::string name, const nn::Matrix& numbers, std::int64_t rows) {
+    tensors_.push_back({std::move(name), Dtype::f32, {rows, numbers.columns()}, numbers.data()});
+  }
+
+  // A text that came token by token leaves room at the end of each row: the only numbers that are copied.
+  const nn::Matrix& dense(const nn::Matrix& lse, std::int64_t queries) {
+    if (lse.columns() == queries) return lse;
+    nn::Matrix& copy = copies_.emplace_back(lse.rows(), queries);
+    for (std::int64_t h = 0; h < lse.rows(); ++h)
+      std::memcpy(copy.row(h), lse.row(h), static_cast<std::size_t>(queries) * sizeof(float));
+    return copy;
+  }
+
+  const Reading& reading_;
+  Keep keep_;
+  std::vector<TensorToStore> tensors_;
+  std::deque<nn::Matrix> copies_;  // a deque's elements stay where they are
+  std::map<const BucketBias*, std::string> bias_names_;
+};
+
+}  // namespace
+
+void save_reading(const Reading& reading, const std::filesystem::path& file, const std::function<void()>& between) {
+  check(reading);
+  Contents contents(reading);
+  const Origin& origin = reading.origin;
+  Json json = {{"model", text::replace_bad_bytes(origin.model)},
+               {"type", origin.type},
+               {"form", name_of(origin.form)},
+               {"text", origin.text.text},
+               {"pair", or_null(origin.text.pair)},
+               {"target", or_null(origin.text.target)},
+               {"tokens", tokens_json(reading.tokens)},
+               {"target_tokens", tokens_json(reading.target)},
+               {"kept", contents.kept()},
+               {"attentions", contents.attentions()}};
+  contents.add_hidden();
+  write_safetensors(file, contents.tensors(),
+                    {{format::kFormatKey, format::kFormat},
+                     {format::kVersionKey, std::to_string(format::kVersion)},
+                     {format::kProgramKey, "attnscope " ATTNSCOPE_VERSION},
+                     {format::kContents, json.dump()}},
+                    between);
+}
+
+}  // namespace attn::model

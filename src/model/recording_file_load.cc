@@ -1,0 +1,284 @@
+// recording_file_load.cc - reading: nothing is believed before it has been compared with something else in the file.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/error.h"
+#include "model/config.h"
+#include "model/file_io.h"
+#include "model/recording_file.h"
+#include "model/recording_format.h"
+#include "model/safetensors.h"
+
+namespace attn::model {
+
+namespace {
+
+namespace format = recording_format;
+
+constexpr std::int64_t kAny = -1;             // of a tensor's columns
+constexpr std::int64_t kMostHeads = 1 << 20;  // so that no product of what a file says can overflow
+constexpr std::int64_t kMostWindow = std::int64_t{1} << 40;
+
+const std::string& metadata(const SafeTensors& file, const char* key) {
+  const auto found = file.metadata().find(key);
+  if (found == file.metadata().end())
+    throw Error(file.path(), std::string("is no recording: its metadata has no ") + in_quotes(key));
+  return found->second;
+}
+
+std::int64_t version_of(const SafeTensors& file) {
+  const auto named = file.metadata().find(format::kFormatKey);
+  if (named == file.metadata().end() || named->second != format::kFormat)
+    throw Error(file.path(), std::string("is no recording: its metadata does not say format ") +
+                                 in_quotes(format::kFormat) + "; attnscope record makes one");
+  const std::string& text = metadata(file, format::kVersionKey);
+  std::int64_t version = -1;
+  const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (problem == std::errc::result_out_of_range) version = std::numeric_limits<std::int64_t>::max();
+  if (stop != text.data() + text.size() || version < 0)
+    throw Error(file.path(), std::string(format::kVersionKey) + " is " + in_quotes(text) + "; a number is needed");
+  if (version > format::kVersion)
+    throw Error(file.path(), "was written by a newer attnscope (format " + one_line(text) + "); this one reads up to " +
+                                 std::to_string(format::kVersion));
+  return version;
+}
+
+std::optional<std::string> text_or_none(const Config& from, const char* name) {
+  return from.has({name}) ? std::optional(from.text({name})) : std::nullopt;
+}
+
+class Loader {
+ public:
+  explicit Loader(const std::filesystem::path& file)
+      : file_(SafeTensors::open(file)),
+        version_(version_of(file_)),
+        contents_(Config::parse(metadata(file_, format::kContents),
+                                file_.path() + ": metadata " + in_quotes(format::kContents))) {}
+
+  Reading run() {
+    Reading reading;
+    reading.origin = origin();
+    reading.tokens = tokens("tokens");
+    reading.target = tokens("target_tokens");
+    const Keep keep = kept();
+    reading.recording = Recording(keep);
+    for (const Config& one : contents_.children({"attentions"})) {
+      AttentionRecord record = attention(one, keep);
+      check_place(one, record, reading);
+      reading.recording.insert(std::move(record));
+    }
+    if (reading.recording.attentions().empty()) throw Error(contents_.path(), "attentions are missing");
+    take_states(reading);
+    for (const auto& [name, tensor] : file_.tensors()) {
+      if (!taken_.contains(name))
+        throw Error(file_.path(), "tensor " + in_quotes(name) + " belongs to nothing that the metadata names",
+                    tensor.offset);
+    }
+    return reading;
+  }
+
+ private:
+  [[noreturn]] static void fail(const Config& at, const std::string& problem) { throw Error(at.path(), problem); }
+
+  static std::int64_t between(const Config& from, const char* name, std::int64_t least, std::int64_t most) {
+    const std::int64_t value = from.integer({name});
+    if (value < least || value > most)
+      fail(from, from.place(name) + " is " + std::to_string(value) + "; " + std::to_string(least) + " to " +
+                     std::to_string(most) + " is possible");
+    return value;
+  }
+
+  [[nodiscard]] Origin origin() const {
+    const std::string form = contents_.text({"form"});
+    for (const Form known : {Form::encoder, Form::decoder, Form::encoder_decoder}) {
+      if (name_of(known) != form) continue;
+      return {contents_.text({"model"}),
+              contents_.text({"type"}),
+              known,
+              {contents_.text({"text"}), text_or_none(contents_, "pair"), text_or_none(contents_, "target")}};
+    }
+    fail(contents_, "form is " + in_quotes(form) + "; 'encoder', 'decoder' or 'encoder-decoder' is needed");
+  }
+
+  [[nodiscard]] std::vector<text::Token> tokens(const char* name) const {
+    std::vector<text::Token> tokens;
+    if (version_ == 0) {  // each counts as a word of its own, and no id is known
+      for (std::string& text : contents_.texts({name})) {
+        text::Token& token = tokens.emplace_back();
+        token.id = -1;
+        token.piece = text;
+        token.text = std::move(text);
+        token.word = std::ssize(tokens) - 1;
+      }
+      return tokens;
+    }
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    for (const Config& one : contents_.children({name})) {
+      text::Token& token = tokens.emplace_back();
+      token.id = static_cast<std::int32_t>(between(one, "id", -1, kMost));
+      token.piece = one.text({"piece"});
+      token.text = one.text({"text"});
+      const std::vector<std::int64_t> span = one.integers({"span"});
+      if (span.size() != 2 || span[0] < 0 || span[1] < span[0])
+        fail(one, one.place("span") + " is not [from, to]");
+      token.span = {span[0], span[1]};
+      token.sequence = static_cast<std::int32_t>(between(one, "sequence", 0, kMost));
+      if (one.has({"word"})) token.word = between(one, "word", 0, std::numeric_limits<std::int64_t>::max());
+      token.special = one.flag({"special"}, false);
+    }
+    return tokens;
+  }
+
+  [[nodiscard]] Keep kept() const {
+    Keep keep;
+    for (const std::string& word : contents_.texts({"kept"})) {
+      bool* const known = word == format::kValues       ? &keep.values
+                          : word == format::kInputs     ? &keep.inputs
+                          : word == format::kValueNorms ? &keep.value_norms
+                          : word == format::kHidden     ? &keep.hidden
+                                                        : nullptr;
+      if (known == nullptr) fail(contents_, "kept names " + in_quotes(word) + ", which is not known");
+      *known = true;
+    }
+    return keep;
+  }
+
+  AttentionRecord attention(const Config& from, const Keep& keep) {
+    AttentionRecord a;
+    const std::string kind = from.text({"kind"});
+    if (!parse_kind(kind))
+      fail(from, from.place("kind") + " is " + in_quotes(kind) + "; 'self', 'decoder' or 'cross' is needed");
+    a.kind = *parse_kind(kind);
+    a.layer = between(from, "layer", 0, kMostHeads);
+    a.shape.heads = between(from, "heads", 1, kMostHeads);
+    a.shape.key_heads = between(from, "key_heads", 1, kMostHeads);
+    if (a.shape.heads % a.shape.key_heads != 0)
+      fail(from, from.place("key_heads") + ": " + std::to_string(a.shape.heads) + " query heads cannot share " +
+                     std::to_string(a.shape.key_heads) + " key heads");
+    a.shape.width = between(from, "width", 1, kMaxWidth);
+    a.queries = between(from, "queries", 1, std::numeric_limits<std::int32_t>::max());
+    a.keys = between(from, "keys", 1, std::numeric_limits<std::int32_t>::max());
+    a.rule = rule(from, a.shape.heads);
+    const auto name = [&](const char* part) { return format::tensor_name(a.kind, a.layer, part); };
+    a.q = take(name("q"), a.queries, a.shape.query_columns());
+    a.k = take(name("k"), a.keys, a.shape.key_columns());
+    a.lse = take(name("lse"), a.shape.heads, a.queries);
+    if (keep.values) a.v = take(name("v"), a.keys, a.shape.key_columns());
+    if (keep.inputs) a.x = take(name("x"), a.queries, kAny);
+    if (keep.value_norms) a.value_norms = take(name("value_norms"), a.shape.heads, a.keys);
+    return a;
+  }
+
+  Rule rule(const Config& from, std::int64_t heads) {
+    Rule rule;
+    rule.causal = from.flag({"causal"}, false);
+    rule.window = between(from, "window", 0, kMostWindow);
+    if (rule.window > 0 && !rule.causal)
+      fail(from, from.place("window") + " is " + std::to_string(rule.window) + "; only a causal mask has one");
+    rule.scale = static_cast<float>(from.number({"scale"}));
+    if (!std::isfinite(rule.scale)) fail(from, from.place("scale") + " is not finite");
+    const std::string mask = from.text({"mask"});
+    if (mask != rule.mask().text())
+      fail(from, from.place("mask") + " is " + in_quotes(mask) + ", but causal and window say " +
+                     in_quotes(rule.mask().text()));
+    if (const auto described = from.child({"bias"})) rule.bias = bias(*described, heads);
+    return rule;
+  }
+
+  std::shared_ptr<const BucketBias> bias(const Config& from, std::int64_t heads) {
+    const std::string name = from.text({"tensor"});
+    T5Buckets rule;
+    rule.bidirectional = from.flag({"bidirectional"}, false);
+    rule.buckets = between(from, "buckets", 1, kMostHeads);
+    rule.max_distance = from.integer({"max_distance"});
+    try {
+      t5_bucket(0, rule);
+    } catch (const std::invalid_argument& wrong) {
+      fail(from, from.place("buckets") + ": " + one_line(wrong.what()));
+    }
+    std::shared_ptr<const BucketBias>& known = biases_[name];
+    if (known == nullptr) known = std::make_shared<BucketBias>(BucketBias{take(name, rule.buckets, heads), rule});
+    if (known->rule.bidirectional != rule.bidirectional || known->rule.buckets != rule.buckets ||
+        known->rule.max_distance != rule.max_distance || known->table.columns() != heads)
+      fail(from, from.place("tensor") + ": two attentions share " + in_quotes(name) + " and describe it differently");
+    return known;
+  }
+
+  // Against the tokens and the layers before it: each layer comes once, in order, and has its stack's shape.
+  static void check_place(const Config& from, const AttentionRecord& a, const Reading& reading) {
+    const Recording& recording = reading.recording;
+    const std::string where = std::string(name_of(a.kind)) + " layer " + std::to_string(a.layer);
+    const auto agree = [&](const char* what, std::int64_t found, std::int64_t needed, const char* because) {
+      if (found != needed)
+        fail(from, where + " has " + std::to_string(found) + " " + what + "; " + because + std::to_string(needed));
+    };
+    if (a.layer != recording.layers(a.kind))
+      fail(from, where + " stands where layer " + std::to_string(recording.layers(a.kind)) + " is due");
+    agree("queries", a.queries, std::ssize(reading.queries(a.kind)), "its tokens are ");
+    agree("keys", a.keys, std::ssize(reading.keys(a.kind)), "its tokens are ");
+    if (a.layer > 0) agree("heads", a.shape.heads, recording.attention(a.kind, 0).shape.heads, "layer 0 has ");
+  }
+
+  void take_states(Reading& reading) {
+    for (const bool decoder : {false, true}) {
+      const std::int64_t rows = std::ssize(decoder ? reading.target : reading.tokens);
+      const std::int64_t layers = reading.recording.layers(decoder ? Kind::decoder : Kind::self);
+      for (std::int64_t i = 0; reading.recording.keep().hidden && layers > 0 && i <= layers; ++i) {
+        const auto index = static_cast<std::size_t>(i);
+        reading.recording.add_hidden(decoder, index, take(format::hidden_name(decoder, index), rows, kAny).view());
+      }
+      nn::Matrix& output = decoder ? reading.target_hidden : reading.hidden;
+      if (has(format::output_name(decoder))) output = take(format::output_name(decoder), rows, kAny);
+    }
+    if (!has(format::kInduction)) return;
+    const AttentionRecord* const first =
+        reading.recording.has(Kind::self) ? &reading.recording.attention(Kind::self, 0) : nullptr;
+    reading.induction = take(format::kInduction, reading.recording.layers(Kind::self), first ? first->shape.heads : 0);
+  }
+
+  [[nodiscard]] bool has(std::string_view name) const { return file_.tensors().contains(name); }
+
+  nn::Matrix take(const std::string& name, std::int64_t rows, std::int64_t columns) {
+    const auto found = file_.tensors().find(name);
+    if (found == file_.tensors().end()) throw Error(file_.path(), "tensor " + in_quotes(name) + " is missing");
+    const StoredTensor& tensor = found->second;
+    if (tensor.dtype != Dtype::f32)
+      throw Error(file_.path(),
+                  "tensor " + in_quotes(name) + " holds " + std::string(name_of(tensor.dtype)) + "; F32 is needed",
+                  tensor.offset);
+    const std::vector<std::int64_t> needed = {rows, columns};
+    const bool fits = tensor.shape.size() == 2 && tensor.shape[0] == rows &&
+                      (columns == kAny ? tensor.shape[1] > 0 : tensor.shape[1] == columns);
+    if (!fits)
+      throw Error(file_.path(),
+                  "tensor " + in_quotes(name) + " is " + shape_text(tensor.shape) + "; by the metadata " +
+                      shape_text(needed) + " is needed",
+                  tensor.offset);
+    taken_.insert(name);
+    nn::Matrix numbers(rows, tensor.shape[1]);
+    std::memcpy(numbers.data(), tensor.data, static_cast<std::size_t>(tensor.bytes));
+    file_.release(tensor);
+    return numbers;
+  }
+
+  SafeTensors file_;
+  std::int64_t version_;
+  Config contents_;
+  std::set<std::string, std::less<>> taken_;
+  std::map<std::string, std::shared_ptr<const BucketBias>> biases_;
+};
+
+}  // namespace
+
+Reading load_reading(const std::filesystem::path& file) { return Loader(file).run(); }
+
+}  // namespace attn::model

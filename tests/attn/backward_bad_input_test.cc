@@ -1,0 +1,145 @@
+// backward_bad_input_test.cc - what attention_backward() refuses, what it says then, and that nothing has been written.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "attn/backward.h"
+#include "backward_support.h"
+#include "support/problem.h"
+
+namespace attn::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr Sizes kSizes{2, 4, 2, 5, 7, 16, 24};
+
+// A call with everything in place, for a test to spoil one thing of.
+struct Call {
+  Call() : p(make()), r(kSizes), d_out(random_d_out(p)), g(p), in(p.inputs()), to(g.to()) {
+    const Results& read = r;
+    outputs = {read.out.floats(), read.lse_view(), d_out.floats()};
+  }
+  static Problem make() {
+    Problem p = plain_problem(kSizes);
+    p.give_bias(1, true);
+    p.give_sink(2);
+    return p;
+  }
+
+  Problem p;
+  Results r;
+  Tensor d_out;
+  GradientTensors g;
+  Inputs in;
+  Gradients to;
+  Outputs outputs;
+};
+
+std::string refused(Call& c) {
+  ThreadPool pool(1);
+  std::string message;
+  try {
+    attention_backward(c.in, c.p.options, c.outputs, c.to, pool);
+    ADD_FAILURE() << "threw nothing";
+  } catch (const std::invalid_argument& error) {
+    message = error.what();
+  }
+  EXPECT_TRUE(c.g.untouched()) << "something was written before the exception";
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+  return message;
+}
+
+TEST(BackwardBadInput, CallWithEverythingInPlaceIsTaken) {
+  Call c;
+  ThreadPool pool(1);
+  c.r.out.fill_with(0);
+  c.r.lse.fill_with(0);
+  EXPECT_NO_THROW(attention_backward(c.in, c.p.options, c.outputs, c.to, pool));
+  EXPECT_FALSE(c.g.untouched());
+}
+
+struct Spoiled {
+  const char* name;
+  std::size_t axis;
+};
+
+class BackwardWrongAxis : public testing::TestWithParam<Spoiled> {};
+
+TEST_P(BackwardWrongAxis, IsRefusedAndTheMessageHasBothNumbers) {
+  const auto [name, axis] = GetParam();
+  Call c;
+  std::int64_t right = 0;
+  const auto spoil = [&, at = axis](auto& view) { right = view.shape[at]--; };
+  const std::string which = name;
+  if (which == "q") spoil(c.in.q);
+  if (which == "k") spoil(c.in.k);
+  if (which == "v") spoil(c.in.v);
+  if (which == "out") spoil(c.outputs.out);
+  if (which == "lse") spoil(c.outputs.lse);
+  if (which == "d_out") spoil(c.outputs.d_out);
+  if (which == "dq") spoil(c.to.dq);
+  if (which == "dk") spoil(c.to.dk);
+  if (which == "dv") spoil(c.to.dv);
+  if (which == "d_bias") spoil(c.to.d_bias);
+  if (which == "d_sink") spoil(c.to.d_sink);
+  EXPECT_THAT(refused(c), AllOf(HasSubstr(std::to_string(right)), HasSubstr(std::to_string(right - 1))));
+}
+INSTANTIATE_TEST_SUITE_P(Every, BackwardWrongAxis,
+                         testing::Values(Spoiled{"q", 0}, Spoiled{"q", 2}, Spoiled{"q", 3}, Spoiled{"k", 0},
+                                         Spoiled{"k", 2}, Spoiled{"v", 1}, Spoiled{"v", 3}, Spoiled{"out", 0},
+                                         Spoiled{"out", 1}, Spoiled{"out", 2}, Spoiled{"out", 3}, Spoiled{"lse", 0},
+                                         Spoiled{"lse", 1}, Spoiled{"lse", 2}, Spoiled{"d_out", 1}, Spoiled{"d_out", 2},
+                                         Spoiled{"d_out", 3}, Spoiled{"dq", 1}, Spoiled{"dq", 2}, Spoiled{"dq", 3},
+                                         Spoiled{"dk", 1}, Spoiled{"dk", 2}, Spoiled{"dk", 3}, Spoiled{"dv", 1},
+                                         Spoiled{"dv", 2}, Spoiled{"dv", 3}, Spoiled{"d_bias", 0}, Spoiled{"d_bias", 1},
+                                         Spoiled{"d_sink", 0}),
+                         [](const auto& test) { return test.param.name + std::to_string(test.param.axis); });
+
+TEST(BackwardBadInput, MissingArraysAreNamed) {
+  const auto without = [](auto spoil) {
+    Call c;
+    spoil(c);
+    return refused(c);
+  };
+  EXPECT_THAT(without([](Call& c) { c.outputs.d_out.data = nullptr; }), HasSubstr("d_out is missing"));
+  EXPECT_THAT(without([](Call& c) { c.outputs.out.data = nullptr; }), HasSubstr("out is missing"));
+  EXPECT_THAT(without([](Call& c) { c.outputs.lse.data = nullptr; }), HasSubstr("lse is missing"));
+  EXPECT_THAT(without([](Call& c) { c.to.dq.data = nullptr; }), HasSubstr("dq is missing"));
+  EXPECT_THAT(without([](Call& c) { c.to.dk.data = nullptr; }), HasSubstr("dk is missing"));
+  EXPECT_THAT(without([](Call& c) { c.to.dv.data = nullptr; }), HasSubstr("dv is missing"));
+}
+
+TEST(BackwardBadInput, LastAxisMustBeDense) {
+  Call c;
+  c.to.dk.strides[3] = 2;
+  EXPECT_THAT(refused(c), AllOf(HasSubstr("dk"), HasSubstr("dense")));
+  Call d;
+  d.outputs.d_out.strides[3] = 2;
+  EXPECT_THAT(refused(d), AllOf(HasSubstr("d_out"), HasSubstr("dense")));
+}
+
+TEST(BackwardBadInput, GradientsOfWhatIsNotThereAreRefused) {
+  Call c;
+  c.p.options.bias = {};
+  EXPECT_THAT(refused(c), HasSubstr("no bias"));
+  Call d;
+  d.p.options.sink = {};
+  EXPECT_THAT(refused(d), HasSubstr("no sink"));
+}
+
+TEST(BackwardBadInput, OptionsAreCheckedAsForwards) {
+  Call c;
+  c.p.options.dropout.rate = 1;
+  EXPECT_THAT(refused(c), HasSubstr("dropout"));
+  Call d;
+  d.p.options.mask = Padding{{1, 2, 3}};
+  EXPECT_NE(refused(d), "");
+}
+
+}  // namespace
+}  // namespace attn::test

@@ -1,0 +1,159 @@
+#include "insight/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "insight/align.h"
+#include "insight/difference.h"
+#include "random_rows.h"
+
+namespace attn::insight {
+namespace {
+
+using test::RandomRows;
+using test::refusal_of;
+
+std::vector<text::Token> tokens(const std::string& letters) {
+  std::vector<text::Token> out;
+  for (const char letter : letters) {
+    out.emplace_back();
+    out.back().text = std::string(1, letter);
+  }
+  return out;
+}
+std::vector<std::string> names(const std::string& letters) {
+  std::vector<std::string> out;
+  for (const char letter : letters) out.emplace_back(1, letter);
+  return out;
+}
+
+// The recursion of the definition.
+std::int64_t longest(const std::string& a, const std::string& b) {
+  std::vector<std::vector<std::int64_t>> length(a.size() + 1, std::vector<std::int64_t>(b.size() + 1));
+  for (std::size_t i = 1; i <= a.size(); ++i)
+    for (std::size_t j = 1; j <= b.size(); ++j)
+      length[i][j] = a[i - 1] == b[j - 1] ? length[i - 1][j - 1] + 1 : std::max(length[i - 1][j], length[i][j - 1]);
+  return length[a.size()][b.size()];
+}
+
+TEST(Align, IsALongestCommonSubsequenceAndTheSameFromBothSides) {
+  test::Random random(3);
+  for (int round = 0; round < 200; ++round) {
+    std::string a, b;
+    for (auto n = random.below(12); n > 0; --n) a += static_cast<char>('a' + random.below(4));
+    for (auto n = random.below(12); n > 0; --n) b += static_cast<char>('a' + random.below(4));
+    const Alignment pairs = align(tokens(a), tokens(b)), turned = align(tokens(b), tokens(a));
+    ASSERT_EQ(pairs.size(), longest(a, b)) << a << " " << b;
+    EXPECT_EQ(pairs.a, turned.b);
+    EXPECT_EQ(pairs.b, turned.a);
+    for (std::size_t k = 0; k < pairs.a.size(); ++k) {
+      EXPECT_EQ(a[static_cast<std::size_t>(pairs.a[k])], b[static_cast<std::size_t>(pairs.b[k])]);
+      if (k > 0) {
+        EXPECT_GT(pairs.a[k], pairs.a[k - 1]);
+        EXPECT_GT(pairs.b[k], pairs.b[k - 1]);
+      }
+    }
+  }
+}
+
+TEST(Align, TwoLongTextsWithoutACommonEndTakeABitAPair) {
+  std::string a, b;
+  test::Random random(5);
+  for (int i = 0; i < 4000; ++i)
+    a += static_cast<char>('a' + random.below(26)), b += static_cast<char>('a' + random.below(26));
+  EXPECT_EQ(align(tokens(a), tokens(b)).size(), longest(a, b));
+}
+
+TEST(Compare, ATextWithItselfHasNoChangeAndAlignsAll) {
+  ThreadPool pool(2);
+  const TableSpecimen one = RandomRows{.layers = 2, .n = 100}.specimen();
+  const Comparison same = compare(one, one, pool);
+  EXPECT_EQ(same.of(Kind::self).queries.size(), 100);
+  ASSERT_EQ(same.heads.size(), 6U);
+  for (const HeadChange& head : same.heads) {
+    EXPECT_EQ(head.change, 0);
+    EXPECT_EQ(head.entropy_a, head.entropy_b);
+  }
+  EXPECT_EQ(same.heads[4].head, (HeadName{Kind::self, 1, 1}));  // equal ones stay in order
+}
+
+TEST(Compare, IsSymmetric) {
+  ThreadPool pool(2);
+  const TableSpecimen one = RandomRows{.seed = 1}.specimen(names("abcdabcd"));
+  const TableSpecimen other = RandomRows{.n = 9, .seed = 2}.specimen(names("badcxabde"));
+  const Comparison ab = compare(one, other, pool), ba = compare(other, one, pool);
+  for (std::size_t h = 0; h < ab.heads.size(); ++h) {
+    EXPECT_EQ(ab.heads[h].head, ba.heads[h].head);
+    EXPECT_EQ(ab.heads[h].change, ba.heads[h].change);
+    EXPECT_EQ(ab.heads[h].entropy_a, ba.heads[h].entropy_b);
+    EXPECT_GT(ab.heads[h].change, 0);
+    EXPECT_LE(ab.heads[h].change, 1);
+  }
+}
+
+TableSpecimen table(std::vector<float> numbers, const std::string& letters) {
+  const auto n = static_cast<std::int64_t>(letters.size());
+  TableSpecimen::Tables tables{1, 1, nn::Matrix(n, n)};
+  std::ranges::copy(numbers, tables.numbers.data());
+  return {std::move(tables), names(letters), {}};
+}
+
+TEST(Compare, RowsThatShareNothingDifferByOne) {
+  ThreadPool pool(1);
+  const TableSpecimen one = table({0, 1, 1, 0}, "ab"), other = table({1, 0, 0, 1}, "ab");
+  EXPECT_DOUBLE_EQ(compare(one, other, pool).heads[0].change, 1);
+}
+
+// Keys that the other text lacks are one bin, however many they are: rows (.5 on a, .5 elsewhere) are the same.
+TEST(Compare, KeysThatTheOtherTextLacksAreOneBin) {
+  ThreadPool pool(1);
+  const TableSpecimen one = table({0.5F, 0.25F, 0.25F, 0, 0, 1, 0, 0, 1}, "axy");
+  const TableSpecimen other = table({0.5F, 0.5F, 0, 1}, "az");
+  EXPECT_NEAR(compare(one, other, pool).heads[0].change, 0, 1e-15);
+}
+
+TEST(Compare, OneRowIsTheDivergenceOfTheTextbook) {
+  ThreadPool pool(1);
+  const TableSpecimen one = table({0.75F, 0.25F, 0, 1}, "ax"), other = table({0.25F, 0.75F, 0, 1}, "ay");
+  const double expected = (0.75 * std::log2(0.75 / 0.5) + 0.25 * std::log2(0.25 / 0.5));
+  EXPECT_NEAR(compare(one, other, pool).heads[0].change, expected, 1e-12);
+}
+
+TEST(Compare, DifferentShapesAreNamed) {
+  ThreadPool pool(1);
+  const TableSpecimen one = RandomRows{}.specimen(), other = RandomRows{.layers = 4, .heads = 5}.specimen();
+  const std::string said = refusal_of([&] { compare(one, other, pool); });
+  EXPECT_NE(said.find("2 layers of 3 heads"), std::string::npos) << said;
+  EXPECT_NE(said.find("4 layers of 5 heads"), std::string::npos) << said;
+}
+
+TEST(Compare, TextsWithoutACommonTokenAreRefused) {
+  ThreadPool pool(1);
+  const TableSpecimen one = table({1, 0, 0, 1}, "ab"), other = table({1, 0, 0, 1}, "cd");
+  EXPECT_NE(refusal_of([&] { compare(one, other, pool); }).find("no token in common"), std::string::npos);
+}
+
+TEST(Difference, IsThatOfTheAlignedWeightsInAnyWindow) {
+  ThreadPool pool(1);
+  const TableSpecimen one = RandomRows{.n = 6, .seed = 4}.specimen(names("abxcde"));
+  const TableSpecimen other = RandomRows{.n = 7, .seed = 5}.specimen(names("abcyzde"));
+  const Comparison compared = compare(one, other, pool);
+  const auto less = difference(one, other, compared);
+  const Stack& all = less->stack(Kind::self);
+  ASSERT_EQ(all.queries, 5);
+  EXPECT_EQ(less->queries(Kind::self)[2].text, "c");
+  const HeadName head{Kind::self, 1, 2};
+  const nn::Matrix a = one.weights(head, pool), b = other.weights(head, pool);
+  const std::int64_t in_a[] = {0, 1, 3, 4, 5}, in_b[] = {0, 1, 2, 5, 6};
+  nn::Matrix part(4, 3);
+  less->weights(head, {1, 2}, part.view(), pool);
+  for (std::int64_t i = 0; i < 4; ++i)
+    for (std::int64_t j = 0; j < 3; ++j)
+      EXPECT_EQ(part.row(i)[j], a.row(in_a[i + 1])[in_a[j + 2]] - b.row(in_b[i + 1])[in_b[j + 2]]);
+}
+
+}  // namespace
+}  // namespace attn::insight

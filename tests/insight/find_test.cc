@@ -1,0 +1,90 @@
+#include "insight/find.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "attn/mask.h"
+#include "insight/random_rows.h"
+
+namespace attn::insight {
+namespace {
+
+constexpr std::int64_t kTokens = 40;
+
+// Heads that look at i - 1, at all evenly, and at i.
+TableSpecimen three_heads() {
+  TableSpecimen::Tables tables{1, 3, nn::Matrix(3 * kTokens, kTokens)};
+  std::fill_n(tables.numbers.data(), 3 * kTokens * kTokens, 0.0F);
+  for (std::int64_t i = 0; i < kTokens; ++i) {
+    tables.numbers.row(i)[i > 0 ? i - 1 : 0] = 1;
+    std::fill_n(tables.numbers.row(kTokens + i), kTokens, 1.0F / kTokens);
+    tables.numbers.row(2 * kTokens + i)[i] = 1;
+  }
+  return {std::move(tables), {}, {}};
+}
+
+std::vector<Similar> found(const Pattern& pattern) {
+  ThreadPool pool(2);
+  return find_heads(three_heads(), pattern, {}, pool);
+}
+
+nn::Matrix picture(std::int64_t size, const auto& at) {
+  nn::Matrix out(size, size);
+  for (std::int64_t i = 0; i < size; ++i)
+    for (std::int64_t j = 0; j < size; ++j) out.row(i)[j] = static_cast<float>(at(i, j));
+  return out;
+}
+
+TEST(FindHeads, NamesFindTheHeadsThatDoSo) {
+  EXPECT_EQ(found(*parse_pattern("previous"))[0].head.head, 0);
+  EXPECT_EQ(found(*parse_pattern("offset(-1)"))[0].similarity, 1);
+  EXPECT_EQ(found(*parse_pattern("broad"))[0].head.head, 1);
+  EXPECT_EQ(found(*parse_pattern("same"))[0].head.head, 2);
+}
+
+TEST(FindHeads, MaskIsLikeAHeadThatLooksAtAllThatItAllows) {
+  const auto evenly = found(parse_mask("everything"));
+  EXPECT_EQ(evenly[0].head.head, 1);
+  EXPECT_NEAR(evenly[0].similarity, 1, 1e-5);
+  const auto diagonal = found(parse_mask("window(0)"));
+  EXPECT_EQ(diagonal[0].head.head, 2);
+  EXPECT_EQ(diagonal[0].similarity, 1);
+}
+
+TEST(FindHeads, PictureOfAnySizeFindsItsShape) {
+  for (const std::int64_t size : {4, 40, 160}) {
+    const auto nearest = found(picture(size, [](std::int64_t i, std::int64_t j) { return i == j ? 200 : 0; }));
+    EXPECT_EQ(nearest[0].head.head, 2) << size;
+    EXPECT_NEAR(nearest[0].similarity, 1, 1e-5) << size;
+    EXPECT_LT(nearest[1].similarity, size == 4 ? 0.95 : 0.1) << size;
+  }
+}
+
+TEST(FindHeads, RowsOfAPictureThatAreAllZeroSayNothing) {
+  const auto nearest = found(picture(8, [](std::int64_t i, std::int64_t j) { return i == 3 && j == 3 ? 1 : 0; }));
+  EXPECT_EQ(nearest[0].head.head, 2);
+  EXPECT_NEAR(nearest[0].similarity, 1, 1e-6);
+}
+
+TEST(FindHeads, ScalingAPictureChangesNothing) {
+  const auto shape = [](double factor) {
+    return found(picture(8, [&](std::int64_t i, std::int64_t j) { return factor * (i >= j ? 1 : 0.25); }));
+  };
+  EXPECT_NEAR(shape(1)[0].similarity, shape(100)[0].similarity, 1e-6);
+}
+
+TEST(FindHeads, WhatIsNoPatternIsRefused) {
+  EXPECT_FALSE(parse_pattern("sideways"));
+  EXPECT_FALSE(parse_pattern("offset"));
+  EXPECT_THROW(static_cast<void>(parse_pattern("offset(17)")), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(parse_pattern("offset(x)")), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(found(nn::Matrix())), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(found(picture(3, [](auto, auto) { return 0; }))), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(found(picture(3, [](auto, auto) { return -1; }))), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(found(NamedPattern{"offset", 99})), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace attn::insight

@@ -1,0 +1,58 @@
+#include "insight/value_weighted.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "model/reading.h"
+#include "random_rows.h"
+
+namespace attn::insight {
+namespace {
+
+using test::refusal_of;
+
+std::unique_ptr<Specimen> read(model::Keep keep, ThreadPool& pool) {
+  const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/bert");
+  const model::Text text{"The quick brown fox jumps over the lazy dog.", std::nullopt, std::nullopt};
+  return std::make_unique<RecordedSpecimen>(model::read(reader, text, keep, pool));
+}
+
+TEST(ValueWeighted, EveryWindowIsTheWeightsTimesTheirKeysNorm) {
+  ThreadPool pool(2);
+  const HeadName head{Kind::self, 1, 2};
+  const nn::Matrix raw = read({}, pool)->weights(head, pool);
+  const std::unique_ptr<Specimen> weighted = value_weighted(read({.value_norms = true}, pool));
+  const nn::Matrix& norms = weighted->reading()->recording.attention(Kind::self, 1).value_norms;
+  nn::Matrix part(3, 4);
+  weighted->weights(head, {2, 5}, part.view(), pool);
+  for (std::int64_t i = 0; i < 3; ++i)
+    for (std::int64_t j = 0; j < 4; ++j)
+      EXPECT_FLOAT_EQ(part.row(i)[j], raw.row(2 + i)[5 + j] * norms.row(2)[5 + j]) << i << " " << j;
+}
+
+TEST(ValueWeighted, KeepsTokensAndShape) {
+  ThreadPool pool(2);
+  const std::unique_ptr<Specimen> plain = read({}, pool), weighted = value_weighted(read({.value_norms = true}, pool));
+  EXPECT_EQ(weighted->heads(), plain->heads());
+  EXPECT_EQ(weighted->queries(Kind::self).size(), plain->queries(Kind::self).size());
+  EXPECT_EQ(weighted->causal({}), plain->causal({}));
+}
+
+TEST(ValueWeighted, ATableHasNoValues) {
+  const std::string said = refusal_of([] {
+    value_weighted(std::make_unique<TableSpecimen>(test::RandomRows{}.tables(), std::vector<std::string>{},
+                                                   std::vector<std::string>{}));
+  });
+  EXPECT_NE(said.find("a table of weights says nothing of values"), std::string::npos) << said;
+}
+
+TEST(ValueWeighted, ARecordingWithoutNormsSaysSo) {
+  ThreadPool pool(2);
+  const std::string said = refusal_of([&] { value_weighted(read({}, pool)); });
+  EXPECT_NE(said.find("were not recorded"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace attn::insight

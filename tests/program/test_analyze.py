@@ -1,0 +1,485 @@
+"""attnscope analyze: every number against numpy on the tables that transformers gives, and names of made-up heads."""
+
+import json
+import signal
+import string
+import struct
+import subprocess
+import time
+import zlib
+
+import numpy as np
+import pytest
+
+from conftest import PROGRAM, attnscope, model_folder, refused
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+TEXT = "the quick brown fox, the quick dog. the fox and the dog, and the fox"
+FAMILIES = ["bert", "distilbert", "roberta", "gpt2", "llama", "mistral", "qwen2-window", "t5", "bart"]
+FAR = 16
+
+
+def analyze(*arguments, **options):
+    return json.loads(attnscope("analyze", *arguments, "--json", **options).stdout)
+
+
+def told_ids(name, text):
+    told = json.loads(attnscope("tokenize", "--model", model_folder(name), "--text", text, "--json").stdout)
+    return told["ids"]
+
+
+def load(name):
+    folder = model_folder(name)
+    kind = transformers.AutoModel
+    return kind.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
+
+
+def tables_of(model, ids, target=None):
+    """{kind: [L, H, N, M]} as transformers gives them."""
+    ids = torch.tensor([ids])
+    with torch.inference_mode():
+        if not model.config.is_encoder_decoder:
+            return {"self": torch.stack(model(ids, output_attentions=True).attentions)[:, 0].double().numpy()}
+        given = torch.tensor([target])
+        out = model(input_ids=ids, decoder_input_ids=given, output_attentions=True)
+    names = {"self": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions}
+    return {kind: torch.stack(tables)[:, 0].double().numpy() for kind, tables in names.items()}
+
+
+def entropies(table):
+    return -(table * np.log(table, out=np.zeros_like(table), where=table > 0)).sum(-1)
+
+
+def seen_by(table, causal, window):
+    """How many keys each row may see."""
+    n, m = table.shape
+    if not causal:
+        return np.full(n, m)
+    return np.minimum(np.arange(n) + 1, window or n)
+
+
+def expected_shares(table, tokens, special):
+    """What numpy says; tokens: of the keys where these are also the queries, else None."""
+    n, m = table.shape
+    i, j = np.mgrid[:n, :m]
+    keys = tokens if tokens is not None else [""] * m
+    marks = np.array([bool(t.strip()) and set(t.strip()) <= set(string.punctuation) for t in keys]) & ~special
+    separators = special.copy()
+    separators[0] = False
+    shares = {
+        "first": table[:, 0].mean(),
+        "separators": table[:, separators].sum(-1).mean(),
+        "near": table[np.abs(i - j) <= 4].sum() / n,
+        "beyond": table[np.abs(i - j) > FAR].sum() / n,
+    }
+    offsets = [np.diagonal(table, o) for o in range(-FAR, FAR + 1)]
+    shares["offsets"] = [band.mean() if band.size else 0 for band in offsets]
+    shares["previous"], shares["same"], shares["next"] = shares["offsets"][FAR - 1 : FAR + 2]
+    if tokens is None:
+        return shares
+    shares["punctuation"] = table[:, marks].sum(-1).mean()
+    duplicate, induction = [], []
+    for query in range(n):
+        before = [key for key in range(query) if tokens[key] == tokens[query] and not special[query]]
+        after = [key + 1 for key in before if key + 1 < query]
+        duplicate += [table[query, before].sum()] if before else []
+        induction += [table[query, after].sum()] if after else []
+    shares["duplicate"] = np.mean(duplicate) if duplicate else 0
+    shares["induction"] = np.mean(induction) if induction else 0
+    return shares
+
+
+def near(got, wanted, tolerance=3e-5):
+    np.testing.assert_allclose(np.array(got, float), np.array(wanted, float), rtol=2e-4, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_number_is_that_of_numpy_on_transformers_tables(name):
+    model = load(name)
+    config = model.config
+    told = analyze("--model", model_folder(name), "--text", TEXT, *(["--target", TEXT] if config.is_encoder_decoder else []))
+    ids = told_ids(name, TEXT)
+    target = [config.decoder_start_token_id, *ids][:-1] if config.is_encoder_decoder else None
+    tables = tables_of(model, ids, target)
+    special = set(transformers.AutoTokenizer.from_pretrained(model_folder(name)).all_special_ids)
+    assert len(told["heads"]) == sum(table.shape[0] * table.shape[1] for table in tables.values())
+    for head in told["heads"]:
+        kind = head["kind"]
+        table = tables[kind][head["layer"], head["head"]]
+        n, m = table.shape
+        near(head["entropy"], entropies(table).mean())
+        causal = kind == "decoder" or (kind == "self" and not np.triu(table, 1).any())
+        window = getattr(config, "sliding_window", None) if getattr(config, "use_sliding_window", True) else None
+        if window and getattr(config, "layer_types", None) and config.layer_types[head["layer"]] == "full_attention":
+            window = None
+        seen = seen_by(table, causal, window)
+        several = seen > 1
+        near(head["entropy_share"], (entropies(table)[several] / np.log(seen[several])).mean())
+        near(head["received"], table.sum(0), 1e-4)
+        near(head["outgoing"], table.sum(1))
+        near(head["diagonal"], np.diagonal(table))
+        away = np.abs(np.arange(n)[:, None] - np.arange(m)[None])
+        near(head["distance"], (table * away).sum(-1).mean(), 1e-4)
+        key_ids = target if kind == "decoder" else ids
+        flags = np.array([id in special for id in key_ids])
+        names = told["target"] if kind == "decoder" else told["tokens"]
+        wanted = expected_shares(table, None if kind == "cross" else names, flags)
+        for share, value in wanted.items():
+            near(head["shares"][share], value)
+        even = np.array([[1 / c if j < c + max(0, i + 1 - c) * causal and j >= (i + 1 - c) * causal else 0 for j in range(m)]
+                         for i, c in enumerate(seen)])
+        near(even.sum(-1), np.ones(n))
+        for share, value in expected_shares(even, None if kind == "cross" else names, flags).items():
+            near(head["even"][share], value)
+        assert all(0 <= kind["score"] <= 1 and kind["reason"] for kind in head["types"])
+        assert 0 <= head["interest"] <= 1
+    for layer in told["layers"]:
+        mean = tables[layer["kind"]][layer["layer"]].mean(0)
+        near(layer["received"], mean.sum(0), 1e-4)
+        near(layer["outgoing"], mean.sum(1))
+        near(layer["diagonal"], np.diagonal(mean))
+    assert told["check"]["passed"] and told["check"]["deviation"] < 1e-4
+    assert sorted(head["rank"] for head in told["heads"]) == list(range(1, len(told["heads"]) + 1))
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5"])
+def test_induction_is_that_of_transformers_on_the_very_same_ids(name):
+    induction = analyze("--model", model_folder(name), "--text", TEXT)["induction"]
+    ids, length = induction["ids"], induction["length"]
+    front = len(ids) - 2 * length
+    assert length >= 2 and ids[front : front + length] == ids[front + length :]
+    assert len(set(ids[front:])) == length
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model_folder(name))
+    assert not set(ids[front:]) & set(tokenizer.all_special_ids)
+    model = load(name)
+    tables = tables_of(model, ids, ids[:1])["self"]
+    scores = np.diagonal(tables, offset=1 - length, axis1=-2, axis2=-1)[..., -length:].mean(-1)
+    near(induction["scores"], scores)
+    assert any(score > 0 for row in induction["scores"] for score in row)
+
+
+def test_result_does_not_depend_on_threads():
+    base = ["analyze", "--model", model_folder("bert"), "--text", TEXT, "--json"]
+    assert attnscope(*base, "--threads", 1).stdout == attnscope(*base, "--threads", 3).stdout
+
+
+# ---- heads that were made up ----
+
+WORDS = "[CLS] the cat , the dog , and the cat saw the dog . then it ran over to them and was gone [SEP]".split()
+N = len(WORDS)
+
+
+def one_hot(key_of):
+    """Rows that look at one key: key_of(i), or evenly at all where that is None."""
+    table = np.full((N, N), 1 / N)
+    for i in range(N):
+        if (key := key_of(i)) is not None:
+            table[i] = 0
+            table[i, key] = 1
+    return table
+
+
+def before(i):
+    return [j for j in range(i) if WORDS[j] == WORDS[i]]
+
+
+def softened(table, share=0.85):
+    return share * table + (1 - share) / N
+
+
+def nearby(i, j):
+    return np.exp(-0.5 * abs(i - j))
+
+
+MADE_UP = {
+    "previous token": one_hot(lambda i: i - 1 if i else 0),
+    "next token": one_hot(lambda i: i + 1 if i + 1 < N else i),
+    "same token": np.eye(N),
+    "positional offset": one_hot(lambda i: i - 3 if i >= 3 else None),
+    "duplicate": one_hot(lambda i: before(i)[-1] if before(i) else None),
+    "induction": one_hot(lambda i: before(i)[-1] + 1 if before(i) and before(i)[-1] + 1 < i else None),
+    "punctuation": one_hot(lambda i: WORDS.index(",") if i % 2 else WORDS.index(".")),
+    "sink": one_hot(lambda i: 0 if i % 3 else N - 1),
+    "broad": np.full((N, N), 1 / N),
+    "local": (lambda t: t / t.sum(-1, keepdims=True))(np.array([[nearby(i, j) for j in range(N)] for i in range(N)])),
+}
+
+
+@pytest.fixture(scope="module")
+def made_up(tmp_path_factory):
+    file = tmp_path_factory.mktemp("tables") / "made_up.npy"
+    tables = [softened(table) if name not in ("broad", "local") else table for name, table in MADE_UP.items()]
+    np.save(file, np.array(tables, np.float32))
+    return analyze("--table", file, "--tokens", " ".join(WORDS))
+
+
+def test_every_made_up_head_has_its_name_and_no_other(made_up):
+    for name, head in zip(MADE_UP, made_up["heads"]):
+        assert [kind["name"] for kind in head["types"]] == [name], (name, head["types"])
+
+
+def test_sinks_and_broad_heads_come_last(made_up):
+    ranks = {name: head["rank"] for name, head in zip(MADE_UP, made_up["heads"])}
+    assert {ranks["sink"], ranks["broad"]} == {len(ranks) - 1, len(ranks)}
+    best = next(head for head in made_up["heads"] if head["rank"] == 1)
+    assert (made_up["look_at"]["layer"], made_up["look_at"]["head"]) == (best["layer"], best["head"])
+
+
+def test_reasons_have_the_numbers_in_words(made_up):
+    reasons = {name: head["types"][0]["reason"] for name, head in zip(MADE_UP, made_up["heads"])}
+    assert reasons["previous token"] == "0.86 of its attention goes to the token before"
+    assert "3 tokens before" in reasons["positional offset"]
+    assert f"which is {3 / N:.2f} of what it may see" in reasons["punctuation"]
+    assert "on the first token" in reasons["sink"] and "on separators" in reasons["sink"]
+
+
+def test_a_random_head_has_no_name(tmp_path):
+    table = np.random.default_rng(0).dirichlet(np.full(40, 0.3), 40)
+    np.save(tmp_path / "w.npy", table)
+    told = analyze("--table", tmp_path / "w.npy")
+    assert told["heads"][0]["types"] == []
+    assert told["tokens"] == [str(i) for i in range(40)]
+
+
+def test_a_head_that_cannot_choose_is_not_named(tmp_path):
+    np.save(tmp_path / "w.npy", np.ones((1, 1)))
+    assert analyze("--table", tmp_path / "w.npy")["heads"][0]["types"] == []
+
+
+# ---- what a person sees ----
+
+
+def test_the_first_line_answers_which_head_to_look_at():
+    arguments = ["--model", model_folder("bert"), "--text", TEXT]
+    told = analyze(*arguments)["look_at"]
+    lines = attnscope("analyze", *arguments).stdout.splitlines()
+    assert lines[0] == f"Look at layer {told['layer']}, head {told['head']}: {told['reason']}."
+    assert lines[-1].startswith("Checked: ") and "to 1" in lines[-1]
+
+
+def test_top_and_all_say_how_many_rows():
+    base = ["analyze", "--model", model_folder("bert"), "--text", TEXT]
+    rows = [line for line in attnscope(*base, "--top", 3).stdout.splitlines() if line.startswith("  ")]
+    assert len(rows) == 3
+    assert "more heads" in attnscope(*base, "--top", 3).stdout
+    assert "more heads" not in attnscope(*base, "--all").stdout
+
+
+def test_piped_output_fits_80_columns_and_has_no_escape_codes():
+    for name in ("bert", "t5"):
+        out = attnscope("analyze", "--model", model_folder(name), "--text", TEXT, "--all").stdout
+        assert "\033" not in out
+        assert max(map(len, out.splitlines()[2:-1])) <= 80
+
+
+def test_kind_chooses_heads_and_a_kind_that_is_not_there_is_refused():
+    t5 = ["--model", model_folder("t5"), "--text", TEXT, "--target", "the fox"]
+    assert {head["kind"] for head in analyze(*t5)["heads"]} == {"self", "decoder", "cross"}
+    assert {head["kind"] for head in analyze(*t5, "--kind", "cross")["heads"]} == {"cross"}
+    assert "only: self" in refused(2, "analyze", "--model", model_folder("bert"), "--text", "a", "--kind", "cross")
+
+
+@pytest.mark.parametrize("end, start", [("svg", b"<"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_the_curve_of_entropy_is_a_figure(tmp_path, end, start):
+    file = tmp_path / f"x.{end}"
+    attnscope("analyze", "--model", model_folder("bert"), "--text", TEXT, "-o", file)
+    assert file.read_bytes().startswith(start)
+
+
+def test_a_table_whose_rows_do_not_sum_to_1_is_named(tmp_path):
+    table = np.full((2, 3, 3), 1 / 3)
+    table[1, 2] *= 2
+    np.save(tmp_path / "w.npy", table)
+    told = analyze("--table", tmp_path / "w.npy")
+    assert not told["check"]["passed"] and "head 1, row 2" in told["check"]["words"]
+    near(told["heads"][1]["outgoing"], [1, 1, 2])
+
+
+def test_json_goes_to_a_file(tmp_path):
+    attnscope("analyze", "--model", model_folder("bert"), "--text", TEXT, "--json", tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text())["heads"]
+
+
+# ---- a corpus ----
+
+
+@pytest.fixture(scope="module")
+def texts():
+    words = "the cat sat on a mat , and then it ran over to the quick brown fox . dog saw them gone".split()
+    random = np.random.default_rng(3)
+    lines = [" ".join(random.choice(words, random.integers(1, 25))) for _ in range(60)]
+    lines[10], lines[20], lines[30] = "", "   ", " ".join(words * 9)
+    return lines
+
+
+def corpus_file(folder, lines):
+    file = folder / "corpus.txt"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def test_a_corpus_is_the_mean_over_its_texts(texts, tmp_path):
+    file = corpus_file(tmp_path, texts)
+    told = analyze("--model", model_folder("bert"), "--corpus", file, "--max-tokens", 40)
+    model = load("bert")
+    special = set(transformers.AutoTokenizer.from_pretrained(model_folder("bert")).all_special_ids)
+    sums, tokens, cut = {}, 0, 0
+    read = [line for line in texts if line.strip()]
+    for line in read:
+        ids = told_ids("bert", line)
+        cut += len(ids) > 40
+        ids = ids if len(ids) <= 40 else [*ids[:39], ids[-1]]
+        tokens += len(ids)
+        tables = tables_of(model, ids)["self"]
+        for layer, head in np.ndindex(tables.shape[:2]):
+            table = tables[layer, head]
+            shares = expected_shares(table, list(map(str, ids)), np.array([id in special for id in ids]))
+            away = np.abs(np.arange(len(ids))[:, None] - np.arange(len(ids))[None])
+            numbers = [entropies(table).mean(), (table * away).sum(-1).mean(), *(shares[n] for n in ("first", "separators", "near", "beyond"))]
+            sums[layer, head] = sums.get((layer, head), 0) + np.array(numbers)
+    assert told["texts"] == {"read": len(read), "cut": cut, "empty": 2, "tokens": tokens} and cut > 0
+    for head in told["heads"]:
+        got = [head["entropy"], head["distance"], *(head["shares"][n] for n in ("first", "separators", "near", "beyond"))]
+        near(got, sums[head["layer"], head["head"]] / len(read), 1e-4)
+    assert list(tmp_path.iterdir()) == [file]  # no state is left
+
+
+def test_limit_and_formats_give_the_same(texts, tmp_path):
+    few = [line for line in texts[:8]]
+    (tmp_path / "a.txt").write_text("\n".join(texts))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in few))
+    (tmp_path / "a.csv").write_text("label,review\n" + "".join(f'0,"{line}"\n' for line in few))
+    base = ["analyze", "--model", model_folder("gpt2"), "--json", "--corpus"]
+    plain = attnscope(*base, tmp_path / "a.txt", "--limit", 8).stdout
+    assert plain == attnscope(*base, tmp_path / "a.jsonl").stdout == attnscope(*base, tmp_path / "a.csv").stdout
+    assert json.loads(plain)["texts"]["read"] == 8
+
+
+def test_a_killed_run_goes_on_and_says_the_same(texts, tmp_path):
+    many = [line for line in texts if line] * 150
+    arguments = ["analyze", "--model", model_folder("llama"), "--json", "--threads", "1", "--corpus", str(corpus_file(tmp_path, many))]
+    whole = attnscope(*arguments, "--state", tmp_path / "other").stdout
+    state, kills = tmp_path / "corpus.txt.attnscope-state", 0
+    for kill in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
+        run = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        before = state.stat().st_mtime_ns if state.exists() else 0
+        until = time.monotonic() + 50
+        while run.poll() is None and time.monotonic() < until:
+            if state.exists() and state.stat().st_mtime_ns != before:
+                run.send_signal(kill)
+                run.wait()
+                kills += run.returncode == -kill
+                break
+            time.sleep(0.005)
+        said = run.communicate()[1].decode()
+        if run.returncode == -signal.SIGINT:
+            assert "the same command goes on" in said
+    assert kills >= 1 and state.exists()
+    last = attnscope(*arguments)
+    assert "goes on after" in last.stderr
+    assert last.stdout == whole
+    assert not state.exists()
+
+
+def test_a_state_of_another_run_is_refused(texts, tmp_path):
+    file = corpus_file(tmp_path, texts)
+    base = ["analyze", "--corpus", file, "--json", "--state", tmp_path / "state"]
+    (tmp_path / "state").write_text("{}")
+    assert "is not the state of a corpus" in refused(1, *base, "--model", model_folder("bert"))
+    (tmp_path / "state").write_text('{"format": "attnscope corpus 1", "run": {}, "model": [], "next": 3, "corpus": {}}')
+    assert "another run" in refused(1, *base, "--model", model_folder("bert"))
+
+
+def test_wrong_corpora_are_refused(tmp_path):
+    empty = tmp_path / "a.txt"
+    empty.write_text("\n \n")
+    base = ["analyze", "--model", model_folder("bert"), "--corpus"]
+    assert "there is no text" in refused(1, *base, empty)
+    assert "cannot be read" in refused(1, *base, tmp_path / "missing.txt")
+    refused(2, *base, empty, "--text", "both")
+    refused(2, "analyze", "--corpus", empty)
+    refused(2, *base, empty, "--kind", "cross")
+
+
+# ---- find ----
+
+
+def found(*arguments):
+    return json.loads(attnscope("find", *arguments, "--json").stdout)["heads"]
+
+
+def test_a_made_up_head_is_found_by_its_name(tmp_path):
+    names = {"previous token": "previous", "next token": "next", "same token": "same", "positional offset": "offset(-3)",
+             "duplicate": "duplicate", "induction": "induction", "punctuation": "punctuation", "broad": "broad"}
+    np.save(tmp_path / "w.npy", np.array(list(MADE_UP.values()), np.float32))
+    for head, name in names.items():
+        best = found(name, "--table", tmp_path / "w.npy", "--tokens", " ".join(WORDS))[0]
+        assert best["head"] == list(MADE_UP).index(head), name
+
+
+def test_similarity_with_a_mask_is_the_overlap_with_an_even_head():
+    base = ["--model", model_folder("gpt2"), "--text", TEXT, "--top", 1000]
+    tables = tables_of(load("gpt2"), told_ids("gpt2", TEXT))["self"]
+    n = tables.shape[-1]
+    i, j = np.mgrid[:n, :n]
+    even = ((j <= i) & (i - j <= 2)).astype(float)
+    even /= even.sum(-1, keepdims=True)
+    got = found("causal & window(2)", *base)
+    assert [head["similarity"] for head in got] == sorted((head["similarity"] for head in got), reverse=True)
+    assert len(got) == tables.shape[0] * tables.shape[1]
+    for head in got:
+        near(head["similarity"], np.minimum(tables[head["layer"], head["head"]], even).sum(-1).mean())
+
+
+@pytest.mark.parametrize("size", [3, 8, 64])
+def test_similarity_with_a_picture_is_the_overlap_of_both_reduced(tmp_path, size):
+    tables = tables_of(load("bert"), told_ids("bert", TEXT))["self"]
+    n = tables.shape[-1]
+    picture = np.random.default_rng(size).random((size, size)) ** 4
+    picture[1] = 0
+    np.save(tmp_path / "p.npy", picture)
+    cells = min(size, n)
+
+    def reduced(table, count):
+        starts = np.arange(cells) * count // cells
+        return np.add.reduceat(np.add.reduceat(table, starts, 0), starts, 1)
+
+    wanted = reduced(picture, size)
+    rows = wanted.sum(-1) > 0
+    wanted[rows] /= wanted[rows].sum(-1, keepdims=True)
+    heights = np.diff([*(np.arange(cells) * n // cells), n])[:, None]
+    for head in found(tmp_path / "p.npy", "--model", model_folder("bert"), "--text", TEXT, "--top", 99):
+        mass = reduced(tables[head["layer"], head["head"]], n) / heights
+        near(head["similarity"], np.minimum(mass, wanted)[rows].sum(-1).mean())
+
+
+def test_a_png_finds_the_head_that_it_was_drawn_from(tmp_path):
+    np.save(tmp_path / "w.npy", np.array(list(MADE_UP.values()), np.float32))
+    grey = [np.uint8(255 * table / table.max()) for table in MADE_UP.values()]
+    for head in (0, 3, 7):
+        for file, pixels, dark in (("bright.png", grey[head], []), ("dark.png", 255 - grey[head], ["--dark"])):
+            (tmp_path / file).write_bytes(png(pixels))
+            assert found(tmp_path / file, "--table", tmp_path / "w.npy", *dark)[0]["head"] == head
+
+
+def png(grey):
+    """A grey PNG file, as its standard has it."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    header = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
+    rows = b"".join(b"\0" + row.tobytes() for row in grey)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def test_what_is_no_pattern_is_refused_in_one_line(tmp_path):
+    base = ["--model", model_folder("bert"), "--text", TEXT]
+    assert "is neither a name" in refused(2, "find", "sideways", *base)
+    assert "from -16 to 16" in refused(2, "find", "offset(20)", *base)
+    assert "missing.png" in refused(1, "find", "missing.png", *base)
+    (tmp_path / "x.png").write_bytes(b"not a picture")
+    assert "is not a PNG" in refused(1, "find", tmp_path / "x.png", *base)
+    np.save(tmp_path / "zero.npy", np.zeros((3, 3)))
+    assert "says nothing" in refused(2, "find", tmp_path / "zero.npy", *base)

@@ -1,0 +1,138 @@
+"""attnscope compare, against numpy on the tables that transformers gives."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from conftest import attnscope, model_folder, refused
+from transformers_says import run
+
+A = "The quick brown fox jumps over the lazy dog."
+B = "The very quick fox jumped over a lazy old dog!"
+
+
+def compare(*arguments):
+    return json.loads(attnscope("compare", *arguments, "--json").stdout)
+
+
+def longest(a, b):
+    """Length of the longest common subsequence."""
+    lengths = np.zeros((len(a) + 1, len(b) + 1), int)
+    for i, x in enumerate(a):
+        for j, y in enumerate(b):
+            lengths[i + 1, j + 1] = lengths[i, j] + 1 if x == y else max(lengths[i, j + 1], lengths[i + 1, j])
+    return lengths[-1, -1]
+
+
+def divergence(p, q):
+    """Jensen-Shannon, base 2."""
+    m = (p + q) / 2
+    kl = lambda x: np.sum(np.where(x > 0, x * np.log2(np.where(x > 0, x, 1) / np.where(m > 0, m, 1)), 0), -1)  # noqa: E731
+    return (kl(p) + kl(q)) / 2
+
+
+def binned(table, rows, columns):
+    """[H, rows, columns + 1]: what lies on no aligned key comes last."""
+    some = table[:, rows]
+    return np.concatenate([some[..., columns], 1 - some[..., columns].sum(-1, keepdims=True)], -1).clip(0)
+
+
+def entropy(table):
+    return -(table * np.log(np.where(table > 0, table, 1))).sum(-1).mean(-1)
+
+
+def check(told, tables_a, tables_b, tokens):
+    assert [one["kind"] for one in told["aligned"]] == list(tables_a)
+    heads = {(head["kind"], head["layer"], head["head"]): head for head in told["heads"]}
+    assert len(heads) == sum(len(t) * t.shape[1] for t in tables_a.values())
+    changes = [head["change"] for head in told["heads"]]
+    assert changes == sorted(changes, reverse=True)
+    for one in told["aligned"]:
+        kind = one["kind"]
+        for pairs, (a, b) in ((one["queries"], tokens[kind][0]), (one["keys"], tokens[kind][1])):
+            assert [a[i] for i, _ in pairs] == [b[j] for _, j in pairs] and len(pairs) == longest(a, b)
+            assert (np.diff(np.array(pairs), axis=0) > 0).all()
+        (qa, qb), (ka, kb) = np.transpose(one["queries"]), np.transpose(one["keys"])
+        for layer, (p, q) in enumerate(zip(tables_a[kind], tables_b[kind], strict=True)):
+            expected = divergence(binned(p, qa, ka), binned(q, qb, kb)).mean(-1)
+            mine = [heads[kind, layer, head] for head in range(len(p))]
+            np.testing.assert_allclose([head["change"] for head in mine], expected, atol=2e-6, rtol=1e-3)
+            np.testing.assert_allclose([head["entropy_a"] for head in mine], entropy(p), atol=3e-5)
+            np.testing.assert_allclose([head["entropy_b"] for head in mine], entropy(q), atol=3e-5)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "qwen2-window"])
+def test_two_texts_differ_as_numpy_says(name):
+    told = compare("--model", model_folder(name), A, B)
+    pair = told["a"]["tokens"], told["b"]["tokens"]
+    assert 2 < len(told["aligned"][0]["queries"]) < min(map(len, pair))
+    check(told, run(name, A), run(name, B), {"self": (pair, pair)})
+
+
+@pytest.mark.parametrize("name", ["t5", "bart"])
+def test_an_encoder_decoder_has_all_three_kinds(name):
+    target = "Was it asleep?"
+    told = compare("--model", model_folder(name), A, B, "--target", target)
+    text, said = (told["a"]["tokens"], told["b"]["tokens"]), (told["a"]["target"], told["b"]["target"])
+    check(told, run(name, A, target), run(name, B, target), {"self": (text, text), "decoder": (said, said), "cross": (said, text)})
+
+
+def test_two_models_read_one_text():
+    told = compare(model_folder("llama"), model_folder("llama-linear"), "--text", A)
+    pair = told["a"]["tokens"], told["b"]["tokens"]
+    assert told["a"]["model"].endswith("llama") and told["b"]["model"].endswith("llama-linear")
+    check(told, run("llama", A), run("llama-linear", A), {"self": (pair, pair)})
+
+
+def test_recordings_are_compared_as_the_texts_are(tmp_path):
+    for file, text in (("a", A), ("b", B)):
+        attnscope("record", "--model", model_folder("bert"), "--text", text, "-o", tmp_path / f"{file}.attn")
+    told = compare(tmp_path / "a.attn", tmp_path / "b.attn")
+    direct = compare("--model", model_folder("bert"), A, B)
+    assert told["heads"] == direct["heads"] and told["aligned"] == direct["aligned"]
+    turned = compare(tmp_path / "b.attn", tmp_path / "a.attn")
+    assert [h["change"] for h in turned["heads"]] == [h["change"] for h in told["heads"]]
+
+
+def test_a_text_with_itself_is_the_same():
+    told = compare("--model", model_folder("bert"), A, A)
+    assert all(head["change"] == 0 for head in told["heads"])
+    assert told["aligned"][0]["queries"] == [[i, i] for i in range(len(told["a"]["tokens"]))]
+
+
+def test_the_table_names_the_most_changed_first_and_what_changed():
+    told = compare("--model", model_folder("bert"), A, B)
+    shown = attnscope("compare", "--model", model_folder("bert"), A, B, "--top", 2).stdout
+    first = told["heads"][0]
+    lines = shown.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("layer"))
+    assert lines[at + 1].split()[:3] == [str(first["layer"]), str(first["head"]), f"{first['change']:.4f}"]
+    assert f"{len(told['heads']) - 2} more heads" in shown
+    assert len(told["aligned"][0]["queries"]) == int(shown.split()[0])
+
+
+def test_picture_is_of_the_most_changed_head_or_of_the_one_that_is_named(tmp_path):
+    source = ["--model", model_folder("bert"), A, B]
+    first = compare(*source)["heads"][0]
+    attnscope("compare", *source, "-o", tmp_path / "d.svg")
+    assert f"layer {first['layer']}, head {first['head']}" in (tmp_path / "d.svg").read_text()
+    attnscope("compare", *source, "--layer", 0, "--head", 1, "-o", tmp_path / "e.svg")
+    assert "layer 0, head 1" in (tmp_path / "e.svg").read_text()
+
+
+def test_different_shapes_are_refused_with_both():
+    said = refused(1, "compare", model_folder("bert"), model_folder("llama"), "--text", A)
+    assert said.count("layers of") == 2
+
+
+def test_what_a_and_b_are_is_never_guessed(tmp_path):
+    attnscope("record", "--model", model_folder("bert"), "--text", A, "-o", tmp_path / "a.attn")
+    shutil.copy(tmp_path / "a.attn", tmp_path / "b.attn")
+    files = tmp_path / "a.attn", tmp_path / "b.attn"
+    assert "not both" in refused(2, "compare", A, B, "--model", model_folder("bert"), "--text", A)
+    assert "is a recording" in refused(2, "compare", *files, "--model", model_folder("bert"))
+    assert "is a recording" in refused(2, "compare", *files, "--text", A)
+    assert "there is no recording" in refused(2, "compare", A, B)
+    assert "as they are" in refused(2, "compare", *files, "--target", A)
+    assert "no token in common" in refused(1, "compare", "--model", model_folder("gpt2"), "aa", "zz 1")
