@@ -143,14 +143,18 @@ Json to_json(const Sides& sides, const Comparison& found) {
 
 // ---- text ----
 
-// "the -cat +dog sat": what both have, what only A has, what only B has.
-std::string as_changes(const std::vector<text::Token>& a, const std::vector<text::Token>& b,
-                       const insight::Alignment& pairs) {
-  std::string words;
+struct Word {
+  std::string text;  // "-cat": only A has it, "+dog": only B
+  bool changed = false;
+};
+
+std::vector<Word> words_of(const std::vector<text::Token>& a, const std::vector<text::Token>& b,
+                           const insight::Alignment& pairs) {
+  std::vector<Word> words;
   const auto add = [&](std::string_view sign, const text::Token& token) {
     std::string_view text = token.text;
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-    words += (words.empty() ? "" : " ") + std::string(sign) + on_one_line(text);
+    words.push_back({std::string(sign) + on_one_line(text), !sign.empty()});
   };
   std::size_t i = 0, j = 0;
   for (std::size_t k = 0; k <= pairs.a.size(); ++k) {
@@ -164,6 +168,21 @@ std::string as_changes(const std::vector<text::Token>& a, const std::vector<text
   return words;
 }
 
+// "... on the -mat +rug because it ...": what changed, and a little around it.
+std::string as_changes(const std::vector<Word>& words) {
+  constexpr std::ptrdiff_t kAround = 8;
+  std::string out;
+  bool left_out = false;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const auto from = word - std::min(kAround, word - words.begin());
+    const auto to = word + std::min(kAround + 1, words.end() - word);
+    const bool near = std::any_of(from, to, [](const Word& w) { return w.changed; });
+    if (near || !left_out) out += (out.empty() ? "" : " ") + (near ? word->text : "...");
+    left_out = !near;
+  }
+  return out;
+}
+
 std::string in_lines(const std::string& text, const Terminal& terminal) {
   std::string out;
   for (const std::string& line : figure::wrapped(text, terminal.width())) out += line + "\n";
@@ -174,12 +193,11 @@ std::string aligned_in_words(const Sides& sides, const Comparison& found, Kind k
   constexpr std::size_t kMostLines = 4;
   const std::vector<text::Token>&a = sides.a->queries(kind), &b = sides.b->queries(kind);
   const insight::Alignment& pairs = found.of(kind).queries;
-  const std::string what = kind == Kind::decoder ? "of what is said, " : "";
+  const std::string what = kind == Kind::decoder ? " of what is said" : "";
   std::string out = in_lines(
-      fmt::format("{}{} tokens of {} of A and of {} of B are the same", what, pairs.size(), a.size(), b.size()),
-      terminal);
+      fmt::format("{} tokens{} are the same; A has {}, B has {}", pairs.size(), what, a.size(), b.size()), terminal);
   if (pairs.size() == std::ssize(a) && a.size() == b.size()) return out;
-  const std::vector<std::string> lines = figure::wrapped(as_changes(a, b, pairs), terminal.width() - 2);
+  const std::vector<std::string> lines = figure::wrapped(as_changes(words_of(a, b, pairs)), terminal.width() - 2);
   for (std::size_t n = 0; n < std::min(kMostLines, lines.size()); ++n) out += terminal.dim("  " + lines[n]) + "\n";
   if (lines.size() > kMostLines) out += terminal.dim("  ...") + "\n";
   return out;

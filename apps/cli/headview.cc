@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <limits>
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 

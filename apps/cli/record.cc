@@ -101,7 +101,7 @@ void add_record(CLI::App& app, Shell& shell) {
       ->add_option("--output,-o", options->output,
                    "The recording (default: recording.attn, or the name of --file with .attn)")
       ->type_name("FILE");
-  command->add_flag("--all", options->all, "Also keep values, inputs and hidden states: all that trace can show");
+  command->add_flag("--all", options->all, "Also keep values, inputs and hidden states, for trace");
   command->add_flag("--json", options->json, "One line of JSON");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }

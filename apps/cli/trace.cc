@@ -215,8 +215,8 @@ void TraceCommand::run(ThreadPool& pool) const {
   place.query = token_named(query, queries, "--query");
   if (key) place.key = token_named(*key, keys, "--key");
   const Trace found = insight::trace(*specimen->reading(), place, reader ? reader->model.get() : nullptr, pool);
-  if (!std::isfinite(found.weight))
-    throw std::runtime_error("the weight is not a number: the model's own weights are broken");
+  if (!std::isfinite(found.dot) || !std::isfinite(found.weight))
+    throw std::runtime_error("scores are not numbers: the model's own weights are broken");
   const Ends ends{queries[static_cast<std::size_t>(found.query)], keys[static_cast<std::size_t>(found.key)]};
   print(json ? as_line(to_json(found, ends)) : to_text(found, ends, Terminal::of_stdout()));
 }

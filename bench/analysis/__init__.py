@@ -20,17 +20,37 @@ TOKENS, LONG = 512, 4096
 WIDTH = 768
 
 
-def numpy_statistics(tables: np.ndarray) -> dict[str, np.ndarray]:
-    """tables [L, H, N, M], as transformers gives them; the same numbers as `attnscope analyze`, in numpy's own ways."""
+def numpy_statistics(tables: np.ndarray, ids: np.ndarray) -> dict[str, np.ndarray]:
+    """tables [L, H, N, M], as transformers gives them; the same numbers as ours, in numpy's own ways."""
     positions = np.arange(tables.shape[-1], dtype=np.float32)
     distance = np.abs(positions[:, None] - positions[None, :])
+    equal = np.tril(ids[:, None] == ids[None, :], -1)
+    followed = np.zeros_like(equal)
+    followed[:, 1:] = equal[:, :-1] & np.tri(len(ids), dtype=bool)[:, 1:]
+    separators, punctuation = ids == 102, ids == 1012
+    received = tables.sum(-2)
     logs = np.log(tables, out=np.zeros_like(tables), where=tables > 0)
+    entropy = -np.einsum("lhij,lhij->lhi", tables, logs)
+
+    def mass_on(pairs: np.ndarray) -> np.ndarray:
+        """Mean over queries of what lies on some pairs [N, M]."""
+        return tables.reshape(*tables.shape[:2], -1) @ pairs.reshape(-1).astype(np.float32) / tables.shape[-2]
+
     return {
-        "entropy": -(tables * logs).sum(-1).mean(-1),
-        "received": tables.sum(-2),
+        "entropy": entropy.mean(-1),
+        "entropy_share": (entropy / np.log(tables.shape[-1])).mean(-1),
+        "received": received,
         "outgoing": tables.sum(-1),
         "diagonal": np.diagonal(tables, axis1=-2, axis2=-1),
-        "distance": np.einsum("lhij,ij->lh", tables, distance) / tables.shape[-2],
+        "distance": mass_on(distance),
+        "beyond": mass_on(distance > 16),
+        "near": mass_on(distance <= 4),
+        "duplicate": mass_on(equal),
+        "induction": mass_on(followed),
+        "first": received[..., 0],
+        "separators": received @ separators,
+        "punctuation": received @ punctuation,
+        "offsets": np.stack([np.diagonal(tables, o, -2, -1).mean(-1) for o in range(-16, 17)], -1),
     }
 
 
@@ -63,8 +83,8 @@ def measure(context: Context) -> Findings:
     model = Model(folder_of("bert-base-uncased"), WIDTH, THREADS)
     specimen = model.record(ids)
     tables = stored_tables(ids)
-    check(specimen.statistics(12, 12), numpy_statistics(tables))
-    calls = {"attnscope": lambda: specimen.statistics(12, 12), "numpy": lambda: numpy_statistics(tables)}
+    check(specimen.statistics(12, 12), numpy_statistics(tables, ids))
+    calls = {"attnscope": lambda: specimen.statistics(12, 12), "numpy": lambda: numpy_statistics(tables, ids)}
     seconds = take_turns(calls, 3 if context.quick else 9)
     found = Findings(
         facts=[

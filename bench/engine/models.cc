@@ -79,7 +79,11 @@ void* bench_model_record(void* opened, const std::int32_t* ids, std::int64_t n) 
     auto& it = *static_cast<Opened*>(opened);
     attn::model::Reading reading;
     reading.tokens.resize(static_cast<std::size_t>(n));
-    for (std::int64_t i = 0; i < n; ++i) reading.tokens[static_cast<std::size_t>(i)].id = ids[i];
+    for (std::int64_t i = 0; i < n; ++i) {
+      attn::text::Token& token = reading.tokens[static_cast<std::size_t>(i)];
+      token.id = ids[i];
+      token.piece = token.text = std::to_string(ids[i]);
+    }
     static_cast<void>(it.model->read(attn::model::Batch(std::vector<std::int32_t>(ids, ids + n)),
                                      {.pool = it.pool, .recording = &reading.recording}));
     return new attn::insight::RecordedSpecimen(std::move(reading));

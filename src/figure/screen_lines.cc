@@ -95,7 +95,7 @@ constexpr std::array<std::string_view, 8> kMarks = {"•", "x", "+", "o", "*", "
 // Which curve is seen at each place; the last one drawn.
 class Canvas {
  public:
-  explicit Canvas(int width) : width_(width), curve_(static_cast<std::size_t>(width * kHeight), -1) {}
+  explicit Canvas(int width) : width_(width), curve_(static_cast<std::size_t>(width) * kHeight, -1) {}
 
   void line(int curve, double x0, double y0, double x1, double y1) {
     const double steps = std::max({1.0, std::abs(x1 - x0) * width_, std::abs(y1 - y0) * kHeight});
@@ -103,14 +103,14 @@ class Canvas {
       const double t = step / steps;
       const auto column = static_cast<int>(std::lround(std::lerp(x0, x1, t) * (width_ - 1)));
       const auto row = static_cast<int>(std::lround((1 - std::lerp(y0, y1, t)) * (kHeight - 1)));
-      curve_[static_cast<std::size_t>(row * width_ + column)] = curve;
+      curve_[index(row, column)] = curve;
     }
   }
 
   [[nodiscard]] std::string row(int row, const Brush& brush) const {
     std::string line;
     for (int column = 0; column < width_; ++column) {
-      const int curve = curve_[static_cast<std::size_t>(row * width_ + column)];
+      const int curve = curve_[index(row, column)];
       if (curve < 0) {
         line += " ";
       } else {
@@ -121,6 +121,10 @@ class Canvas {
   }
 
  private:
+  [[nodiscard]] std::size_t index(int row, int column) const noexcept {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(column);
+  }
+
   int width_;
   std::vector<int> curve_;
 };

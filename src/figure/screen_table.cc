@@ -138,7 +138,8 @@ Lines thinned(const Lines& labels, std::int64_t cells) {
 void add_table(Lines& lines, const Table& table, const Screen& screen) {
   const Brush brush(screen.colours);
   const Layout layout = layout_of(table, screen.width);
-  if (layout.cell == 0) return add_raster(lines, table, screen.width, brush);
+  const int smallest = brush.coloured() ? 2 : 1;  // half blocks show twice as much
+  if (layout.cell < smallest) return add_raster(lines, table, screen.width, brush);
   add_column_names(lines, table, layout, brush);
   add_rows(lines, table, layout, brush);
 }

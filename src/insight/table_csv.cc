@@ -1,6 +1,7 @@
 // table_csv.cc - tables as RFC 4180 has them, with or without names.
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -25,9 +26,7 @@ std::optional<float> number_of(std::string_view cell) {
   const auto [stop, problem] = std::from_chars(cell.data(), end, value);
   if (stop != end || problem == std::errc::invalid_argument) return std::nullopt;
   if (problem == std::errc::result_out_of_range) {  // from_chars does not say which side
-    double wide = 0;
-    const bool large = std::from_chars(cell.data(), end, wide).ec != std::errc() || std::fabs(wide) > 1;
-    return large ? HUGE_VALF : 0.0F;
+    return std::fabs(std::strtod(std::string(cell).c_str(), nullptr)) > 1 ? HUGE_VALF : 0.0F;
   }
   return value;
 }

@@ -128,8 +128,7 @@ class Loader {
       token.piece = one.text({"piece"});
       token.text = one.text({"text"});
       const std::vector<std::int64_t> span = one.integers({"span"});
-      if (span.size() != 2 || span[0] < 0 || span[1] < span[0])
-        fail(one, one.place("span") + " is not [from, to]");
+      if (span.size() != 2 || span[0] < 0 || span[1] < span[0]) fail(one, one.place("span") + " is not [from, to]");
       token.span = {span[0], span[1]};
       token.sequence = static_cast<std::int32_t>(between(one, "sequence", 0, kMost));
       if (one.has({"word"})) token.word = between(one, "word", 0, std::numeric_limits<std::int64_t>::max());

@@ -15,10 +15,11 @@ bool CsvLines::next(std::vector<std::string>& cells) {
   while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) end_line();
   if (at_ >= text_.size()) return false;
   line_ = lines_;
-  cells.clear();
-  do {
+  cells.assign(1, cell());
+  while (at_ < text_.size() && text_[at_] == ',') {
+    ++at_;
     cells.push_back(cell());
-  } while (at_ < text_.size() && text_[at_] == ',' && ++at_ > 0);
+  }
   if (at_ < text_.size()) end_line();
   return true;
 }

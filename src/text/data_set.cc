@@ -27,12 +27,15 @@ std::size_t longest_column(CsvLines lines, std::size_t names) {
   return static_cast<std::size_t>(std::ranges::max_element(bytes) - bytes.begin());
 }
 
+std::string text_of(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) throw Error(file.string(), "cannot be read: it is not a file");
+  return read_file(file);
+}
+
 }  // namespace
 
 DataSet::DataSet(const std::filesystem::path& file, const std::optional<std::string>& column)
-    : path_(file.string()), key_(column.value_or("text")) {
-  if (!std::filesystem::is_regular_file(file)) throw Error(path_, "cannot be read: it is not a file");
-  text_ = read_file(file);
+    : path_(file.string()), text_(text_of(file)), key_(column.value_or("text")), csv_(text_, path_) {
   const std::string end = file.extension().string();
   format_ = end == ".csv" ? Format::csv : end == ".jsonl" ? Format::jsonl : Format::lines;
   if (format_ == Format::lines && column) throw Error(path_, "has no columns: only .csv and .jsonl have");
@@ -40,9 +43,8 @@ DataSet::DataSet(const std::filesystem::path& file, const std::optional<std::str
 }
 
 void DataSet::find_column(const std::optional<std::string>& asked) {
-  csv_.emplace(text_, path_);
   std::vector<std::string> names;
-  if (!csv_->next(names)) throw Error(path_, "is empty");
+  if (!csv_.next(names)) throw Error(path_, "is empty");
   const auto find = [&](std::string_view name) { return std::ranges::find(names, name); };
   auto found = names.end();
   if (asked) {
@@ -54,8 +56,7 @@ void DataSet::find_column(const std::optional<std::string>& asked) {
   for (const std::string_view name : kUsualNames) {
     if (found == names.end()) found = find(name);
   }
-  column_ =
-      found != names.end() ? static_cast<std::size_t>(found - names.begin()) : longest_column(*csv_, names.size());
+  column_ = found != names.end() ? static_cast<std::size_t>(found - names.begin()) : longest_column(csv_, names.size());
 }
 
 std::optional<std::string> DataSet::next() {
@@ -78,10 +79,10 @@ std::optional<std::string> DataSet::next_line() {
 
 std::optional<std::string> DataSet::next_cell() {
   std::vector<std::string> cells;
-  if (!csv_->next(cells)) return std::nullopt;
+  if (!csv_.next(cells)) return std::nullopt;
   if (cells.size() <= column_) {
-    csv_->fail(csv_->line(),
-               " has " + std::to_string(cells.size()) + " cells; the text is in number " + std::to_string(column_ + 1));
+    csv_.fail(csv_.line(),
+              " has " + std::to_string(cells.size()) + " cells; the text is in number " + std::to_string(column_ + 1));
   }
   return std::move(cells[column_]);
 }
@@ -100,7 +101,7 @@ std::optional<std::string> DataSet::next_object() {
 }
 
 double DataSet::share() const noexcept {
-  const std::size_t at = csv_ ? csv_->at() : at_;
+  const std::size_t at = format_ == Format::csv ? csv_.at() : at_;
   return text_.empty() ? 1 : static_cast<double>(std::min(at, text_.size())) / static_cast<double>(text_.size());
 }
 

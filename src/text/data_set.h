@@ -45,7 +45,7 @@ class DataSet {
   std::string key_;  // of JSON objects
   std::size_t at_ = 0;
   std::int64_t line_ = 0;
-  std::optional<CsvLines> csv_;
+  CsvLines csv_;  // on text_
   std::size_t column_ = 0;
 };
 

@@ -61,6 +61,14 @@ Problem problem_of(const GradientCase& c) {
   return p;
 }
 
+GradientTensors differentiate_linear(const GradientCase& c, const Problem& p, const Tensor& d_out) {
+  LinearOptions options;
+  options.feature = c.keys.at("feature") == "elu" ? Feature::elu_plus_one : Feature::relu;
+  options.causal = c.keys.at("mask") == "causal";
+  options.epsilon = 1e-2F;
+  return differentiate_linear(p, options, d_out);
+}
+
 class GoldenGradient : public testing::TestWithParam<GradientCase> {};
 
 TEST_P(GoldenGradient, TorchSaysTheSame) {
@@ -69,7 +77,8 @@ TEST_P(GoldenGradient, TorchSaysTheSame) {
   const Tensor d_out = random_d_out(p, 10 * static_cast<std::uint64_t>(c.whole("seed")) + 4);
   on_every_target([&](const char* target) {
     SCOPED_TRACE(target);
-    const GradientTensors g = differentiate(p, d_out);
+    const GradientTensors g =
+        c.keys.at("feature") == "none" ? differentiate(p, d_out) : differentiate_linear(c, p, d_out);
     const std::map<std::string, const Tensor*> got{
         {"dq", &g.dq}, {"dk", &g.dk}, {"dv", &g.dv}, {"d_bias", &g.d_bias}, {"d_sink", &g.d_sink}};
     for (const auto& [name, want] : c.gradients) {

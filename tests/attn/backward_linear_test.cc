@@ -23,17 +23,6 @@ namespace {
 
 using testing::HasSubstr;
 
-GradientTensors differentiate_linear(const Problem& p, const LinearOptions& options, const Tensor& d_out,
-                                     int threads = 1, Layout layout = Layout::dense) {
-  ThreadPool pool(threads);
-  Tensor out({p.sizes.B, p.sizes.H, p.sizes.N, p.sizes.E});
-  linear_attention(p.inputs(), options, out.floats(), pool);
-  GradientTensors g(p, layout);
-  const Tensor& read = out;
-  linear_backward(p.inputs(), options, {read.floats(), {}, d_out.floats()}, g.to(), pool);
-  return g;
-}
-
 // phi and its derivative.
 struct Phi {
   double value = 0, slope = 1;

@@ -224,6 +224,17 @@ GradientTensors differentiate(const Problem& p, const Packing& packing, const Te
   return to;
 }
 
+GradientTensors differentiate_linear(const Problem& p, const LinearOptions& options, const Tensor& d_out, int threads,
+                                     Layout layout) {
+  ThreadPool pool(threads);
+  Tensor out({p.sizes.B, p.sizes.H, p.sizes.N, p.sizes.E});
+  linear_attention(p.inputs(), options, out.floats(), pool);
+  GradientTensors g(p, layout);
+  const Tensor& read = out;
+  linear_backward(p.inputs(), options, {read.floats(), {}, d_out.floats()}, g.to(), pool);
+  return g;
+}
+
 Tensor random_d_out(const Problem& p, std::uint64_t seed) {
   Tensor d_out({p.sizes.B, p.sizes.H, p.sizes.N, p.sizes.E});
   d_out.fill(seed);

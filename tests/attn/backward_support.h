@@ -46,6 +46,8 @@ struct GradientTensors {
 // Forward and backward by a pool of `threads`.
 GradientTensors differentiate(const Problem& p, const Tensor& d_out, int threads = 1);
 GradientTensors differentiate(const Problem& p, const Packing& packing, const Tensor& d_out, int threads = 1);
+GradientTensors differentiate_linear(const Problem& p, const LinearOptions& options, const Tensor& d_out,
+                                     int threads = 1, Layout layout = Layout::dense);
 // d_out of bell-shaped numbers.
 Tensor random_d_out(const Problem& p, std::uint64_t seed = 77);
 

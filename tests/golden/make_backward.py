@@ -8,8 +8,9 @@ Inputs are not stored; both sides make them as make_attention.py says. A case wi
 arithmetic is float64.
 
 The file is text. A case is a line `name key=value ...`, followed by a line for each gradient: its name and its numbers
-in order. Keys: seed, B H G N M D E, softcap, bias (rows of the table: 0, 1 or H), sink (0, 1), scale (0: the default) and
-mask, as parse_mask reads it.
+in order. Keys: seed, B H G N M D E, softcap, bias (rows of the table: 0, 1 or H), sink (0, 1), scale (0: the default)
+and mask, as parse_mask reads it; and feature (none: softmax attention; elu, relu), where a mask of causal is linear
+attention's own.
 """
 import math
 import pathlib
@@ -19,7 +20,8 @@ import torch
 
 from make_attention import bell
 
-DEFAULTS = dict(seed=0, B=1, H=2, G=2, N=13, M=13, D=8, E=8, scale=0.0, softcap=0.0, bias=0, sink=0, mask="everything")
+DEFAULTS = dict(seed=0, B=1, H=2, G=2, N=13, M=13, D=8, E=8, scale=0.0, softcap=0.0, bias=0, sink=0, mask="everything",
+                feature="none")
 MASKS = {
     "everything": lambda i, j: j >= 0,
     "causal": lambda i, j: j <= i,
@@ -41,16 +43,30 @@ CASES = {
     "sink": dict(H=4, G=2, N=14, M=14, sink=1, mask="causal"),
     "everything_at_once": dict(B=2, H=4, G=2, N=17, M=19, D=5, E=7, scale=0.7, softcap=4.0, bias=4, sink=1,
                                mask="window(5,2)"),
+    "linear_elu": dict(B=2, N=19, M=33, D=8, E=6, feature="elu"),
+    "linear_elu_causal_grouped": dict(H=4, N=30, M=30, D=8, E=6, feature="elu", mask="causal"),
+    "linear_relu_causal": dict(H=1, G=1, N=110, M=110, D=6, E=4, feature="relu", mask="causal"),
 }
+
+
+def linear_weights(c, q, k):
+    phi = {"elu": lambda x: torch.nn.functional.elu(x) + 1, "relu": torch.nn.functional.relu}[c["feature"]]
+    table = phi(q) @ phi(k).transpose(-1, -2)
+    if c["mask"] == "causal":
+        table = torch.tril(table)
+    return table / (table.sum(-1, keepdim=True) + 1e-2)  # large enough for rows that relu makes nearly nothing of
 
 
 def gradients(c):
     s, share = 10 * c["seed"], c["H"] // c["G"]
-    q, k, v = (bell(s + n, shape).requires_grad_() for n, shape in (
-        (1, (c["B"], c["H"], c["N"], c["D"])), (2, (c["B"], c["G"], c["M"], c["D"])), (3, (c["B"], c["G"], c["M"], c["E"]))))
+    shapes = (c["B"], c["H"], c["N"], c["D"]), (c["B"], c["G"], c["M"], c["D"]), (c["B"], c["G"], c["M"], c["E"])
+    q, k, v = (bell(s + 1 + n, shape).requires_grad_() for n, shape in enumerate(shapes))
     d_out = bell(s + 4, (c["B"], c["H"], c["N"], c["E"]))
     i, j = torch.arange(c["N"])[:, None], torch.arange(c["M"])[None, :]
     leaves = dict(dq=q, dk=k, dv=v)
+    if c["feature"] != "none":
+        out = linear_weights(c, q, k.repeat_interleave(share, 1)) @ v.repeat_interleave(share, 1)
+        return dict(zip(leaves, torch.autograd.grad(out, list(leaves.values()), d_out)))
     scores = (c["scale"] or 1 / math.sqrt(c["D"])) * q @ k.repeat_interleave(share, 1).transpose(-1, -2)
     if c["softcap"]:
         scores = c["softcap"] * torch.tanh(scores / c["softcap"])

@@ -118,7 +118,8 @@ TEST_F(Check, TheFirstFailureIsToldWhateverTheNumberOfThreads) {
 TEST_F(Check, ASampleHasTheFirstAndTheLastRowAndEveryLse) {
   const CheckOptions few{.most_weights = 1, .progress = {}};
   const auto file = [&] {
-    return SpoiltFile(read_golden("bert", pool_, "the fox jumps over it and the dog sleeps on"));
+    return SpoiltFile(read_golden(
+        "bert", pool_, "the fox jumps over it and the dog sleeps and then it wakes up and looks at the fox"));
   };
   const CheckResult result = check_weights(file().open(), few, pool_);
   EXPECT_FALSE(result.failure);

@@ -176,7 +176,7 @@ def test_weights_that_are_not_numbers_are_an_error(tmp_path):
     read = ["--model", folder, "--text", "the dog"]
     assert "not numbers" in refused(1, "explain", *read)
     assert "not numbers" in refused(1, "explain", *read, "--word", "dog")
-    assert "not a number" in refused(1, "trace", *read, "--layer", 0, "--head", 0, "--query", 0)
+    assert "not numbers" in refused(1, "trace", *read, "--layer", 0, "--head", 0, "--query", 0)
     assert "not numbers" in refused(1, "ablate", *read, "--head", "0.0")
     assert "not numbers" in refused(1, "ablate", *read, "--all")
 

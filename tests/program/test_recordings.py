@@ -173,7 +173,7 @@ def test_metadata_that_does_not_fit_is_an_error(tmp_path):
         (["attentions", 1, "heads"], 3, "tensor 'self.1.q' is [29, 48]; by the metadata [29, 36]"),
         (["attentions", 1, "window"], 9, "attentions[1].mask is 'causal & window(5,0)'"),
         (["attentions", 0, "width"], 700, "attentions[0].width is 700; 1 to 512"),
-        (["attentions", 1, "layer"], 4, "layer"),
+        (["attentions", 1, "layer"], 4, "tensor 'self.4.q' is missing"),
     ):
         recording = json.loads(metadata["recording"])
         at = recording
