@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <tuple>
 
 #include "figure/axes.h"
 #include "figure/label.h"
@@ -40,7 +41,8 @@ Beams beams_of(const HeadView& view) {
       }
     }
   }
-  std::ranges::stable_sort(beams.drawn, {}, &Beam::weight);
+  // All of it, so that equal weights lie in the same order everywhere.
+  std::ranges::sort(beams.drawn, {}, [](const Beam& b) { return std::tuple(b.weight, b.head, b.query, b.key); });
   if (all > 0) beams.hidden = hidden / all;
   return beams;
 }
