@@ -116,7 +116,7 @@ void Analyze::run_text(ThreadPool& pool) const {
         terminal.dim((check.failure ? "Check failed: " : "Checked: ") + in_words(check) + ".") + "\n");
 }
 
-void Analyze::run(ThreadPool& pool) const { corpus ? run_corpus(pool) : run_text(pool); }
+void Analyze::run(ThreadPool& pool) const { corpus ? run_corpus(*corpus, pool) : run_text(pool); }
 
 void add_analyze(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Analyze>();

@@ -30,7 +30,7 @@ struct Analyze {
 
  private:
   void run_text(ThreadPool& pool) const;
-  void run_corpus(ThreadPool& pool) const;
+  void run_corpus(const std::string& file, ThreadPool& pool) const;
   void write_figure(const HeadsReport& report) const;
   [[nodiscard]] std::int64_t rows() const { return all ? INT64_MAX : top; }
 };

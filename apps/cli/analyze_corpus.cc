@@ -139,9 +139,9 @@ std::string in_words(const insight::CorpusCounts& counts) {
 
 }  // namespace
 
-void Analyze::run_corpus(ThreadPool& pool) const {
+void Analyze::run_corpus(const std::string& file, ThreadPool& pool) const {
   if (kind_name && *kind_name != "self") throw UsageError("a corpus is read by heads of kind self only");
-  text::DataSet texts(*corpus, column);
+  text::DataSet texts(file, column);
   const model::Reader reader = model::Reader::load(source.model.folder());
   Run run;
   run.induction = insight::induction_scores(reader, pool);
@@ -152,7 +152,7 @@ void Analyze::run_corpus(ThreadPool& pool) const {
                  {"limit", limit},
                  {"beyond", beyond},
                  {"max_tokens", max_tokens}};
-  StateFile kept(state.value_or(*corpus + ".attnscope-state"), run);
+  StateFile kept(state.value_or(file + ".attnscope-state"), run);
   insight::Corpus sums(reader, {.beyond = beyond, .max_tokens = max_tokens});
   const std::int64_t from = kept.load(sums);
   if (from > 0) std::fprintf(stderr, "note: goes on after %s texts\n", grouped(from).c_str());

@@ -30,6 +30,8 @@ std::vector<Similar> found(const Pattern& pattern) {
   return find_heads(three_heads(), pattern, {}, pool);
 }
 
+NamedPattern named(std::string_view text) { return parse_pattern(text).value_or(NamedPattern{"unknown"}); }
+
 nn::Matrix picture(std::int64_t size, const auto& at) {
   nn::Matrix out(size, size);
   for (std::int64_t i = 0; i < size; ++i)
@@ -38,10 +40,10 @@ nn::Matrix picture(std::int64_t size, const auto& at) {
 }
 
 TEST(FindHeads, NamesFindTheHeadsThatDoSo) {
-  EXPECT_EQ(found(*parse_pattern("previous"))[0].head.head, 0);
-  EXPECT_EQ(found(*parse_pattern("offset(-1)"))[0].similarity, 1);
-  EXPECT_EQ(found(*parse_pattern("broad"))[0].head.head, 1);
-  EXPECT_EQ(found(*parse_pattern("same"))[0].head.head, 2);
+  EXPECT_EQ(found(named("previous"))[0].head.head, 0);
+  EXPECT_EQ(found(named("offset(-1)"))[0].similarity, 1);
+  EXPECT_EQ(found(named("broad"))[0].head.head, 1);
+  EXPECT_EQ(found(named("same"))[0].head.head, 2);
 }
 
 TEST(FindHeads, MaskIsLikeAHeadThatLooksAtAllThatItAllows) {
