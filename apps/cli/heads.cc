@@ -6,7 +6,6 @@
 
 #include "command.h"
 #include "figure_option.h"
-#include "json.h"
 #include "view.h"
 
 namespace attn::cli {
@@ -24,23 +23,6 @@ struct HeadsCommand {
 
   void run(ThreadPool& pool) const;
 };
-
-Json to_json(const Subject& subject, const std::vector<insight::HeadName>& names,
-             const std::vector<insight::Picture>& pictures, const ViewOption& view) {
-  const insight::HeadName& first = names.front();
-  Json heads = Json::array();
-  for (std::size_t h = 0; h < names.size(); ++h) {
-    heads.push_back({{"head", names[h].head}, {"weights", rows_of(pictures[h].cells)}});
-  }
-  Json json = {{"kind", std::string(name_of(first.kind))},
-               {"layer", first.layer},
-               {"measure", view.measure},
-               {"tokens", texts_of(subject.specimen->queries(first.kind))},
-               {"keys", texts_of(subject.specimen->keys(first.kind))},
-               {"heads", std::move(heads)}};
-  if (pictures.front().reduced()) json["reduce"] = std::string(name_of(pictures.front().reduce));
-  return json;
-}
 
 void HeadsCommand::run(ThreadPool& pool) const {
   const Subject subject = view.open(pool);

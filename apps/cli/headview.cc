@@ -21,6 +21,7 @@ struct HeadviewCommand {
   LayerOption heads;
   FigureOption figure;
   double threshold = 0.01;
+  bool json = false;
 
   void run(ThreadPool& pool) const;
 };
@@ -36,6 +37,9 @@ void HeadviewCommand::run(ThreadPool& pool) const {
         fmt::format("{} x {} tokens are too many for lines (at most {}): attnscope heatmap shows them", queries.size(),
                     keys.size(), kMostTokens));
   }
+  std::vector<insight::Picture> pictures = pictures_of(*subject.specimen, names, kMostTokens, figure.reduce, pool);
+  if (json) print(as_line(to_json(subject, names, pictures, view)));
+  if (json && figure.file.empty()) return;
   figure::HeadView lines{.queries = labels_of(queries, std::ssize(queries)),
                          .keys = labels_of(keys, std::ssize(keys)),
                          .heads = {},
@@ -43,7 +47,7 @@ void HeadviewCommand::run(ThreadPool& pool) const {
                          .title = subject.name + ", " + layer_name(names.front()),
                          .caption = ""};
   if (names.size() == 1) lines.title = subject.name + ", " + to_string(names.front());
-  for (insight::Picture& picture : pictures_of(*subject.specimen, names, kMostTokens, figure.reduce, pool)) {
+  for (insight::Picture& picture : pictures) {
     lines.heads.push_back({fmt::format("head {}", names[lines.heads.size()].head), std::move(picture.cells)});
   }
   figure.dress(lines);
@@ -62,6 +66,7 @@ void add_headview(CLI::App& app, Shell& shell) {
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("P")
       ->capture_default_str();
+  command->add_flag("--json", options->json, "The weights as one line of JSON");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

@@ -13,7 +13,8 @@ namespace attn::cli {
 
 namespace {
 
-constexpr std::int64_t kMostCells = 1024;  // in a file: about a dot a cell on a page
+constexpr std::int64_t kMostCells = 2048;    // in a file: a dot a cell on a large page
+constexpr std::int64_t kMostNumbers = 1024;  // in a row of JSON; attnscope weights has all
 
 struct HeatmapCommand {
   ViewOption view;
@@ -49,7 +50,7 @@ Json to_json(const Subject& subject, const insight::HeadName& name, const insigh
 void HeatmapCommand::run(ThreadPool& pool) const {
   const Subject subject = view.open(pool);
   const insight::HeadName name = head.one(*subject.specimen);
-  const std::int64_t most = json ? kMostCells : figure.most_cells(kMostCells);
+  const std::int64_t most = json ? kMostNumbers : figure.most_cells(kMostCells);
   insight::Picture picture = insight::picture(*subject.specimen, name, most, figure.reduce, pool);
   if (json) print(as_line(to_json(subject, name, picture, view)));
   if (json && figure.file.empty()) return;

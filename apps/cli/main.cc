@@ -47,9 +47,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  return run(argc, argv);
-} catch (const attn::cli::UsageError& error) {
+int main(int argc, char** argv) try { return run(argc, argv); } catch (const attn::cli::UsageError& error) {
   return fail(error.what(), 2);
 } catch (const attn::cli::Interrupted&) {
   attn::cli::end_interrupted();

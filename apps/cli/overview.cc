@@ -19,6 +19,7 @@ struct OverviewCommand {
   ViewOption view;
   HeadOption kind;
   FigureOption figure;
+  bool json = false;
 
   // Most weights are small: on a linear scale thumbnails would be black.
   OverviewCommand() { figure.shade.scale = figure::Scale::square_root; }
@@ -30,6 +31,8 @@ void OverviewCommand::run(ThreadPool& pool) const {
   const std::vector<insight::HeadName> names = kind.chosen(*subject.specimen);
   const insight::Stack& all = subject.specimen->stack(kind.kind());
   std::vector<insight::Picture> pictures = pictures_of(*subject.specimen, names, kCells, figure.reduce, pool);
+  if (json) print(as_line(to_json(subject, names, pictures, view)));
+  if (json && figure.file.empty()) return;
   figure::Overview overview{.layers = all.layers,
                             .heads = all.heads,
                             .cells = {},
@@ -51,6 +54,7 @@ void add_overview(CLI::App& app, Shell& shell) {
   options->view.add_to(*command);
   options->kind.add_kind_to(*command);
   options->figure.add_to(*command, {.axes = false, .values = false});
+  command->add_flag("--json", options->json, "The cells as one line of JSON");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "figure_option.h"
 #include "insight/each_head.h"
 #include "insight/value_weighted.h"
 #include "insight/words.h"
@@ -80,6 +81,22 @@ std::vector<insight::Picture> pictures_of(const insight::Specimen& specimen,
     pictures[at] = insight::picture(specimen, heads[at], most, reduce, alone);
   });
   return pictures;
+}
+
+Json to_json(const Subject& subject, const std::vector<insight::HeadName>& heads,
+             const std::vector<insight::Picture>& pictures, const ViewOption& view) {
+  const model::Kind kind = heads.front().kind;
+  Json tables = Json::array();
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    tables.push_back({{"layer", heads[h].layer}, {"head", heads[h].head}, {"weights", rows_of(pictures[h].cells)}});
+  }
+  Json json = {{"kind", std::string(name_of(kind))},
+               {"measure", view.measure},
+               {"tokens", texts_of(subject.specimen->queries(kind))},
+               {"keys", texts_of(subject.specimen->keys(kind))},
+               {"heads", std::move(tables)}};
+  if (pictures.front().reduced()) json["reduce"] = std::string(name_of(pictures.front().reduce));
+  return json;
 }
 
 std::string layer_name(const insight::HeadName& head) {

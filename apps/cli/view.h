@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "insight/picture.h"
+#include "json.h"
 #include "source.h"
 
 namespace attn::cli {
@@ -43,6 +44,11 @@ struct LayerOption {
 std::vector<insight::Picture> pictures_of(const insight::Specimen& specimen,
                                           const std::vector<insight::HeadName>& heads, std::int64_t most,
                                           insight::Reduce reduce, ThreadPool& pool);
+
+// kind, measure, tokens, keys, and heads as [{layer, head, weights}]; reduce, if cells are several weights each. All
+// heads are of one kind.
+Json to_json(const Subject& subject, const std::vector<insight::HeadName>& heads,
+             const std::vector<insight::Picture>& pictures, const ViewOption& view);
 
 // "layer 5"; with the kind in front if it is not self: "cross layer 5".
 std::string layer_name(const insight::HeadName& head);

@@ -79,7 +79,7 @@ TEST(Statistics, WindowOfTheModelLimitsWhatAnEvenHeadSees) {
   ThreadPool pool(2);
   const auto reader = model::Reader::load(test::GoldenModel("mistral").folder());
   const RecordedSpecimen specimen(
-      model::read(reader, {.text = "the cat sat on the mat and the dog sat too"}, {}, pool));
+      model::read(reader, {.text = "the cat sat on the mat and the dog sat too", .pair = {}, .target = {}}, {}, pool));
   const std::int64_t window = specimen.reading()->recording.attention(Kind::self, 0).rule.window;
   ASSERT_GT(window, 0);
   ASSERT_LT(window, specimen.stack(Kind::self).keys);

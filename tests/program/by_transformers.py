@@ -6,6 +6,7 @@ import pathlib
 import tokenizers
 import torch
 import transformers
+import transformers_says
 from conftest import model_folder
 
 
@@ -13,6 +14,7 @@ class Reference:
     """One model, one text (and for an encoder-decoder a target), read by transformers."""
 
     def __init__(self, name, text, target=None):
+        self.what = (name, text, target)
         folder = pathlib.Path(model_folder(name))
         kind = getattr(transformers, json.loads((folder / "config.json").read_text())["architectures"][0])
         self.model = kind.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
@@ -33,10 +35,7 @@ class Reference:
 
     def attentions(self, kind):
         """[L, H, N, M]"""
-        out = self.run()
-        names = {"self": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
-        tables = out[names[kind]] if self.config.is_encoder_decoder else out.attentions
-        return torch.stack(tables)[:, 0].double().numpy()
+        return transformers_says.run(*self.what)[kind]
 
     def modules(self, kind, layer):
         """The projections of one attention: q, k, v (or all three in one) and o."""

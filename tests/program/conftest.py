@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -19,6 +20,18 @@ def golden():
 
 def model_folder(name):
     return str(GOLDEN / "models" / name)
+
+
+@pytest.fixture
+def broken_model(tmp_path):
+    """A model whose every number is NaN."""
+    folder = tmp_path / "broken"
+    shutil.copytree(GOLDEN / "models" / "gpt2", folder)
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    begin = 8 + int.from_bytes(weights[:8], "little")
+    weights[begin:] = b"\xff" * (len(weights) - begin)
+    (folder / "model.safetensors").write_bytes(weights)
+    return folder
 
 
 def attnscope(*arguments, check=True, **options):

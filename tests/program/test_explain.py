@@ -1,12 +1,11 @@
 """explain, against means and words of transformers."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
 from by_transformers import Reference
-from conftest import GOLDEN, attnscope, model_folder, refused
+from conftest import attnscope, model_folder, refused
 
 TEXT = "The animal didn't cross the street because it was unbelievably tired, and it slept."
 
@@ -166,14 +165,8 @@ def test_a_text_without_words_is_refused():
     assert "--special" in refused(2, "explain", "", "--model", model_folder("bert"))
 
 
-def test_weights_that_are_not_numbers_are_an_error(tmp_path):
-    folder = tmp_path / "broken"
-    shutil.copytree(GOLDEN / "models" / "gpt2", folder)
-    weights = bytearray((folder / "model.safetensors").read_bytes())
-    begin = 8 + int.from_bytes(weights[:8], "little")
-    weights[begin:] = b"\xff" * (len(weights) - begin)  # NaN everywhere
-    (folder / "model.safetensors").write_bytes(weights)
-    read = ["--model", folder, "--text", "the dog"]
+def test_weights_that_are_not_numbers_are_an_error(broken_model):
+    read = ["--model", broken_model, "--text", "the dog"]
     assert "not numbers" in refused(1, "explain", *read)
     assert "not numbers" in refused(1, "explain", *read, "--word", "dog")
     assert "not numbers" in refused(1, "trace", *read, "--layer", 0, "--head", 0, "--query", 0)

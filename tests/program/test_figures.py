@@ -273,7 +273,7 @@ def test_tables_of_ones_own(tmp_path):
 
 @pytest.mark.parametrize("reduce", ["max", "mean"])
 def test_long_inputs_are_reduced_and_say_so(reduce, tmp_path):
-    count, cells = 1500, 1024
+    count, cells = 3000, 1024
     table = np.tril(np.random.default_rng(2).random((count, count), np.float32))
     np.save(tmp_path / "w.npy", table / table.sum(-1, keepdims=True))
     table = np.load(tmp_path / "w.npy")
@@ -291,7 +291,7 @@ def test_long_inputs_are_reduced_and_say_so(reduce, tmp_path):
     attnscope(*source, "-o", tmp_path / "x.svg")
     assert f"Each cell is the {reduce} of 1 or 2 x 1 or 2 weights." in (tmp_path / "x.svg").read_text()
     shown = attnscope(*source).stdout
-    assert f"Each cell is the {reduce} of 21 or 22 x 21 or 22 weights." in shown
+    assert f"Each cell is the {reduce} of 42 or 43 x 42 or 43 weights." in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 
