@@ -186,35 +186,37 @@ std::string choice_cell(const model::Choice& choice, const Scene& scene, const T
 // Both lists side by side.
 std::string to_text(const Moved& moved, const Scene& scene, const Terminal& terminal) {
   const int width = (terminal.width() - 3) / 2;
-  std::string out = fmt::format("{} {}  KL(before || after) {:.6f} nats\n", terminal.bold(on_one_line(moved.text)),
-                                terminal.dim(fmt::format("token {}: {}", moved.token, scene.places.what)), moved.kl);
+  std::string out =
+      terminal.sentence({{on_one_line(moved.text), Phrase::Style::bold},
+                         {fmt::format("token {}: {}", moved.token, scene.places.what), Phrase::Style::dim},
+                         {fmt::format(" KL(before || after) {:.6f} nats", moved.kl)}});
   out += terminal.dim(fitted("before", width) + "   after") + "\n";
   for (std::size_t n = 0; n < std::max(moved.before.size(), moved.after.size()); ++n) {
     out += choice_cell(moved.before[n], scene, terminal, width) + "   " +
            choice_cell(moved.after[n], scene, terminal, width) + "\n";
   }
-  return out;
+  return without_blank_ends(out);
 }
 
 // A line for each place: too many for lists.
 std::string to_lines(const std::vector<Moved>& moved, const Scene& scene, const Terminal& terminal) {
-  constexpr int kWord = 14;
+  const int word = std::min(14, (terminal.width() - 18) / 3);
   double largest = 0;
   for (const Moved& one : moved) largest = std::max(largest, one.kl);
-  const int bar = std::clamp(terminal.width() - 3 * kWord - 26, 4, 24);
-  std::string out = terminal.dim(fmt::format("{:>5} {} {} {} KL, nats", "token", fitted("", kWord),
-                                             fitted("before", kWord), fitted("after", kWord))) +
+  const int bar = std::clamp(terminal.width() - 3 * word - 19, 0, 24);
+  std::string out = terminal.dim(fmt::format("{:>5} {} {} {} KL, nats", "token", fitted("", word),
+                                             fitted("before", word), fitted("after", word))) +
                     "\n";
   for (const Moved& one : moved) {
     const auto first = [&](const std::vector<model::Choice>& of) {
-      return fitted(word_of(scene.reader.tokenizer, of[0].id), kWord);
+      return fitted(word_of(scene.reader.tokenizer, of[0].id), word);
     };
     out +=
-        fmt::format("{:5} {} {} {} {:9.6f} {}\n", one.token, terminal.bold(fitted(on_one_line(one.text), kWord)),
+        fmt::format("{:5} {} {} {} {:9.6f} {}\n", one.token, terminal.bold(fitted(on_one_line(one.text), word)),
                     first(one.before), first(one.after), one.kl, terminal.bar(largest > 0 ? one.kl / largest : 0, bar));
   }
-  return out + terminal.dim(fmt::format("likeliest word for {}; --at shows one place in full", scene.places.what)) +
-         "\n";
+  return without_blank_ends(out) +
+         terminal.note(fmt::format("likeliest word for {}; --at shows one place in full", scene.places.what));
 }
 
 std::string to_text(const std::vector<HeadName>& off, const std::vector<Moved>& moved, const Scene& scene) {
@@ -222,13 +224,13 @@ std::string to_text(const std::vector<HeadName>& off, const std::vector<Moved>& 
   const Terminal terminal = Terminal::of_stdout();
   std::string names;
   for (const HeadName& head : off) names += (names.empty() ? "" : ", ") + short_name(head);
-  std::string out = fmt::format("without {}\n", terminal.bold(names));
+  std::string out = terminal.sentence({{"without"}, {names, Phrase::Style::bold}});
   if (moved.size() > kMostLists) {
     out += to_lines(moved, scene, terminal);
   } else {
     for (const Moved& one : moved) out += to_text(one, scene, terminal);
   }
-  return out + terminal.dim(kCaution) + "\n";
+  return out + terminal.note(std::string(kCaution));
 }
 
 std::string to_text(const std::vector<Ablation::Effect>& effects, const Scene& scene) {
@@ -237,24 +239,30 @@ std::string to_text(const std::vector<Ablation::Effect>& effects, const Scene& s
   const bool one_place = scene.places.at.size() == 1;
   std::string out;
   if (one_place) {
-    out = fmt::format("{} {}: {}\n", terminal.bold(on_one_line(scene.text_at(0))),
-                      terminal.dim(fmt::format("token {}, {}", scene.places.at[0], scene.places.what)),
-                      word_of(scene.reader.tokenizer, scene.likeliest(scene.ablation.before(), 0)[0].id));
+    out = terminal.sentence({{on_one_line(scene.text_at(0)), Phrase::Style::bold},
+                             {fmt::format("token {}, {}:", scene.places.at[0], scene.places.what), Phrase::Style::dim},
+                             {word_of(scene.reader.tokenizer, scene.likeliest(scene.ablation.before(), 0)[0].id)}});
   }
-  out += terminal.dim(fmt::format("{} KL, nats  {}{}", fitted("without", 13), fitted("", 25),
-                                  one_place ? "likeliest then" : "")) +
+  constexpr std::string_view kWithout = "without", kThen = "likeliest then";
+  auto name = static_cast<int>(kWithout.size());
+  for (std::size_t n = 0; n < shown; ++n) name = std::max(name, columns_of(short_name(effects[n].head)));
+  const int word = one_place ? static_cast<int>(kThen.size()) : 0;
+  const int bar = std::clamp(terminal.width() - name - word - 13, 0, 24);
+  out += terminal.dim(fmt::format("{} {:>9} {} {}", fitted(kWithout, name), "KL, nats", repeat(" ", bar),
+                                  one_place ? kThen : "")) +
          "\n";
   for (std::size_t n = 0; n < shown; ++n) {
     const Ablation::Effect& effect = effects[n];
-    out += fmt::format("{} {:9.6f} {} {}\n", terminal.bold(fitted(short_name(effect.head), 13)), effect.kl,
-                       terminal.bar(effects[0].kl > 0 ? effect.kl / effects[0].kl : 0, 24),
-                       one_place ? word_of(scene.reader.tokenizer, effect.likeliest[0]) : "");
+    out += fmt::format("{} {:9.6f} {} {}\n", terminal.bold(fitted(short_name(effect.head), name)), effect.kl,
+                       terminal.bar(effects[0].kl > 0 ? effect.kl / effects[0].kl : 0, bar),
+                       one_place ? fitted(word_of(scene.reader.tokenizer, effect.likeliest[0]), word) : "");
   }
   if (shown < effects.size())
-    out += terminal.dim(fmt::format("{} more heads change less; --top and --json have them", effects.size() - shown)) +
-           "\n";
-  const std::string over = one_place ? "" : fmt::format("mean over {} places; ", scene.places.at.size());
-  return out + terminal.dim(fmt::format("{}each head off by itself: others may do the same work", over)) + "\n";
+    out += terminal.note(counted(std::ssize(effects) - static_cast<std::int64_t>(shown), "more head") +
+                         (effects.size() - shown == 1 ? " changes" : " change") + " less; --top and --json have them");
+  const std::string over =
+      one_place ? "" : fmt::format("mean over {}; ", counted(std::ssize(scene.places.at), "place"));
+  return without_blank_ends(out) + terminal.note(over + "each head off by itself: others may do the same work");
 }
 
 // ---- the command ----

@@ -70,7 +70,8 @@ Json to_json(const Material& material, const HeadsReport& report, const std::vec
 
 std::string heading(const insight::Specimen& specimen, const HeadsReport& report) {
   const insight::Stack& first = specimen.stacks().front();
-  return fmt::format("{} heads on {} tokens, the most interesting first:", report.heads.size(), grouped(first.queries));
+  return counted(std::ssize(report.heads), "head") + " on " + counted(first.queries, "token") +
+         ", the most interesting first:";
 }
 
 std::vector<insight::HeadStatistics> statistics_of(const insight::Specimen& specimen,
@@ -99,6 +100,9 @@ void Analyze::run_text(ThreadPool& pool) const {
   const insight::Specimen& specimen = *material.specimen;
   watch_for_interrupt();
   const insight::CheckResult check = checked(specimen, pool);
+  if (check.least < 0)
+    throw std::runtime_error(fmt::format("{} is no weight: they go from 0 to 1 (attnscope heatmap draws any table)",
+                                         static_cast<float>(check.least)));
   insight::StatisticsOptions options{.beyond = beyond};
   if (kind_name) options.kind = model::parse_kind(*kind_name);
   std::vector<insight::HeadStatistics> statistics = statistics_of(specimen, options, pool);
@@ -112,8 +116,9 @@ void Analyze::run_text(ThreadPool& pool) const {
     return;
   }
   const Terminal terminal = Terminal::of_stdout();
-  print(report.first_line(terminal) + "\n" + heading(specimen, report) + "\n" + report.table(rows(), terminal) +
-        terminal.dim((check.failure ? "Check failed: " : "Checked: ") + in_words(check) + ".") + "\n");
+  print(report.first_line(terminal) + "\n" + terminal.sentence({{heading(specimen, report)}}) +
+        report.table(rows(), terminal) +
+        terminal.note((check.failure ? "Check failed: " : "Checked: ") + in_words(check) + "."));
 }
 
 void Analyze::run(ThreadPool& pool) const { corpus ? run_corpus(*corpus, pool) : run_text(pool); }
@@ -125,12 +130,11 @@ void add_analyze(CLI::App& app, Shell& shell) {
   options->source.add_to(*command, SourceOption::Takes::tables);
   command->add_option("--kind", options->kind_name, "Heads of one kind only: self, decoder or cross")
       ->check(CLI::IsMember({"self", "cross", "decoder"}));
-  command->add_option("--beyond", options->beyond, "How many tokens away is far: share \"beyond\" in --json")
-      ->check(CLI::NonNegativeNumber)
+  at_least(0,
+           command->add_option("--beyond", options->beyond, "How many tokens away is far: share \"beyond\" in --json"))
       ->type_name("K")
       ->capture_default_str();
-  auto* top = command->add_option("--top", options->top, "How many heads to show")
-                  ->check(CLI::PositiveNumber)
+  auto* top = at_least(1, command->add_option("--top", options->top, "How many heads to show"))
                   ->type_name("N")
                   ->capture_default_str();
   command->add_flag("--all", options->all, "Show all heads")->excludes(top);
@@ -146,9 +150,9 @@ void add_analyze(CLI::App& app, Shell& shell) {
                      ->needs("--model");
   for (const char* other : {"--text", "--file", "--pair", "--target"}) corpus->excludes(other);
   const auto of_corpus = [&](CLI::Option* option, const char* type) { option->type_name(type)->needs(corpus); };
-  of_corpus(command->add_option("--limit", options->limit, "Of the corpus, the first N texts (default: all)")
-                ->check(CLI::PositiveNumber),
-            "N");
+  of_corpus(
+      at_least(1, command->add_option("--limit", options->limit, "Of the corpus, the first N texts (default: all)")),
+      "N");
   of_corpus(command->add_option("--column", options->column, "Of the corpus, where the texts are"), "NAME");
   of_corpus(command->add_option("--max-tokens", options->max_tokens, "Longer texts of the corpus are cut")
                 ->check(CLI::Range(2, 1 << 20))

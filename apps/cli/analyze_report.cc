@@ -19,12 +19,51 @@ bool several_kinds(const std::vector<HeadReport>& heads) {
   return heads.front().statistics.name.kind != heads.back().statistics.name.kind;
 }
 
-std::string names_of(const HeadReport& head) {
+// As many types as there is room for, and … for the others.
+std::string names_of(const HeadReport& head, int room) {
   std::string names;
-  for (const insight::HeadType& type : head.types) {
-    names += fmt::format("{}{} {:.2f}", names.empty() ? "" : ", ", type.name, type.score);
+  for (std::size_t n = 0; n < head.types.size(); ++n) {
+    const std::string next = fmt::format("{}{} {:.2f}", n == 0 ? "" : ", ", head.types[n].name, head.types[n].score);
+    const int more = n + 1 < head.types.size() ? 3 : 0;  // for ", …"
+    if (n > 0 && columns_of(names + next) + more > room) return names + ", …";
+    names += next;
   }
   return names.empty() ? "-" : names;
+}
+
+// Of the table of heads; a space follows.
+struct Column {
+  std::string_view title;
+  int width = 0;
+  std::string (*text)(const HeadReport&) = nullptr;
+  bool left = false;
+
+  [[nodiscard]] std::string field(std::string_view of) const { return fitted(of, width, !left) + " "; }
+};
+
+// Those that leave room for the types; numbers that say less are left out first.
+std::vector<Column> columns_for(bool kinds, int width) {
+  constexpr int kTypes = 22;  // "previous token 0.66, …"
+  std::vector<Column> columns = {
+      {"layer", 5, [](const HeadReport& r) { return fmt::format("{}", r.statistics.name.layer); }},
+      {"head", 4, [](const HeadReport& r) { return fmt::format("{}", r.statistics.name.head); }},
+      {"interest", 8, [](const HeadReport& r) { return fmt::format("{:.2f}", r.interest); }},
+      {"entropy", 7, [](const HeadReport& r) { return fmt::format("{:.2f}", r.statistics.entropy); }},
+      {"of max", 6, [](const HeadReport& r) { return fmt::format("{:.2f}", r.statistics.entropy_share); }},
+      {"distance", 8, [](const HeadReport& r) { return fmt::format("{:.1f}", r.statistics.distance); }},
+      {"sinks", 5, [](const HeadReport& r) { return fmt::format("{:.2f}", r.statistics.shares.sink()); }}};
+  if (kinds) {
+    const auto kind = [](const HeadReport& r) { return std::string(name_of(r.statistics.name.kind)); };
+    columns.insert(columns.begin(), {"kind", 7, kind, true});
+  }
+  const std::size_t least = kinds ? 3 : 2;
+  const auto taken = [&] {
+    int sum = 1;
+    for (const Column& column : columns) sum += column.width + 1;
+    return sum;
+  };
+  while (columns.size() > least && width - taken() < kTypes) columns.pop_back();
+  return columns;
 }
 
 Json numbers(const std::vector<float>& values) { return values; }
@@ -75,31 +114,29 @@ HeadsReport::HeadsReport(std::vector<HeadStatistics> statistics, const nn::Matri
 
 std::string HeadsReport::first_line(const Terminal& terminal) const {
   const HeadReport& best = heads[ranking.front()];
-  return "Look at " + terminal.bold(to_string(best.statistics.name)) + ": " + best.reason() + ".\n";
+  return terminal.sentence(
+      {{"Look at"}, {to_string(best.statistics.name) + ":", Phrase::Style::bold}, {best.reason() + "."}});
 }
 
 std::string HeadsReport::table(std::int64_t top, const Terminal& terminal) const {
-  const bool kinds = several_kinds(heads);
-  const std::string titles = fmt::format("{}{:>5} {:>4} {:>8} {:>7} {:>6} {:>8} {:>5}  ", kinds ? "kind    " : "",
-                                         "layer", "head", "interest", "entropy", "of max", "distance", "sinks");
-  const int room = std::max(20, terminal.width() - static_cast<int>(titles.size()));
-  std::string out = terminal.dim(titles + "types") + "\n";
+  const std::vector<Column> columns = columns_for(several_kinds(heads), terminal.width());
+  std::string titles;
+  int taken = 0;
+  for (const Column& column : columns) {
+    titles += column.field(column.title);
+    taken += column.width + 1;
+  }
+  const int room = terminal.width() - taken - 1;
+  std::string out = terminal.dim(titles + " types") + "\n";
   const auto rows = std::min<std::int64_t>(top, std::ssize(ranking));
   for (std::int64_t row = 0; row < rows; ++row) {
     const HeadReport& report = heads[ranking[static_cast<std::size_t>(row)]];
-    const HeadStatistics& head = report.statistics;
-    const std::string line =
-        fmt::format("{}{:>5} {:>4} {:>8.2f} {:>7.2f} {:>6.2f} {:>8.1f} {:>5.2f}  ",
-                    kinds ? fmt::format("{:<8}", name_of(head.name.kind)) : "", head.name.layer, head.name.head,
-                    report.interest, head.entropy, head.entropy_share, head.distance, head.shares.sink());
-    const std::string names = names_of(report);
-    out += line + (columns_of(names) > room ? fitted(names, room) : names) + "\n";
+    for (const Column& column : columns) out += column.field(column.text(report));
+    out += " " + names_of(report, room) + "\n";
   }
-  if (rows < std::ssize(ranking)) {
-    out += terminal.dim(fmt::format("{} more heads: --all shows them, --top N so many", std::ssize(ranking) - rows)) +
-           "\n";
-  }
-  return out;
+  if (const std::int64_t more = std::ssize(ranking) - rows; more > 0)
+    out += terminal.note(counted(more, "more head") + ": --all shows them, --top N so many");
+  return without_blank_ends(out);
 }
 
 Json HeadsReport::look_at() const {

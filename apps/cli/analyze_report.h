@@ -19,7 +19,7 @@ struct HeadsReport {
 
   HeadsReport(std::vector<insight::HeadStatistics> statistics, const nn::Matrix& induction);
 
-  // "Look at layer 2, head 9: 0.95 of its attention goes to the token behind."
+  // "Look at layer 2, head 9: 0.95 of its attention goes to the next token."
   [[nodiscard]] std::string first_line(const Terminal& terminal) const;
   // The best `top`, one a line.
   [[nodiscard]] std::string table(std::int64_t top, const Terminal& terminal) const;

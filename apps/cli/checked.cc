@@ -17,10 +17,10 @@ insight::CheckResult checked(const insight::Specimen& specimen, ThreadPool& pool
 std::string in_words(const insight::CheckResult& result) {
   if (result.failure) return to_string(*result.failure);
   const std::string rows = result.rows == result.all_rows
-                               ? fmt::format("{} rows", grouped(result.rows))
-                               : fmt::format("{} of {} rows", grouped(result.rows), grouped(result.all_rows));
-  return fmt::format("{} of {} heads sum to 1 within {:.0e}, masked weights are 0, all are finite", rows, result.heads,
-                     result.deviation);
+                               ? counted(result.rows, "row")
+                               : fmt::format("{} of {}", grouped(result.rows), counted(result.all_rows, "row"));
+  return fmt::format("{} of {} sum{} to 1 within {:.0e}, masked weights are 0, all are finite", rows,
+                     counted(result.heads, "head"), result.rows == 1 ? "s" : "", result.deviation);
 }
 
 }  // namespace attn::cli

@@ -84,6 +84,16 @@ std::string TextOption::read() const {
   return all;
 }
 
+CLI::Option* at_least(std::int64_t least, CLI::Option* option) {
+  return option->check(CLI::Validator(
+      [least](std::string& given) {
+        std::int64_t number = 0;
+        if (CLI::detail::lexical_cast(given, number) && number >= least) return std::string();
+        return fmt::format("takes a whole number from {} on, not '{}'", least, given);
+      },
+      ""));
+}
+
 void note_training_length(const model::Facts& facts, std::int64_t tokens) {
   if (facts.trained_tokens == 0 || tokens <= facts.trained_tokens) return;
   std::fprintf(stderr, "note: %lld tokens; this %s was trained on at most %lld\n", static_cast<long long>(tokens),

@@ -13,7 +13,8 @@
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace attn::model {
 struct Facts;
@@ -78,6 +79,9 @@ struct TextOption {
   void add_to(CLI::App& command, const std::string& what, const std::string& names = "--text,-t");
   [[nodiscard]] std::string read() const;  // throws attn::Error, UsageError
 };
+
+// The option takes whole numbers from `least` on.
+CLI::Option* at_least(std::int64_t least, CLI::Option* option);
 
 // A line on standard error where a text is longer than those that the model was trained on.
 void note_training_length(const model::Facts& facts, std::int64_t tokens);

@@ -43,6 +43,7 @@ struct Compare {
   HeadOption head;
   std::int64_t top = 10;
   bool json = false;
+  bool one_kind = false;  // --kind was given
   FigureOption figure;
 
   void run(ThreadPool& pool) const;
@@ -183,19 +184,13 @@ std::string as_changes(const std::vector<Word>& words) {
   return out;
 }
 
-std::string in_lines(const std::string& text, const Terminal& terminal) {
-  std::string out;
-  for (const std::string& line : figure::wrapped(text, terminal.width())) out += line + "\n";
-  return out;
-}
-
 std::string aligned_in_words(const Sides& sides, const Comparison& found, Kind kind, const Terminal& terminal) {
   constexpr std::size_t kMostLines = 4;
   const std::vector<text::Token>&a = sides.a->queries(kind), &b = sides.b->queries(kind);
   const insight::Alignment& pairs = found.of(kind).queries;
   const std::string what = kind == Kind::decoder ? " of what is said" : "";
-  std::string out = in_lines(
-      fmt::format("{} tokens{} are the same; A has {}, B has {}", pairs.size(), what, a.size(), b.size()), terminal);
+  std::string out = terminal.sentence(
+      {{fmt::format("{} tokens{} are the same; A has {}, B has {}", pairs.size(), what, a.size(), b.size())}});
   if (pairs.size() == std::ssize(a) && a.size() == b.size()) return out;
   const std::vector<std::string> lines = figure::wrapped(as_changes(words_of(a, b, pairs)), terminal.width() - 2);
   for (std::size_t n = 0; n < std::min(kMostLines, lines.size()); ++n) out += terminal.dim("  " + lines[n]) + "\n";
@@ -224,9 +219,8 @@ std::string to_table(const Sides& sides, const Comparison& found, std::int64_t t
                        head.layer, head.head, change, line, entropy_a, entropy_b);
   }
   const std::int64_t left = std::ssize(found.heads) - count;
-  return out + terminal.dim(in_lines((left > 0 ? fmt::format("{} more heads; ", left) : "") +
-                                         "change: 0 the same, 1 nothing in common (Jensen-Shannon divergence, base 2)",
-                                     terminal));
+  return out + terminal.note((left > 0 ? fmt::format("{} more heads; ", left) : "") +
+                             "change: 0 the same, 1 nothing in common (Jensen-Shannon divergence, base 2)");
 }
 
 // ---- figure ----
@@ -256,9 +250,13 @@ std::optional<insight::HeadName> Compare::drawn(const Specimen& specimen, const 
 void Compare::run(ThreadPool& pool) const {
   const Sides sides = open(pool);
   ProgressLine line;
-  const Comparison found = insight::compare(
-      *sides.a, *sides.b, pool, [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); });
+  Comparison found = insight::compare(*sides.a, *sides.b, pool,
+                                      [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); });
   line.clear();
+  if (one_kind) {
+    static_cast<void>(head.chosen(*sides.a));  // there are such heads
+    std::erase_if(found.heads, [&](const insight::HeadChange& each) { return each.head.kind != head.kind(); });
+  }
   const std::optional<insight::HeadName> one = drawn(*sides.a, found);
   print(json ? as_line(to_json(sides, found)) : to_table(sides, found, top, Terminal::of_stdout()));
   if (!one || (json && figure.file.empty())) return;
@@ -290,7 +288,11 @@ void add_compare(CLI::App& app, Shell& shell) {
       "over the aligned keys and one place more, elsewhere, for all that the other text lacks. Entropies are in nats.\n"
       "The picture is A - B on the aligned tokens, of the head that --layer and --head name, else of the most "
       "changed.");
-  command->callback([options, &shell] { options->run(shell.pool()); });
+  const CLI::Option* kind = command->get_option("--kind");
+  command->callback([options, kind, &shell] {
+    options->one_kind = kind->count() > 0;
+    options->run(shell.pool());
+  });
 }
 
 }  // namespace attn::cli

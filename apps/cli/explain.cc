@@ -94,8 +94,8 @@ std::vector<std::int64_t> chosen_words(const Scene& scene, const std::string& as
   std::vector<std::int64_t> found = named_tokens(scene.queries(), asked, "word");
   if (!occurrence) return found;
   if (*occurrence > std::ssize(found)) {
-    throw UsageError(
-        fmt::format("'{}' occurs {} times: --occurrence goes from 1 to {}", asked, found.size(), found.size()));
+    throw UsageError(fmt::format("'{}' occurs {}: --occurrence goes from 1 to {}", asked,
+                                 counted(std::ssize(found), "time"), grouped(std::ssize(found))));
   }
   return {found[static_cast<std::size_t>(*occurrence - 1)]};
 }
@@ -167,37 +167,41 @@ std::string remainder(const Attended& attends, const Scene& scene, const std::st
 std::string heads_in_words(const Scene& scene, const HeadOption& option) {
   const insight::Stack& stack = scene.words.stack(option.kind());
   if (scene.heads.size() == 1) return to_string(scene.heads.front());
-  if (option.layer) return fmt::format("mean over the {} heads of layer {}", stack.heads, *option.layer);
-  if (option.head) return fmt::format("mean over head {} of {} layers", *option.head, stack.layers);
-  return fmt::format("mean over {} x {} heads", stack.layers, stack.heads);
+  if (option.layer) return fmt::format("mean over the {} of layer {}", counted(stack.heads, "head"), *option.layer);
+  if (option.head) return fmt::format("mean over head {} of {}", *option.head, counted(stack.layers, "layer"));
+  return fmt::format("mean over {} x {}", stack.layers, counted(stack.heads, "head"));
 }
 
 std::string to_text(const Scene& scene, const std::vector<Row>& rows, const Terminal& terminal) {
   const std::string special = special_names(scene);
-  const int label = widest(scene.queries()), name = widest(scene.keys());
+  constexpr int kShortest = 4, kBetween = 12;  // bar; with the weight
+  const int most = (terminal.width() - kBetween - kShortest) / 2;
+  const int label = std::min(widest(scene.queries()), most), name = std::min(widest(scene.keys()), most);
   float largest = 0;
   std::size_t said = 0;
   for (const Row& row : rows) {
     for (const auto& share : row.attends.most) largest = std::max(largest, share.weight);
     said = std::max(said, remainder(row.attends, scene, special).size());
   }
-  const int fixed = label + name + 12;  // with the weight and what lies between
+  const int fixed = label + name + kBetween;
   const bool beside = terminal.width() - fixed - static_cast<int>(said) >= 12;
-  const int bar = std::clamp(terminal.width() - fixed - (beside ? static_cast<int>(said) + 2 : 0), 8, 40);
+  const int bar = std::clamp(terminal.width() - fixed - (beside ? static_cast<int>(said) + 2 : 0), kShortest, 40);
   std::string out;
   for (const Row& row : rows) {
     std::string first = terminal.bold(fitted(scene.query(row.word), label));
-    const std::string rest = terminal.dim(remainder(row.attends, scene, special));
+    const std::string rest = remainder(row.attends, scene, special);
     for (std::size_t n = 0; n < row.attends.most.size(); ++n) {
       const auto& [key, weight] = row.attends.most[n];
       const bool last = n + 1 == row.attends.most.size();
       out += fmt::format("{}  {}  {:.4f}  {}{}\n", first, fitted(scene.key(key), name), weight,
-                         terminal.bar(largest > 0 ? weight / largest : 0, bar), last && beside ? "  " + rest : "");
+                         terminal.bar(largest > 0 ? weight / largest : 0, bar),
+                         last && beside ? "  " + terminal.dim(rest) : "");
       first = repeat(" ", label);
     }
-    if (!beside) out += repeat(" ", label + 2) + rest + "\n";
+    if (!beside && !rest.empty())
+      out += repeat(" ", label + 2) + terminal.sentence({{rest, Phrase::Style::dim}}, label + 2);
   }
-  return out;
+  return without_blank_ends(out);
 }
 
 // Layers down, heads across: the word that is attended to most, and how much. Heads that find no room come below.
@@ -209,7 +213,7 @@ std::string to_grid(const Scene& scene, const std::vector<Attended>& found, cons
     if (head.layer == scene.heads.front().layer) heads.push_back(head.head);
   }
   const int cell = std::clamp((terminal.screen().width - kLabel) / static_cast<int>(heads.size()), 6, 12);
-  const auto across = static_cast<std::size_t>((terminal.screen().width - kLabel) / cell);
+  const auto across = static_cast<std::size_t>(std::max(1, (terminal.screen().width - kLabel) / cell));
   std::string out;
   for (std::size_t from = 0; from < heads.size(); from += across) {
     const std::size_t to = std::min(from + across, heads.size());
@@ -229,7 +233,7 @@ std::string to_grid(const Scene& scene, const std::vector<Attended>& found, cons
       out += names + "\n" + numbers + "\n";
     }
   }
-  return out;
+  return without_blank_ends(out);
 }
 
 // What the grid comes to.
@@ -248,13 +252,15 @@ std::string summary(const Scene& scene, const std::vector<Attended>& found, cons
   std::string often;
   for (std::size_t n = 0; n < std::min<std::size_t>(ranked.size(), 3); ++n)
     often += fmt::format("{}{} in {}", n == 0 ? "" : ", ", ranked[n].first, ranked[n].second);
-  std::string out = fmt::format("of {} heads, most look at: {}\n", found.size(), often);
+  std::string out =
+      terminal.sentence({{fmt::format("of {}, most look at: {}", counted(std::ssize(found), "head"), often)}});
   if (top(strongest) > 0) {
-    out += fmt::format("the largest weight: {:.4f} on {} in {}\n", top(strongest),
-                       scene.key(found[strongest].most[0].key), to_string(scene.heads[strongest]));
+    out +=
+        terminal.sentence({{fmt::format("the largest weight: {:.4f} on {} in {}", top(strongest),
+                                        scene.key(found[strongest].most[0].key), to_string(scene.heads[strongest]))}});
   }
   if (const std::string names = special_names(scene); !names.empty() && !scene.look.special)
-    out += terminal.dim(fmt::format("on average {:.3f} lies on {}; --special shows them", special, names)) + "\n";
+    out += terminal.note(fmt::format("on average {:.3f} lies on {}; --special shows them", special, names));
   return out;
 }
 
@@ -272,17 +278,17 @@ void Explain::run(ThreadPool& pool) const {
     if (rows.empty()) throw UsageError("the text has no words, only special tokens: --special shows them");
     told["rows"] = Json::array();
     for (const Row& row : rows) told["rows"].push_back(to_json(scene, row));
-    out = to_text(scene, rows, terminal) + terminal.dim(fmt::format("{}; {}", heads_in_words(scene, heads), kCaution)) +
-          "\n";
+    out = to_text(scene, rows, terminal) + terminal.note(fmt::format("{}; {}", heads_in_words(scene, heads), kCaution));
   } else {
     told["rows"] = Json::array();
     for (const std::int64_t one : chosen_words(scene, *word, occurrence)) {
       const std::vector<Attended> found = in_every_head(scene, one, pool);
       told["rows"].push_back(to_json(scene, one, found));
-      out += fmt::format("{} {}\n", terminal.bold(scene.query(one)), terminal.dim(fmt::format("word {}", one))) +
+      out += terminal.sentence(
+                 {{scene.query(one), Phrase::Style::bold}, {fmt::format("word {}", one), Phrase::Style::dim}}) +
              to_grid(scene, found, terminal) + summary(scene, found, terminal);
     }
-    out += terminal.dim(fmt::format("each head by itself; {}", kCaution)) + "\n";
+    out += terminal.note(fmt::format("each head by itself; {}", kCaution));
   }
   print(json ? as_line(told) : out);
 }

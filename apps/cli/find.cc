@@ -64,12 +64,14 @@ insight::Pattern Find::parsed() const {
 
 std::string to_table(const std::vector<insight::Similar>& found, std::int64_t top, const Terminal& terminal) {
   const auto rows = std::min<std::int64_t>(top, std::ssize(found));
-  constexpr int kBar = 24;
+  int name = 0;
+  for (std::int64_t n = 0; n < rows; ++n)
+    name = std::max(name, columns_of(to_string(found[static_cast<std::size_t>(n)].head)));
+  const int bar = std::clamp(terminal.width() - name - 14, 1, 24);
   std::string out = terminal.dim("similarity") + "\n";
   for (std::int64_t n = 0; n < rows; ++n) {
     const insight::Similar& one = found[static_cast<std::size_t>(n)];
-    out += fmt::format("{:>10.3f}  {}  {}\n", one.similarity, fitted(terminal.bar(one.similarity, kBar), kBar),
-                       to_string(one.head));
+    out += fmt::format("{:>10.3f}  {}  {}\n", one.similarity, terminal.bar(one.similarity, bar), to_string(one.head));
   }
   return out;
 }
@@ -122,8 +124,7 @@ void add_find(CLI::App& app, Shell& shell) {
   options->source.add_to(*command, SourceOption::Takes::tables);
   command->add_option("--kind", options->kind_name, "Heads of one kind only: self, decoder or cross")
       ->check(CLI::IsMember({"self", "cross", "decoder"}));
-  command->add_option("--top", options->top, "How many heads to show")
-      ->check(CLI::PositiveNumber)
+  at_least(1, command->add_option("--top", options->top, "How many heads to show"))
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--dark", options->dark, "In a .png, dark is much attention (default: bright is)");

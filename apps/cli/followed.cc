@@ -9,6 +9,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "figure/label.h"
 #include "insight/words_attended.h"
 #include "json.h"
 #include "named_token.h"
@@ -24,7 +25,7 @@ using insight::Attended;
 const std::vector<text::Token>& tokens_of(const Followed& found) { return found.specimen.keys(insight::Kind::self); }
 
 std::string name_of(const Followed& found, std::int64_t token) {
-  return on_one_line(tokens_of(found)[static_cast<std::size_t>(token)].text);
+  return figure::visible(tokens_of(found)[static_cast<std::size_t>(token)].text);
 }
 
 std::string layers_of(const Followed& found) {
@@ -58,28 +59,39 @@ Json to_json(const Followed& found) {
 std::string remainder(const Followed& found, const Attended& most) {
   const std::int64_t left = std::ssize(tokens_of(found)) - std::ssize(most.most);
   if (left == 0) return "";
-  return fmt::format("{} more token{}", left, left == 1 ? "" : "s") +
-         (found.shares ? fmt::format(", {:.4f} together", most.rest) : "");
+  return counted(left, "more token") + (found.shares ? fmt::format(", {:.4f} together", most.rest) : "");
 }
 
 std::string to_list(const Followed& found, std::int64_t row, std::int64_t top, const Terminal& terminal) {
   const Attended most = ranked(found, row, top);
   const std::int64_t token = found.upper.tokens[static_cast<std::size_t>(row)];
-  std::string out =
-      fmt::format("{} {}\n", terminal.bold(name_of(found, token)), terminal.dim(fmt::format("token {}", token)));
+  std::string out = terminal.sentence(
+      {{name_of(found, token), Phrase::Style::bold}, {fmt::format("token {}", token), Phrase::Style::dim}});
   int label = 4;
   for (const Attended::Share& share : most.most) label = std::max(label, columns_of(name_of(found, share.key)));
-  label = std::min(label, 20);
+  constexpr int kShortest = 4, kBetween = 14;  // bar; with the weight
   const int number = static_cast<int>(std::to_string(tokens_of(found).size() - 1).size());
-  const int bar = std::clamp(terminal.width() - label - number - 12, 8, 40);
+  label = std::min({label, 20, terminal.width() - number - kBetween - kShortest});
+  const int bar = std::min(terminal.width() - label - number - kBetween, 40);
   const double largest = most.most.empty() ? 0 : most.most.front().weight;
   for (const auto& [key, weight] : most.most) {
     out +=
         fmt::format("  {}  {}  {:.4f}  {}\n", terminal.dim(right(std::to_string(key), number)),
                     fitted(name_of(found, key), label), weight, terminal.bar(largest > 0 ? weight / largest : 0, bar));
   }
-  if (const std::string rest = remainder(found, most); !rest.empty()) out += terminal.dim("  " + rest) + "\n";
-  return out;
+  if (const std::string rest = remainder(found, most); !rest.empty())
+    out += "  " + terminal.sentence({{rest, Phrase::Style::dim}}, 2);
+  return without_blank_ends(out);
+}
+
+// Through many layers there are so many ways that nearly all of every token can pass, and bars tell little apart.
+bool nearly_alike(const Followed& found, std::int64_t top) {
+  if (found.shares || found.upper.layer <= 2) return false;
+  for (std::int64_t row = 0; row < found.numbers.rows(); ++row) {
+    const Attended most = ranked(found, row, top);
+    if (most.most.size() < 2 || most.most.back().weight <= most.most.front().weight / 2) return false;
+  }
+  return true;
 }
 
 figure::Bars to_bars(const Followed& found, std::int64_t top) {
@@ -152,7 +164,10 @@ void FollowOption::show(const Followed& found) const {
     const Terminal terminal = Terminal::of_stdout();
     std::string out;
     for (std::int64_t row = 0; row < found.numbers.rows(); ++row) out += to_list(found, row, top, terminal);
-    return print(out + terminal.dim(fmt::format("{} through {}", found.name, layers_of(found))) + "\n");
+    out += terminal.note(fmt::format("{} through {}", found.name, layers_of(found)));
+    if (nearly_alike(found, top))
+      out += terminal.note("through many layers most flows come near 1: --layer 2 says more");
+    return print(out);
   }
   if (found.numbers.rows() == 1 && !tokens.empty()) {
     figure::Bars bars = to_bars(found, top);

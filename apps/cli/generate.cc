@@ -141,8 +141,7 @@ void add_generate(CLI::App& app, Shell& shell) {
       ->check(CLI::Range(0.0, 100.0))
       ->type_name("T")
       ->capture_default_str();
-  command->add_option("--top-k", sampling.top_k, "Choose among the K likeliest; 0: among all")
-      ->check(CLI::NonNegativeNumber)
+  at_least(0, command->add_option("--top-k", sampling.top_k, "Choose among the K likeliest; 0: among all"))
       ->type_name("K")
       ->capture_default_str();
   command->add_option("--top-p", sampling.top_p, "Choose among the likeliest that hold this share of probability")

@@ -39,7 +39,10 @@ int run(int argc, char** argv) {
     }
     const auto& chosen = app.get_subcommands();
     const std::string command = chosen.empty() ? "" : chosen[0]->get_name() + " ";
-    return fail(std::string(error.what()) + "; see attnscope " + command + "--help", 2);
+    std::string what = error.what();
+    constexpr std::string_view kNoNumber = "Could not convert: ";
+    if (what.starts_with(kNoNumber)) what = "not a number: " + what.substr(kNoNumber.size());
+    return fail(what + "; see attnscope " + command + "--help", 2);
   }
   if (app.get_subcommands().empty()) attn::cli::print(app.help());
   return 0;

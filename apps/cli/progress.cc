@@ -2,6 +2,7 @@
 #include "progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,6 +12,15 @@
 
 namespace attn::cli {
 
+namespace {
+
+int columns_of_stderr() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
 bool ProgressLine::due() const {
   static const bool visible = isatty(STDERR_FILENO) != 0;
   return visible && Clock::now() - drawn_ >= std::chrono::milliseconds(100);
@@ -18,11 +28,13 @@ bool ProgressLine::due() const {
 
 void ProgressLine::show(double share, const std::string& words) {
   if (!due()) return;
-  constexpr int kWidth = 24;
-  const int full = static_cast<int>(share * kWidth);
+  const int width = columns_of_stderr();
+  const int bar = width < 60 ? 8 : 24;
+  const int full = static_cast<int>(share * bar);
   drawn_ = Clock::now();
-  std::fprintf(stderr, "\r[%s%s] %3.0f%%  %s\x1b[K", repeat("#", full).c_str(), repeat(".", kWidth - full).c_str(),
-               share * 100, words.c_str());
+  std::string line = fmt::format("[{}{}] {:3.0f}%  {}", repeat("#", full), repeat(".", bar - full), share * 100, words);
+  if (columns_of(line) >= width) line = fitted(line, width - 1);  // a line that wraps cannot be cleared
+  std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
   std::fflush(stderr);
 }
 

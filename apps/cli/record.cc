@@ -1,4 +1,4 @@
-// cli/record.cc - attnscope record: a model's pass through a text as a file, for every other command to look at.
+// cli/record.cc - attnscope record: a model's pass through a text as a file, for other commands to look at.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -95,7 +95,7 @@ void Record::run(ThreadPool& pool) const {
 
 void add_record(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Record>();
-  CLI::App* command = app.add_subcommand("record", "Keep what a model makes of a text, for every other command");
+  CLI::App* command = app.add_subcommand("record", "Keep what a model makes of a text, for other commands to look at");
   options->source.add_to(*command, SourceOption::Takes::models);
   command
       ->add_option("--output,-o", options->output,

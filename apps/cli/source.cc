@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 #include <vector>
@@ -80,8 +81,8 @@ model::Text SourceOption::text_for(const model::Reader& reader, ThreadPool& pool
   if (!out.target) std::swap(out.pair, out.target);
   if (!out.target) {
     const std::vector<std::int32_t> ids = reader.tokenizer.encode(out.text).ids();
-    out.target =
-        reader.tokenizer.decode(model::generate(*reader.model, ids, {.tokens = 64, .sampling = {}}, {.pool = pool}));
+    out.target_ids = model::generate(*reader.model, ids, {.tokens = 64, .sampling = {}}, {.pool = pool});
+    out.target = reader.tokenizer.decode(out.target_ids);
   }
   return out;
 }
@@ -91,6 +92,8 @@ SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) cons
   Opened opened{model::Reader::load(model.folder()), model::Reading()};
   opened.reading = model::read(opened.reader, text_for(opened.reader, pool), keep, pool);
   opened.reading.origin.model = model.name;
+  if (std::ranges::all_of(opened.reading.tokens, &text::Token::special))
+    throw UsageError("the text is empty: it gives no token but those that the model puts around every text");
   note_training_length(opened.reader.model->facts(), std::ssize(opened.reading.tokens));
   return opened;
 }

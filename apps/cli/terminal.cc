@@ -63,6 +63,44 @@ std::string Terminal::in_style(std::string_view code, std::string_view text) con
   return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
 }
 
+std::string Terminal::styled(const Phrase& phrase) const {
+  using enum Phrase::Style;
+  if (phrase.text.empty() || phrase.style == plain) return phrase.text;
+  return phrase.style == bold ? this->bold(phrase.text) : this->dim(phrase.text);
+}
+
+std::string Terminal::sentence(const std::vector<Phrase>& phrases, int indent) const {
+  const int room = width_ - indent;
+  std::string out;
+  int used = 0;  // of the line
+  for (const Phrase& phrase : phrases) {
+    Phrase run{"", phrase.style};  // what stands together on the line
+    const auto add = [&](const std::string& word) {
+      const int size = figure::columns_of(word);
+      if (used > 0 && used + 1 + size > room) {
+        out += styled(run) + "\n" + repeat(" ", indent);
+        run.text.clear();
+        used = 0;
+      }
+      if (used == 0 && word.empty()) return;
+      run.text += (used > 0 ? " " : "") + word;
+      used += size + (used > 0 ? 1 : 0);
+    };
+    for (std::size_t from = 0; from <= phrase.text.size();) {
+      const std::size_t end = std::min(phrase.text.find(' ', from), phrase.text.size());
+      const std::string word = phrase.text.substr(from, end - from);
+      if (figure::columns_of(word) <= room) {
+        add(word);
+      } else {
+        for (const std::string& part : figure::wrapped(word, room)) add(part);
+      }
+      from = end + 1;
+    }
+    out += styled(run);
+  }
+  return without_blank_ends(out + "\n");
+}
+
 std::string Terminal::cell(double weight, int width) const {
   if (coloured()) return brush_.on(right(number(weight, 2) + " ", width), colour_of(weight));
   return repeat(figure::block_of(weight), width - 1) + " ";
@@ -89,6 +127,19 @@ std::string grouped(long long value) {
   std::string digits = std::to_string(value);
   for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, ",");
   return digits;
+}
+
+std::string counted(long long count, std::string_view noun) {
+  return grouped(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+std::string without_blank_ends(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') out.erase(out.find_last_not_of(' ') + 1);
+    out += c;
+  }
+  return out;
 }
 
 std::string right(std::string_view text, int width) {

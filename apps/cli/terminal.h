@@ -3,12 +3,21 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "figure/columns.h"
 #include "figure/figure.h"
 #include "figure/paint.h"
 
 namespace attn::cli {
+
+// Some words of a sentence that look alike.
+struct Phrase {
+  enum class Style { plain, bold, dim };
+
+  std::string text;
+  Style style = Style::plain;
+};
 
 class Terminal {
  public:
@@ -25,6 +34,11 @@ class Terminal {
   [[nodiscard]] std::string bold(std::string_view text) const { return in_style("1", text); }
   [[nodiscard]] std::string dim(std::string_view text) const { return in_style("2", text); }
 
+  // Phrases with a space between them, broken between words into lines of at most width(); each line ends in \n. Lines
+  // after the first begin with `indent` blanks; in front of the first the caller has put as much.
+  [[nodiscard]] std::string sentence(const std::vector<Phrase>& phrases, int indent = 0) const;
+  [[nodiscard]] std::string note(std::string text) const { return sentence({{std::move(text), Phrase::Style::dim}}); }
+
   // A weight in [0, 1] as a cell of `width` columns: a shade of colour with the number on it, or a shaded block.
   [[nodiscard]] std::string cell(double weight, int width) const;
   // A pair of a mask, two columns.
@@ -34,6 +48,7 @@ class Terminal {
   [[nodiscard]] std::string line() const;
 
  private:
+  [[nodiscard]] std::string styled(const Phrase& phrase) const;
   [[nodiscard]] std::string in_style(std::string_view code, std::string_view text) const;
 
   figure::Screen screen_;
@@ -47,6 +62,11 @@ using figure::repeat;
 // 3.14 as "3.14" (digits after the point), and 1234567 as "1,234,567".
 std::string number(double value, int digits);
 std::string grouped(long long value);
+// "1 head", "1,200 heads".
+std::string counted(long long count, std::string_view noun);
+
+// Without the blanks at the ends of lines that fields and bars are filled with.
+std::string without_blank_ends(std::string_view text);
 
 // Text at the right or left edge of a field; ASCII only, so that bytes are columns.
 std::string right(std::string_view text, int width);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "command.h"
+#include "figure/label.h"
 #include "json.h"
 #include "named_token.h"
 #include "source.h"
@@ -44,8 +45,8 @@ std::int64_t token_named(const std::string& name, const std::vector<text::Token>
   if (problem == std::errc() && stop == end && number >= 0 && number < std::ssize(tokens)) return number;
   const std::vector<std::int64_t> found = named_tokens(tokens, name);
   if (found.size() == 1) return found[0];
-  throw UsageError(fmt::format("{} {}: {} tokens say that, choose one by its number: {}", option, name, found.size(),
-                               fmt::join(found, ", ")));
+  throw UsageError(fmt::format("{} {}: {} say that, choose one by its number: {}", option, name,
+                               counted(std::ssize(found), "token"), fmt::join(found, ", ")));
 }
 
 std::vector<float> floats(const std::vector<double>& numbers) { return {numbers.begin(), numbers.end()}; }
@@ -93,80 +94,117 @@ constexpr int kLabel = 13;
 
 std::string label(const Terminal& terminal, std::string_view name) { return terminal.bold(fitted(name, kLabel)); }
 
+// A label, what is said, and a note to it: on a line of its own where there is no room beside.
+std::string entry(const Terminal& terminal, std::string_view name, const std::string& said, const std::string& note) {
+  const int room = terminal.width() - kLabel;
+  const std::string remark = terminal.sentence({{note, Phrase::Style::dim}}, kLabel);
+  if (said.empty()) return label(terminal, name) + remark;
+  if (note.empty() || columns_of(said) + 2 + columns_of(note) > room) {
+    const std::string first = label(terminal, name) + terminal.sentence({{said}}, kLabel);
+    return note.empty() ? first : first + repeat(" ", kLabel) + remark;
+  }
+  return label(terminal, name) + said + "  " + remark;
+}
+
 // As many as fit, with how many there are and how long the vector is.
 template <typename T>
 std::string vector_line(const Terminal& terminal, std::string_view name, const std::vector<T>& numbers,
                         std::string_view note) {
   const double norm = std::sqrt(std::inner_product(numbers.begin(), numbers.end(), numbers.begin(), 0.0));
-  const std::string facts = fmt::format("{} numbers, norm {:.4f}", numbers.size(), norm);
-  const auto room = std::max(1, (terminal.width() - kLabel - 4) / 9);
+  const std::string facts = fmt::format("{}, norm {:.4f}", counted(std::ssize(numbers), "number"), norm);
+  const std::size_t room = static_cast<std::size_t>(terminal.width() - kLabel - 2);
   std::string shown;
-  for (std::size_t i = 0; i < std::min(numbers.size(), static_cast<std::size_t>(room)); ++i)
-    shown += fmt::format("{:8.4f} ", numbers[i]);
-  if (numbers.size() > static_cast<std::size_t>(room)) shown += "…";
-  return label(terminal, name) + terminal.dim(facts + (note.empty() ? "" : "; " + std::string(note))) + "\n" +
-         repeat(" ", kLabel) + shown + "\n";
+  std::size_t count = 0;
+  for (; count < numbers.size(); ++count) {
+    const std::string next = fmt::format("{:8.4f} ", numbers[count]);
+    if (count > 0 && shown.size() + next.size() > room) break;
+    shown += next;
+  }
+  if (count < numbers.size()) shown += "…";
+  return entry(terminal, name, "", facts + (note.empty() ? "" : "; " + std::string(note))) +
+         without_blank_ends(repeat(" ", kLabel) + shown + "\n");
+}
+
+// Products below zero are drawn in another shade, in whole columns.
+std::string signed_bar(double share, int width, const Terminal& terminal) {
+  if (share >= 0) return terminal.bar(share, width);
+  return terminal.dim(repeat("░", std::max(1, static_cast<int>(std::lround(-share * width)))));
 }
 
 std::string products(const Trace& t, const Terminal& terminal) {
   constexpr std::size_t kMost = 8;
+  constexpr int kTable = 39, kShortest = 4;
   std::vector<std::size_t> order(t.products.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(
       order, [&](std::size_t a, std::size_t b) { return std::abs(t.products[a]) > std::abs(t.products[b]); });
   const std::size_t shown = std::min(kMost, order.size());
   const double largest = order.empty() ? 0 : std::abs(t.products[order[0]]);
-  const int bar = std::clamp(terminal.width() - kLabel - 40, 4, 32);
-  std::string out = label(terminal, "products") + terminal.dim("     d        q          k        q k") + "\n";
+  const bool beside = terminal.width() >= kLabel + kTable + 1 + kShortest;  // the labels
+  const int indent = beside ? kLabel : 0;
+  const int room = terminal.width() - indent - kTable - 1;
+  const int bar = room < kShortest ? 0 : std::min(room, 32);
+  const bool negative = std::any_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown),
+                                    [&](std::size_t d) { return t.products[d] < 0; });
+  std::string out = label(terminal, "products") + (beside ? "" : "\n") +
+                    terminal.dim(fmt::format("     d        q          k        q k{}",
+                                             negative && bar >= 9 ? "    ░ below 0" : "")) +
+                    "\n";
   double rest = t.dot;
   for (std::size_t n = 0; n < shown; ++n) {
     const std::size_t d = order[n];
     rest -= t.products[d];
-    out += fmt::format("{}{:6} {:10.4f} {:10.4f} {:10.4f} {}\n", repeat(" ", kLabel), d, t.q[d], t.k[d], t.products[d],
-                       terminal.bar(largest > 0 ? std::abs(t.products[d]) / largest : 0, bar));
+    out += fmt::format("{}{:6} {:10.4f} {:10.4f} {:10.4f} {}\n", repeat(" ", indent), d, t.q[d], t.k[d], t.products[d],
+                       bar == 0 ? "" : signed_bar(largest > 0 ? t.products[d] / largest : 0, bar, terminal));
   }
   if (shown < order.size())
-    out += fmt::format("{}{:>28} {:10.4f}\n", repeat(" ", kLabel), fmt::format("the other {}", order.size() - shown),
-                       rest);
-  return out + label(terminal, "dot") + fmt::format("{:>28} {:10.4f}\n", "their sum", t.dot);
+    out += fmt::format("{}{:>28} {:10.4f}\n", repeat(" ", indent),
+                       "the other " + grouped(std::ssize(order) - static_cast<std::int64_t>(shown)), rest);
+  out += terminal.bold(fitted("dot", beside ? kLabel : 3)) +
+         fmt::format("{:>{}} {:10.4f}\n", "their sum", beside ? 28 : 25, t.dot);
+  return without_blank_ends(out);
+}
+
+std::string weight_line(const Trace& t, const Terminal& terminal) {
+  constexpr int kBar = 20, kShortest = 4;
+  const std::string how = t.allowed ? fmt::format("exp({:.4f} - {:.4f}) =", t.score, t.lse) : "";
+  const std::string weight = fmt::format("{:.6f}", t.weight);
+  std::string out = label(terminal, "weight");
+  int used = kLabel;
+  if (!how.empty()) {
+    const bool fits = kLabel + columns_of(how) + 1 + columns_of(weight) + 2 + kShortest <= terminal.width();
+    out += how + (fits ? " " : "\n" + repeat(" ", kLabel));
+    if (fits) used += columns_of(how) + 1;
+  }
+  const int bar = std::min(kBar, terminal.width() - used - columns_of(weight) - 2);
+  return without_blank_ends(out + terminal.bold(weight) + "  " + terminal.bar(t.weight, bar) + "\n");
 }
 
 std::string score(const Trace& t, const Terminal& terminal) {
-  std::string out = label(terminal, "scale") + fmt::format("{:.6f}\n", t.scale);
+  std::string out = entry(terminal, "scale", fmt::format("{:.6f}", t.scale), "");
   if (t.bias) {
-    out += label(terminal, "bias") + fmt::format("{:.4f}", *t.bias) +
-           terminal.dim(fmt::format("  bucket {} of distance {}", t.bucket.value_or(0), t.key - t.query)) + "\n";
+    out += entry(terminal, "bias", fmt::format("{:.4f}", *t.bias),
+                 fmt::format("bucket {} of distance {}", t.bucket.value_or(0), t.key - t.query));
   }
-  out += label(terminal, "mask") + t.mask + (t.allowed ? "\n" : ": the query may not see this key\n");
-  out += label(terminal, "score");
-  if (t.allowed) {
-    const std::string bias = t.bias ? fmt::format(" + {:.4f}", *t.bias) : "";
-    out += fmt::format("{:.4f} x {:.6f}{} = {:.4f}\n", t.dot, t.scale, bias, t.score);
-  } else {
-    out += "-inf\n";
-  }
-  out += label(terminal, "lse") + fmt::format("{:.4f}", t.lse) +
-         terminal.dim("  log of the sum of exp(score) over the row") + "\n";
-  out += label(terminal, "weight");
-  out += t.allowed ? fmt::format("exp({:.4f} - {:.4f}) = ", t.score, t.lse) : "";
-  return out + terminal.bold(fmt::format("{:.6f}", t.weight)) + "  " + terminal.bar(t.weight, 20) + "\n";
+  out += entry(terminal, "mask", t.mask + (t.allowed ? "" : ": the query may not see this key"), "");
+  const std::string bias = t.bias ? fmt::format(" + {:.4f}", *t.bias) : "";
+  out += entry(terminal, "score",
+               t.allowed ? fmt::format("{:.4f} x {:.6f}{} = {:.4f}", t.dot, t.scale, bias, t.score) : "-inf", "");
+  out += entry(terminal, "lse", fmt::format("{:.4f}", t.lse), "log of the sum of exp(score) over the row");
+  return out + weight_line(t, terminal);
 }
 
 std::string contribution(const Trace& t, const Terminal& terminal) {
-  std::string out;
-  if (!t.contribution.empty()) {
-    out += vector_line(terminal, "contribution", t.contribution, "weight v W_O");
-    out += label(terminal, "share");
-    out += t.share ? fmt::format("{:.4f}", *t.share) +
-                         terminal.dim(fmt::format("  of the head's whole output for this query, norm {:.4f}",
-                                                  t.head_output_norm.value_or(0)))
-                   : terminal.dim("none: the head's output for this query is zero");
-    out += "\n";
-  } else if (t.contribution_norm) {
-    out += label(terminal, "contribution") + fmt::format("norm {:.4f}", *t.contribution_norm) +
-           terminal.dim("  weight |v W_O|") + "\n";
+  if (t.contribution.empty()) {
+    return t.contribution_norm
+               ? entry(terminal, "contribution", fmt::format("norm {:.4f}", *t.contribution_norm), "weight |v W_O|")
+               : "";
   }
-  return out;
+  const std::string all =
+      t.share ? fmt::format("of the head's whole output for this query, norm {:.4f}", t.head_output_norm.value_or(0))
+              : "none: the head's output for this query is zero";
+  return vector_line(terminal, "contribution", t.contribution, "weight v W_O") +
+         entry(terminal, "share", t.share ? fmt::format("{:.4f}", *t.share) : "", all);
 }
 
 // What a recording lacks.
@@ -184,10 +222,13 @@ std::string missing(const Trace& t) {
 }
 
 std::string to_text(const Trace& t, const Ends& ends, const Terminal& terminal) {
-  std::string out =
-      fmt::format("{}: {} {} looks at {} {}\n", to_string(t.head), terminal.bold(on_one_line(ends.query.text)),
-                  terminal.dim(fmt::format("(query {})", t.query)), terminal.bold(on_one_line(ends.key.text)),
-                  terminal.dim(fmt::format("(key {})", t.key)));
+  using enum Phrase::Style;
+  std::string out = terminal.sentence({{to_string(t.head) + ":"},
+                                       {figure::visible(ends.query.text), bold},
+                                       {fmt::format("(query {})", t.query), dim},
+                                       {"looks at"},
+                                       {figure::visible(ends.key.text), bold},
+                                       {fmt::format("(key {})", t.key), dim}});
   if (!t.x.empty()) out += vector_line(terminal, "x", t.x, "what q is projected from");
   out += vector_line(terminal, "q", t.q, "of the query");
   out += vector_line(terminal, "k", t.k,
@@ -196,7 +237,7 @@ std::string to_text(const Trace& t, const Ends& ends, const Terminal& terminal) 
   if (!t.v.empty()) out += vector_line(terminal, "v", t.v, "of the key");
   out += contribution(t, terminal);
   const std::string lacks = missing(t);
-  return lacks.empty() ? out : out + terminal.dim(lacks) + "\n";
+  return lacks.empty() ? out : out + terminal.note(lacks);
 }
 
 void TraceCommand::run(ThreadPool& pool) const {

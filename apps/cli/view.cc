@@ -27,6 +27,7 @@ void ViewOption::add_to(CLI::App& command, bool with_measure) {
 
 Subject ViewOption::open(ThreadPool& pool) const {
   const bool by_value = measure == "value";
+  if (words && source.table) throw UsageError("--words needs a model: a table's tokens are words already");
   if (by_value && source.table) throw UsageError("--measure value needs a model: a table holds weights only");
   Subject subject{source.open({.value_norms = by_value}, pool), ""};
   const model::Reading* const reading = subject.specimen->reading();

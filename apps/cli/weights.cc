@@ -135,11 +135,11 @@ std::string to_table(const Specimen& specimen, const HeadName& head, const Termi
     out += "\n";
   }
   if (columns < std::ssize(keys) || rows < std::ssize(queries)) {
-    out += terminal.dim(fmt::format("{} more columns and {} more rows are not shown; --csv, --json and --npy have all",
-                                    std::ssize(keys) - columns, std::ssize(queries) - rows)) +
-           "\n";
+    out += terminal.note(fmt::format("{} and {} are not shown; --csv, --json and --npy have all",
+                                     counted(std::ssize(keys) - columns, "more column"),
+                                     counted(std::ssize(queries) - rows, "more row")));
   }
-  return out;
+  return without_blank_ends(out);
 }
 
 void Weights::run(ThreadPool& pool) const {

@@ -40,15 +40,36 @@ std::vector<Line> strongest(const HeadView& figure, std::size_t query) {
 
 std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
+// "head 9" as "h9", "layer 2, head 9" as "2.9": where there is no room for a name, its numbers still say which it is.
+std::string name_in(const std::string& name, int width) {
+  if (columns_of(name) <= width) return fitted(name, width);
+  std::string numbers;
+  bool inside = false;
+  for (const char c : name) {
+    const bool digit = c >= '0' && c <= '9';
+    if (digit) numbers += (inside || numbers.empty() ? "" : ".") + std::string(1, c);
+    inside = digit;
+  }
+  if (numbers.empty()) return fitted(name, width);
+  return fitted((numbers.find('.') == std::string::npos ? "h" : "") + numbers, width);
+}
+
+// The last on its line, so not filled with spaces.
+std::string last_bar(double share, int width) {
+  std::string bar = " " + bar_of(share, width);
+  bar.erase(bar.find_last_not_of(' ') + 1);
+  return bar;
+}
+
 struct Columns {
   int query = 0, key = 0, number = 0, name = 0, bar = 0;
 };
 
 Columns columns_for(const HeadView& figure, int width) {
-  constexpr int kSpaces = 5, kShortest = 2, kNamesFrom = 50;
+  constexpr int kSpaces = 5, kShortest = 2;
   Columns columns;
   for (const HeadView::Head& head : figure.heads) {
-    if (figure.heads.size() > 1 && width >= kNamesFrom)
+    if (figure.heads.size() > 1)
       columns.name = std::min(width / 5, std::max(columns.name, columns_of(figure::visible(head.name)) + 1));
     columns.number = std::max(columns.number, columns_of(cell_text(numbers_in(head.weights).to)));
   }
@@ -195,12 +216,12 @@ Lines lines_of(const HeadView& figure, const Screen& screen) {
     std::string label = fitted(figure::visible(figure.queries[q]), columns.query, true);
     for (const Line& line : strongest(figure, q)) {
       const HeadStyle style = head_style(static_cast<std::int64_t>(line.head));
-      const std::string bar = brush.in(bar_of(line.weight, columns.bar), style.colour);
+      const std::string bar = brush.in(last_bar(line.weight, columns.bar), style.colour);
       std::string name;
       if (columns.name > 0)
-        name = " " + brush.dim(fitted(figure::visible(figure.heads[line.head].name), columns.name - 1));
+        name = " " + brush.dim(name_in(figure::visible(figure.heads[line.head].name), columns.name - 1));
       lines.push_back(brush.bold(label) + " → " + fitted(figure::visible(figure.keys[line.key]), columns.key) + " " +
-                      fitted(cell_text(line.weight), columns.number, true) + name + " " + bar);
+                      fitted(cell_text(line.weight), columns.number, true) + name + bar);
       label = repeat(" ", columns.query);
       listed += line.weight;
     }
@@ -229,8 +250,8 @@ Lines lines_of(const Bars& figure, const Screen& screen) {
   for (const Bars::Bar& bar : figure.bars) {
     const Colour& ink = bar.value < 0 ? colour_map("RdBu")[40] : colour_map("viridis")[158];
     lines.push_back(fitted(figure::visible(bar.label), label, true) + " " +
-                    fitted(short_text(bar.value), number, true) + " " +
-                    brush.in(bar_of(most > 0 ? std::abs(bar.value) / most : 0, width), ink));
+                    fitted(short_text(bar.value), number, true) +
+                    brush.in(last_bar(most > 0 ? std::abs(bar.value) / most : 0, width), ink));
   }
   add_caption(lines, joined({figure.x_label, figure.caption}), screen);
   return lines;

@@ -62,6 +62,7 @@ class HeadCheck {
   }
 
   [[nodiscard]] double deviation() const noexcept { return deviation_; }
+  [[nodiscard]] double least() const noexcept { return least_; }
   [[nodiscard]] const std::optional<CheckFailure>& failure() const noexcept { return failure_; }
 
  private:
@@ -86,6 +87,7 @@ class HeadCheck {
       least = std::min(least, p[j]);
       most = std::max(most, p[j]);
     }
+    least_ = std::min(least_, least);
     const double highest = 1 + bound(i);
     if (std::isfinite(sum) && (least < 0 || most > highest))
       fail(i, "a weight is " + short_number(least < 0 ? least : most) + "; 0 to 1 is right");
@@ -120,6 +122,7 @@ class HeadCheck {
   Mask mask_;
   std::vector<double> sums_;
   double deviation_ = 0;
+  float least_ = 0;
   std::optional<CheckFailure> failure_;
 };
 
@@ -141,14 +144,18 @@ CheckResult check_weights(const Specimen& specimen, const CheckOptions& options,
   const auto rows_of = [&](const Stack& stack) {
     return share < 1 ? std::min(strips_of(stack) * kCheckedStrip, stack.queries) : stack.queries;
   };
-  std::vector<std::pair<double, std::optional<CheckFailure>>> found(heads.size());
+  struct Found {
+    double deviation = 0, least = 0;
+    std::optional<CheckFailure> failure;
+  };
+  std::vector<Found> found(heads.size());
   each_head(std::ssize(heads), options.progress, pool, [&](std::int64_t n) {
     const HeadName& head = heads[static_cast<std::size_t>(n)];
     HeadCheck check(specimen, head);
     check.check_lse();
     const Stack& stack = specimen.stack(head.kind);
     rows_of(stack) < stack.queries ? check.some_rows(strips_of(stack)) : check.all_rows();
-    found[static_cast<std::size_t>(n)] = {check.deviation(), check.failure()};
+    found[static_cast<std::size_t>(n)] = {check.deviation(), check.least(), check.failure()};
   });
   CheckResult result;
   result.heads = std::ssize(heads);
@@ -156,8 +163,9 @@ CheckResult check_weights(const Specimen& specimen, const CheckOptions& options,
     const Stack& stack = specimen.stack(heads[n].kind);
     result.rows += rows_of(stack);
     result.all_rows += stack.queries;
-    result.deviation = std::max(result.deviation, found[n].first);
-    if (!result.failure) result.failure = std::move(found[n].second);
+    result.deviation = std::max(result.deviation, found[n].deviation);
+    result.least = std::min(result.least, found[n].least);
+    if (!result.failure) result.failure = std::move(found[n].failure);
   }
   return result;
 }

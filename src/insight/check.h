@@ -29,6 +29,7 @@ struct CheckResult {
   std::int64_t heads = 0, rows = 0;     // that were looked at; rows of all heads together
   std::int64_t all_rows = 0;            // that there are
   double deviation = 0;                 // the largest |sum - 1|
+  double least = 0;                     // the smallest weight, if it is below 0
   std::optional<CheckFailure> failure;  // the first, by head and row
 };
 

@@ -30,7 +30,7 @@ class Namer {
       add_offset(0);
     } else {
       add_neighbour(-1, "previous token", "the token before");
-      add_neighbour(1, "next token", "the token behind");
+      add_neighbour(1, "next token", "the next token");
       add_neighbour(0, "same token", "the token itself");
       add_offset(2);
     }
@@ -65,7 +65,7 @@ class Namer {
       if (!best || head_.shares.offset(o) > head_.shares.offset(*best)) best = o;
     }
     if (!best) return;
-    const std::string away = std::to_string(std::abs(*best)) + " tokens " + (*best < 0 ? "before" : "behind");
+    const std::string away = std::to_string(std::abs(*best)) + " tokens " + (*best < 0 ? "before" : "after");
     add_if_clear("positional offset", head_.shares.offset(*best), head_.even.offset(*best),
                  *best == 0 ? "the same position" : "the token " + away);
   }

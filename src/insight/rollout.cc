@@ -76,7 +76,8 @@ nn::Matrix rollout(const Specimen& specimen, std::int64_t layer, ThreadPool& poo
   const std::int64_t n = specimen.stack(Kind::self).queries;
   if (n > kMostRolloutRows) {
     throw std::invalid_argument("the whole table of a rollout is made up to " + std::to_string(kMostRolloutRows) +
-                                " tokens, not " + std::to_string(n) + ": choose tokens, for which any length will do");
+                                " tokens, not " + std::to_string(n) +
+                                ": choose tokens (--token), for which any length will do");
   }
   UpperTokens all{layer, std::vector<std::int64_t>(static_cast<std::size_t>(n))};
   std::iota(all.tokens.begin(), all.tokens.end(), std::int64_t{0});

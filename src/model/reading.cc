@@ -58,7 +58,8 @@ Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool
     return reading;
   }
 
-  const std::vector<std::int32_t> ids = shifted(facts, reader.tokenizer.encode(*text.target).ids());
+  const std::vector<std::int32_t> ids =
+      shifted(facts, text.target_ids.empty() ? reader.tokenizer.encode(*text.target).ids() : text.target_ids);
   reading.target = reader.tokenizer.tokens(ids);
   Memory memory{std::move(reading.hidden), {0, static_cast<std::int64_t>(reading.tokens.size())}};
   reading.target_hidden =

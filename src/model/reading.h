@@ -25,8 +25,9 @@ struct Reader {
 
 struct Text {
   std::string text;
-  std::optional<std::string> pair;    // the second text of a pair, for encoders that take one
-  std::optional<std::string> target;  // what the decoder of an encoder-decoder is given to say
+  std::optional<std::string> pair;            // the second text of a pair, for encoders that take one
+  std::optional<std::string> target;          // what the decoder of an encoder-decoder is given to say
+  std::vector<std::int32_t> target_ids = {};  // the target where it is known as tokens, else empty
 };
 
 // Where a reading comes from.

@@ -12,7 +12,7 @@ namespace attn::text {
 
 // .csv: a first line of names, then a text a line, in the column that is asked for; if none is, in that named "text",
 // "review", "sentence" or "content", else in the one whose first cells are the longest. .jsonl: an object a line, with
-// "text" or the name that is asked for. Any other file: a text a line. What is not UTF-8 becomes U+FFFD. The whole file
+// "text" or the name that is asked for. Any other file: a text a line. What is not UTF-8 is refused. The whole file
 // is kept in memory.
 class DataSet {
  public:

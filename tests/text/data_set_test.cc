@@ -54,8 +54,8 @@ TEST_F(DataSets, JsonLinesHaveTextOrTheNameThatIsAskedFor) {
   EXPECT_THAT(texts("a.jsonl", "{\"body\": \"a\"}", "body"), ElementsAre("a"));
 }
 
-TEST_F(DataSets, BytesThatAreNoTextAreReplaced) {
-  EXPECT_THAT(texts("a.txt", "a\xFFz"), ElementsAre("a\xEF\xBF\xBDz"));
+TEST_F(DataSets, BytesThatAreNoTextAreRefusedWithTheirLine) {
+  EXPECT_THAT(problem("a.txt", "ok\na\xFFz\n"), HasSubstr("line 2 is not UTF-8"));
 }
 
 TEST_F(DataSets, ProblemsNameTheLineAndWhatThereIs) {
