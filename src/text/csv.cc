@@ -37,7 +37,8 @@ void CsvLines::end_line() {
 std::string CsvLines::cell() {
   if (at_ >= text_.size() || text_[at_] != '"') {
     const std::size_t end = std::min(text_.find_first_of(",\r\n", at_), text_.size());
-    return std::string(text_.substr(std::exchange(at_, end), end - at_));
+    const std::size_t begin = std::exchange(at_, end);
+    return std::string(text_.substr(begin, end - begin));
   }
   std::string out;
   for (++at_; at_ < text_.size(); ++at_) {
