@@ -1,10 +1,10 @@
 #include "insight/words_attended.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "insight/words_boundary.h"
+#include "text/edit_distance.h"
 
 namespace attn::insight {
 
@@ -16,20 +16,6 @@ std::string lower(std::string_view text) {
   std::string out(text);
   std::ranges::transform(out, out.begin(), [](char c) { return lower(c); });
   return out;
-}
-
-// Levenshtein's distance, in bytes.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({replaced, row[j] + 1, row[j + 1] + 1}));
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -92,7 +78,7 @@ std::vector<std::string> nearest_words(std::span<const text::Token> words, std::
   for (const text::Token& word : words) {
     const auto known = [&](const auto& other) { return other.second == word.text; };
     if (word.special || std::ranges::any_of(near, known)) continue;
-    near.emplace_back(distance(low, lower(word.text)), word.text);
+    near.emplace_back(text::edit_distance(low, lower(word.text)), word.text);
   }
   std::ranges::stable_sort(near, {}, [](const auto& one) { return one.first; });
   std::vector<std::string> out;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "model/config.h"
 #include "model/file_io.h"
 #include "nn/embedding.h"
+#include "text/edit_distance.h"
 
 namespace attn::model {
 
@@ -76,21 +76,6 @@ bool stays_inside(const std::string& name) {
   return std::ranges::none_of(path, [](const fs::path& part) { return part == ".."; });
 }
 
-// Levenshtein's, a row at a time.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t corner = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t swap = corner + (a[i] != b[j] ? 1 : 0);
-      corner = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, corner + 1, swap});
-    }
-  }
-  return row.back();
-}
-
 // Up to three names that look most like this one, for a message.
 template <typename Places>
 std::string nearest(const Places& places, std::string_view wanted) {
@@ -98,7 +83,7 @@ std::string nearest(const Places& places, std::string_view wanted) {
   wanted = wanted.substr(0, kLongest);
   std::vector<std::pair<std::size_t, std::string_view>> all;
   for (const auto& [name, place] : places)
-    if (name.size() <= kLongest) all.emplace_back(distance(wanted, name), name);
+    if (name.size() <= kLongest) all.emplace_back(text::edit_distance(wanted, name), name);
   const std::size_t count = std::min<std::size_t>(3, all.size());
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end());
   std::string text;
