@@ -257,3 +257,14 @@ def test_threads_in_the_environment_are_checked():
     for threads in ("abc", "0", "99999"):
         environment = {**os.environ, "ATTNSCOPE_THREADS": threads}
         assert threads in refused(2, "fill", *BERT, "--text", "[MASK]", env=environment)
+
+
+@pytest.mark.parametrize("name", ["bart", "t5"])
+def test_what_an_encoder_decoder_says_is_looked_at_token_by_token(name):
+    """Text that is made of its tokens may be read as others; a decoder's rows are those that it said."""
+    folder = model_folder(name)
+    said = json.loads(attnscope("generate", "--model", folder, "--prompt", "The cat sat", "-n", 64, "--json").stdout)
+    told = json.loads(
+        attnscope("weights", "--model", folder, "--text", "The cat sat", "--kind", "cross", "--layer", 0, "--head", 0, "--json").stdout
+    )
+    assert len(told["tokens"]) == len(said["ids"])  # the start token in front, the last one is not read
