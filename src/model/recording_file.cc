@@ -98,7 +98,7 @@ class Contents {
     const auto name = [&](const char* part) { return format::tensor_name(a.kind, a.layer, part); };
     add(name("q"), a.q, a.queries);
     add(name("k"), a.k, a.keys);
-    add(name("lse"), dense(a.lse, a.queries), a.shape.heads);
+    add(name("lse"), dense_lse(a), a.shape.heads);
     if (keep_.values) add(name("v"), a.v, a.keys);
     if (keep_.inputs) add(name("x"), a.x, a.queries);
     if (keep_.value_norms) add(name("value_norms"), a.value_norms, a.shape.heads);
@@ -132,12 +132,13 @@ class Contents {
     tensors_.push_back({std::move(name), Dtype::f32, {rows, numbers.columns()}, numbers.data()});
   }
 
-  // A text that came token by token leaves room at the end of each row: the only numbers that are copied.
-  const nn::Matrix& dense(const nn::Matrix& lse, std::int64_t queries) {
-    if (lse.columns() == queries) return lse;
-    nn::Matrix& copy = copies_.emplace_back(lse.rows(), queries);
-    for (std::int64_t h = 0; h < lse.rows(); ++h)
-      std::memcpy(copy.row(h), lse.row(h), static_cast<std::size_t>(queries) * sizeof(float));
+  // lse of an attention. A text that came token by token leaves room at the end of each row: the only numbers that are
+  // copied.
+  const nn::Matrix& dense_lse(const AttentionRecord& a) {
+    if (a.lse.columns() == a.queries) return a.lse;
+    nn::Matrix& copy = copies_.emplace_back(a.lse.rows(), a.queries);
+    for (std::int64_t h = 0; h < a.lse.rows(); ++h)
+      std::memcpy(copy.row(h), a.lse.row(h), static_cast<std::size_t>(a.queries) * sizeof(float));
     return copy;
   }
 

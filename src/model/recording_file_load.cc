@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -154,9 +155,9 @@ class Loader {
   AttentionRecord attention(const Config& from, const Keep& keep) {
     AttentionRecord a;
     const std::string kind = from.text({"kind"});
-    if (!parse_kind(kind))
-      fail(from, from.place("kind") + " is " + in_quotes(kind) + "; 'self', 'decoder' or 'cross' is needed");
-    a.kind = *parse_kind(kind);
+    const std::optional<Kind> known = parse_kind(kind);
+    if (!known) fail(from, from.place("kind") + " is " + in_quotes(kind) + "; 'self', 'decoder' or 'cross' is needed");
+    a.kind = *known;
     a.layer = between(from, "layer", 0, kMostHeads);
     a.shape.heads = between(from, "heads", 1, kMostHeads);
     a.shape.key_heads = between(from, "key_heads", 1, kMostHeads);
