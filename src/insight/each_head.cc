@@ -13,12 +13,15 @@ void each_head(std::int64_t count, const Progress& progress, ThreadPool& pool,
     tell(progress, from, count);
     std::mutex mutex;
     std::exception_ptr thrown;
+    std::int64_t by = 0;  // the first head that failed, whichever thread was quicker
     pool.run(std::min(step, count - from), [&](std::int64_t t, int) {
       try {
         work(from + t);
       } catch (...) {
         const std::scoped_lock lock(mutex);
-        if (!thrown) thrown = std::current_exception();
+        if (thrown && by < t) return;
+        thrown = std::current_exception();
+        by = t;
       }
     });
     if (thrown) std::rethrow_exception(thrown);

@@ -10,7 +10,7 @@
 namespace attn::insight {
 
 // Calls work(n) once for every n in [0, count), each on one thread, and tells `progress` in between. What work throws
-// is thrown again here, once the heads that were begun are done.
+// is thrown again here, once the heads that were begun are done: of several failures that of the first head.
 void each_head(std::int64_t count, const Progress& progress, ThreadPool& pool,
                const std::function<void(std::int64_t)>& work);
 

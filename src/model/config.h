@@ -35,7 +35,7 @@ class Config {
   [[nodiscard]] std::vector<std::string> texts(Names names) const;
   [[nodiscard]] std::optional<Config> child(Names names) const;
   [[nodiscard]] std::vector<Config> children(Names names) const;  // of a list; absent or null is an empty one
-  [[nodiscard]] std::vector<std::string> names() const;  // of everything in it, sorted
+  [[nodiscard]] std::vector<std::string> names() const;           // of everything in it, sorted
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   // How messages name something in it, with the whole way: "rope_scaling.factor".
