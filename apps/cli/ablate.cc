@@ -285,11 +285,9 @@ void Ablate::run(ThreadPool& pool) const {
   const model::Facts& facts = opened.reader.model->facts();
   std::vector<HeadName> off;
   for (const std::string& name : heads) off.push_back(parse_head(name));
-  try {
+  or_usage([&] {
     for (const HeadName& head : off) check_head(facts, head);
-  } catch (const std::invalid_argument& wrong) {
-    throw UsageError(wrong.what());
-  }
+  });
   Places places = places_of(opened.reader, opened.reading, at);
   if (places.at.empty()) throw UsageError("the text has no word whose prediction could move");
   const Ablation ablation(opened.reader, opened.reading, places.at, pool);

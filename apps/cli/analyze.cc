@@ -31,7 +31,7 @@ struct Material {
 };
 
 Material open(const SourceOption& source, ThreadPool& pool) {
-  if (source.model.name.empty()) return {source.open({}, pool), {}};
+  if (source.model.name.empty()) return {source.open_unchecked({}, pool), {}};
   SourceOption::Opened opened = source.read({}, pool);
   opened.reading.induction = insight::induction_scores(opened.reader, pool);
   return {std::make_unique<insight::RecordedSpecimen>(std::move(opened.reading)),
@@ -78,11 +78,7 @@ std::vector<insight::HeadStatistics> statistics_of(const insight::Specimen& spec
                                                    insight::StatisticsOptions options, ThreadPool& pool) {
   ProgressLine line;
   options.progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); };
-  try {
-    if (options.kind) static_cast<void>(specimen.stack(*options.kind));
-  } catch (const std::invalid_argument& wrong) {
-    throw UsageError(wrong.what());
-  }
+  if (options.kind) or_usage([&] { static_cast<void>(specimen.stack(*options.kind)); });
   return insight::statistics(specimen, options, pool);
 }
 
@@ -100,6 +96,7 @@ void Analyze::run_text(ThreadPool& pool) const {
   const insight::Specimen& specimen = *material.specimen;
   watch_for_interrupt();
   const insight::CheckResult check = checked(specimen, pool);
+  source.judge(check);
   if (check.least < 0)
     throw std::runtime_error(fmt::format("{} is no weight: they go from 0 to 1 (attnscope heatmap draws any table)",
                                          static_cast<float>(check.least)));

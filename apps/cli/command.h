@@ -28,6 +28,16 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What the command line asked for and cannot be is wrong usage.
+template <typename Call>
+decltype(auto) or_usage(const Call& call) {
+  try {
+    return call();
+  } catch (const std::invalid_argument& wrong) {
+    throw UsageError(wrong.what());
+  }
+}
+
 // Started when it is first asked for: commands that only print need no threads.
 class Shell {
  public:

@@ -96,12 +96,8 @@ void Find::run(ThreadPool& pool) const {
   insight::FindOptions options;
   options.progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); };
   if (kind_name) options.kind = model::parse_kind(*kind_name);
-  std::vector<insight::Similar> found;
-  try {
-    found = insight::find_heads(*specimen, wanted, options, pool);
-  } catch (const std::invalid_argument& wrong) {
-    throw UsageError(wrong.what());
-  }
+  const std::vector<insight::Similar> found =
+      or_usage([&] { return insight::find_heads(*specimen, wanted, options, pool); });
   line.clear();
   print(json ? as_line(to_json(pattern, found, top)) : to_table(found, top, Terminal::of_stdout()));
 }

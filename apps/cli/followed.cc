@@ -149,11 +149,7 @@ insight::UpperTokens FollowOption::upper(const insight::Specimen& specimen) cons
     upper.tokens.resize(static_cast<std::size_t>(all.queries));
     std::iota(upper.tokens.begin(), upper.tokens.end(), std::int64_t{0});
   }
-  try {
-    check(specimen, upper);
-  } catch (const std::invalid_argument& wrong) {
-    throw UsageError(wrong.what());
-  }
+  or_usage([&] { check(specimen, upper); });
   return upper;
 }
 

@@ -46,13 +46,11 @@ Shape<2> parse_size(const std::string& text) {
 
 // What the mask itself says is wrong: also that its lengths or tables do not fit the size.
 Mask mask_of(const std::string& text, Shape<2> size) {
-  try {
+  return or_usage([&] {
     Mask mask = parse_mask(text);
     mask.check({1, 1, size[0], size[1]});
     return mask;
-  } catch (const std::invalid_argument& wrong) {
-    throw UsageError(wrong.what());
-  }
+  });
 }
 
 Json to_json(const figure::MaskPicture& picture, const std::string& text, std::int64_t pairs) {

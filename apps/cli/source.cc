@@ -26,26 +26,6 @@ std::vector<std::string> words_of(const std::optional<std::string>& text) {
   return words;
 }
 
-// What the command line asked for and cannot be is wrong usage.
-template <typename Call>
-decltype(auto) or_usage(const Call& call) {
-  try {
-    return call();
-  } catch (const std::invalid_argument& wrong) {
-    throw UsageError(wrong.what());
-  }
-}
-
-void check_recording(const insight::Specimen& specimen, const std::string& file, ThreadPool& pool) {
-  const insight::CheckResult result = checked(specimen, pool);
-  if (result.failure) throw Error(file, "is broken: " + to_string(*result.failure));
-}
-
-void note_odd_rows(const insight::Specimen& table, const std::string& file, ThreadPool& pool) {
-  const insight::CheckResult result = checked(table, pool);
-  if (result.failure) std::fprintf(stderr, "note: %s: %s\n", file.c_str(), to_string(*result.failure).c_str());
-}
-
 }  // namespace
 
 void SourceOption::add_to(CLI::App& command, Takes takes, const std::string& text_name) {
@@ -99,24 +79,30 @@ SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) cons
 }
 
 std::unique_ptr<insight::Specimen> SourceOption::open(model::Keep keep, ThreadPool& pool) const {
+  auto specimen = open_unchecked(keep, pool);
+  if (table || recording) judge(checked(*specimen, pool));
+  return specimen;
+}
+
+void SourceOption::judge(const insight::CheckResult& result) const {
+  if (!result.failure) return;
+  if (recording) throw Error(*recording, "is broken: " + to_string(*result.failure));
+  if (table) std::fprintf(stderr, "note: %s: %s\n", table->c_str(), to_string(*result.failure).c_str());
+}
+
+std::unique_ptr<insight::Specimen> SourceOption::open_unchecked(model::Keep keep, ThreadPool& pool) const {
   if ((table || recording) && (text.text || text.file || pair || target))
     throw UsageError("a recording or a table is looked at as it is: no text can be given");
   if (table) {
     insight::TableFile file = insight::read_table(*table);
     if (tokens) file.queries = words_of(tokens), file.keys.clear();
     if (key_tokens) file.keys = words_of(key_tokens);
-    auto specimen = or_usage([&] {
+    return or_usage([&] {
       return std::make_unique<insight::TableSpecimen>(std::move(file.tables), std::move(file.queries),
                                                       std::move(file.keys));
     });
-    note_odd_rows(*specimen, *table, pool);
-    return specimen;
   }
-  if (recording) {
-    auto specimen = std::make_unique<insight::RecordedSpecimen>(model::load_reading(*recording));
-    check_recording(*specimen, *recording, pool);
-    return specimen;
-  }
+  if (recording) return std::make_unique<insight::RecordedSpecimen>(model::load_reading(*recording));
   if (model.name.empty()) throw UsageError("say what to look at: --model and --text, or --recording FILE");
   return std::make_unique<insight::RecordedSpecimen>(read(keep, pool).reading);
 }

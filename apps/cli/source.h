@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "command.h"
+#include "insight/check.h"
 #include "insight/specimen.h"
 #include "model/reading.h"
 
@@ -26,7 +27,12 @@ struct SourceOption {
   // What a file holds is checked (insight/check.h): all rows of a recording of up to 1e8 weights, a sample of each
   // head's rows of a longer one. A recording that fails is an attn::Error that names layer, head and row; a table whose
   // rows do not sum to 1 only gets a note on standard error.
+  // Recordings and tables have been checked, and what was found judged.
   [[nodiscard]] std::unique_ptr<insight::Specimen> open(model::Keep keep, ThreadPool& pool) const;
+  // For whoever checks everything anyway, and hands the result to judge().
+  [[nodiscard]] std::unique_ptr<insight::Specimen> open_unchecked(model::Keep keep, ThreadPool& pool) const;
+  // A recording that fails is an error; of a table that fails there is a line on standard error.
+  void judge(const insight::CheckResult& result) const;
 
   // For commands that run the model again. Throws UsageError where there is none.
   struct Opened {

@@ -44,6 +44,13 @@ def run(arguments: list[str]) -> str:
     return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
 
 
+def race(programs: Mapping[str, list[str]], rounds: int) -> Seconds:
+    """Whole programs, from the shell to their end; the files that they read are in the system's cache."""
+    for command in programs.values():
+        run(command)
+    return take_turns({name: lambda command=command: run(command) for name, command in programs.items()}, rounds, warm=False)
+
+
 def peak_memory(arguments: list[str]) -> float:
     """Bytes, of a process of its own."""
     child = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"

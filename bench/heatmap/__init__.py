@@ -13,7 +13,7 @@ from harness.figure import Fact, Figure, Findings
 from harness.model import folder_of
 from harness.probe import BUILD
 from harness.task import Context, Task
-from harness.turns import run, take_turns, times_faster
+from harness.turns import race, times_faster
 
 TEXT = "The quick brown fox jumps over the lazy dog."
 CHILD = Path(__file__).parent.parent / "harness" / "heatmap_child.py"
@@ -36,14 +36,13 @@ def measure(context: Context) -> Findings:
         ours = [PROGRAM, "heatmap", "--model", str(model), "--text", TEXT, "--layer", "5", "--head", "0", "--cmap", "Blues"]
         ours += ["-o", str(folder / "ours.png")]
         theirs = [sys.executable, str(CHILD), str(model), TEXT, str(folder / "theirs.png")]
-        run(ours), run(theirs)  # the files are in the system's cache from here on
-        seconds = take_turns({"attnscope": lambda: run(ours), "seaborn": lambda: run(theirs)}, rounds, warm=False)
+        seconds = race({"attnscope": ours, "seaborn": theirs}, rounds)
         svg, png = folder / "512.svg", folder / "2048.png"
         drawing = {
             "svg": [PROGRAM, "heatmap", "--table", str(random_table(folder, 512)), "-o", str(svg)],
             "png": [PROGRAM, "heatmap", "--table", str(random_table(folder, 2048)), "-o", str(png)],
         }
-        drawn = take_turns({key: lambda call=call: run(call) for key, call in drawing.items()}, rounds, warm=False)
+        drawn = race(drawing, rounds)
         size = svg.stat().st_size
     return Findings(
         facts=[

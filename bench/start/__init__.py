@@ -10,7 +10,7 @@ from harness.figure import Fact, Figure, Findings
 from harness.model import folder_of
 from harness.probe import BUILD
 from harness.task import Context, Task
-from harness.turns import peak_memory, run, take_turns, times_faster
+from harness.turns import peak_memory, race, times_faster
 
 TEXT = "The capital of France is [MASK]."
 CHILD = Path(__file__).parent.parent / "harness" / "fill_child.py"
@@ -20,9 +20,7 @@ def measure(context: Context) -> Findings:
     folder = folder_of("bert-base-uncased")
     ours = [str(BUILD / "attnscope"), "fill", "--model", str(folder), "--text", TEXT]
     theirs = [sys.executable, str(CHILD), str(folder), TEXT]
-    run(ours), run(theirs)  # the files are in the system's cache from here on
-    rounds = 2 if context.quick else 5
-    seconds = take_turns({"attnscope": lambda: run(ours), "transformers": lambda: run(theirs)}, rounds, warm=False)
+    seconds = race({"attnscope": ours, "transformers": theirs}, 2 if context.quick else 5)
     size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
     return Findings(
         facts=[

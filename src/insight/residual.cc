@@ -13,23 +13,16 @@ namespace {
 
 constexpr std::int64_t kTaskRows = 64;  // a kernel's tile
 
-// Adds the weights of all heads, from left to right a part of the columns at a time.
+// Adds the weights of all heads to rows that begin with query `first`.
 void add_heads(const Specimen& specimen, std::int64_t layer, std::int64_t first, View<float, 2> out) {
-  const Stack& all = specimen.stack(Kind::self);
-  const std::int64_t rows = out.shape[0];
-  ThreadPool alone(1);
-  nn::Matrix part(rows, std::min(kTileColumns, all.keys));
-  for (HeadName head{Kind::self, layer, 0}; head.head < all.heads; ++head.head) {
-    for (std::int64_t col = 0; col < all.keys; col += kTileColumns) {
-      const std::int64_t columns = std::min(kTileColumns, all.keys - col);
-      if (specimen.cover(head, {0, head.head, first, first + rows, col, col + columns}) == Cover::none) continue;
-      const View<float, 2> tile{part.data(), {rows, columns}, {part.columns(), 1}};
-      specimen.weights(head, {first, col}, tile, alone);
-      for (std::int64_t i = 0; i < rows; ++i) {
-        float* const to = out.at(i, col);
-        for (std::int64_t j = 0; j < columns; ++j) to[j] += tile(i, j);
+  const std::int64_t heads = specimen.stack(Kind::self).heads;
+  for (HeadName head{Kind::self, layer, 0}; head.head < heads; ++head.head) {
+    each_tile(specimen, head, first, out.shape[0], [&](Rectangle at, View<const float, 2> tile) {
+      for (std::int64_t i = 0; i < tile.shape[0]; ++i) {
+        float* const to = out.at(at.row - first + i, at.col);
+        for (std::int64_t j = 0; j < tile.shape[1]; ++j) to[j] += tile(i, j);
       }
-    }
+    });
   }
 }
 

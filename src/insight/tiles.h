@@ -18,5 +18,8 @@ using TakeTile = std::function<void(Rectangle window, View<const float, 2> weigh
 // All tiles of one head, row by row of tiles, from left to right; those that the mask rules out are left out. Runs on
 // the calling thread alone: whoever has many heads gives a head to each thread.
 void each_tile(const Specimen& specimen, const HeadName& head, const TakeTile& take);
+// The same for the queries [first, first + count).
+void each_tile(const Specimen& specimen, const HeadName& head, std::int64_t first, std::int64_t count,
+               const TakeTile& take);
 
 }  // namespace attn::insight

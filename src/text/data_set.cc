@@ -63,7 +63,7 @@ std::optional<std::string> DataSet::next() {
   std::optional<std::string> text = format_ == Format::csv     ? next_cell()
                                     : format_ == Format::jsonl ? next_object()
                                                                : next_line();
-  if (text && replace_bad_bytes(*text) != *text) {
+  if (text && first_bad_byte(*text)) {
     throw Error(path_, "line " + std::to_string(format_ == Format::csv ? csv_.line() : line_) + " is not UTF-8");
   }
   return text;
