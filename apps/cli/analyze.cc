@@ -31,7 +31,8 @@ struct Material {
 };
 
 Material open(const SourceOption& source, ThreadPool& pool) {
-  if (source.model.name.empty()) return {source.open_unchecked({}, pool), {}};
+  const bool reads = source.text.text || source.text.file;
+  if (source.table || source.recording || !reads) return {source.open_unchecked({}, pool), {}};
   SourceOption::Opened opened = source.read({}, pool);
   opened.reading.induction = insight::induction_scores(opened.reader, pool);
   return {std::make_unique<insight::RecordedSpecimen>(std::move(opened.reading)),
@@ -143,9 +144,9 @@ void add_analyze(CLI::App& app, Shell& shell) {
   auto* corpus = command
                      ->add_option("--corpus", options->corpus,
                                   "Means over many texts: one a line, or a column of .csv, or \"text\" of .jsonl")
-                     ->type_name("FILE")
-                     ->needs("--model");
-  for (const char* other : {"--text", "--file", "--pair", "--target"}) corpus->excludes(other);
+                     ->type_name("FILE");
+  for (const char* other : {"--text", "--file", "--pair", "--target", "--recording", "--table"})
+    corpus->excludes(other);
   const auto of_corpus = [&](CLI::Option* option, const char* type) { option->type_name(type)->needs(corpus); };
   of_corpus(
       at_least(1, command->add_option("--limit", options->limit, "Of the corpus, the first N texts (default: all)")),

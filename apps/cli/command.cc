@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -9,11 +10,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 
 #include "attn/error.h"
+#include "builtin/models.h"
 #include "model/hub.h"
 #include "model/model.h"
 
@@ -37,6 +40,7 @@ void add_commands(CLI::App& app, Shell& shell) {
   add_find(app, shell);
   add_record(app, shell);
   add_fill(app, shell);
+  add_classify(app, shell);
   add_generate(app, shell);
   add_pull(app, shell);
   add_models(app, shell);
@@ -51,18 +55,38 @@ void add_commands(CLI::App& app, Shell& shell) {
   add_headview(app, shell);
   add_overview(app, shell);
   add_mask(app, shell);
+  add_train(app, shell);
 }
 
 void ModelOption::add_to(CLI::App& command) {
-  command
-      .add_option("--model,-m", name, "A folder with config.json, model.safetensors and a tokenizer, or a model's name")
-      ->required()
-      ->type_name("DIR|NAME");
+  CLI::Option* option = command.add_option(
+      "--model,-m", name, "One of attnscope models, or a folder with config.json, model.safetensors and a tokenizer");
+  option->type_name("DIR|NAME");
+  if (known()) option->default_str(otherwise);
 }
 
-std::filesystem::path ModelOption::folder() const {
-  if (std::filesystem::is_directory(name)) return name;  // what it lacks is said by whoever misses it
-  return model::find_model(name, model::HubSettings::from_environment());
+bool ModelOption::known() const { return !name.empty() || builtin::find_model(otherwise) != nullptr; }
+
+const std::string& ModelOption::chosen() const {
+  if (!known())
+    throw UsageError("name a model with --model, a folder or one of attnscope models: this program was built without " +
+                     otherwise);
+  return name.empty() ? otherwise : name;
+}
+
+text::Folder ModelOption::folder() const {
+  const std::string& which = chosen();
+  std::error_code ignored;
+  const bool on_disk = std::filesystem::is_directory(which, ignored);
+  if (const text::BuiltInFolder* files = builtin::find_model(which)) {
+    if (on_disk && !name.empty())
+      std::fprintf(stderr, "note: %s is the built-in model; ./%s is the folder\n", which.c_str(), which.c_str());
+    if (name.empty() && isatty(STDERR_FILENO) != 0)
+      std::fprintf(stderr, "note: the model is %s; --model takes another\n", which.c_str());
+    return text::Folder(*files);
+  }
+  if (on_disk) return which;  // what it lacks is said by whoever misses it
+  return model::find_model(which, model::HubSettings::from_environment());
 }
 
 void TextOption::add_to(CLI::App& command, const std::string& what, const std::string& names) {

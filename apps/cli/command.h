@@ -1,7 +1,6 @@
 // cli/command.h - what the subcommands have in common.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -10,6 +9,7 @@
 
 #include "attn/thread_pool.h"
 #include "figure/columns.h"
+#include "text/folder.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;
@@ -55,6 +55,7 @@ void add_tokenize(CLI::App& app, Shell& shell);
 void add_weights(CLI::App& app, Shell& shell);
 void add_record(CLI::App& app, Shell& shell);
 void add_fill(CLI::App& app, Shell& shell);
+void add_classify(CLI::App& app, Shell& shell);
 void add_generate(CLI::App& app, Shell& shell);
 void add_pull(CLI::App& app, Shell& shell);
 void add_models(CLI::App& app, Shell& shell);
@@ -69,16 +70,24 @@ void add_heads(CLI::App& app, Shell& shell);
 void add_headview(CLI::App& app, Shell& shell);
 void add_overview(CLI::App& app, Shell& shell);
 void add_mask(CLI::App& app, Shell& shell);
+void add_train(CLI::App& app, Shell& shell);
 void add_analyze(CLI::App& app, Shell& shell);
 void add_find(CLI::App& app, Shell& shell);
 void add_commands(CLI::App& app, Shell& shell);  // all of these
 
-// --model: a folder in the Hugging Face layout, or the name of a model in the hub's cache.
+// --model: the name of a built-in model, a folder in the Hugging Face layout, or the name of a model in the hub's
+// cache. A bare name that is built in means that model, and ./NAME the folder.
 struct ModelOption {
-  std::string name;
+  std::string name;                     // empty: none was given
+  std::string otherwise = "tiny-bert";  // the built-in model that is used then, if this program has it
 
   void add_to(CLI::App& command);
-  [[nodiscard]] std::filesystem::path folder() const;  // throws attn::Error
+  // Whether a model was named, or there is a default.
+  [[nodiscard]] bool known() const;
+  // The model's name as it was given, or the default's. Throws UsageError where there is neither.
+  [[nodiscard]] const std::string& chosen() const;
+  // Throws UsageError and attn::Error. Says on a terminal's standard error which model it is that was not named.
+  [[nodiscard]] text::Folder folder() const;
 };
 
 // --text T (or another name), or --file F ("-": standard input).

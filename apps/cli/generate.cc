@@ -130,6 +130,7 @@ void Generate::run(ThreadPool& pool) const {
 void add_generate(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Generate>();
   CLI::App* command = app.add_subcommand("generate", "Continue a text, or answer it (encoder-decoder)");
+  options->model.otherwise = "tiny-gpt";
   options->model.add_to(*command);
   options->text.add_to(*command, "What to begin with, or to answer", "--prompt,-p");
   command->add_option("--tokens,-n", options->how.tokens, "New tokens, at most")

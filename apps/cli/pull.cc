@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "builtin/models.h"
 #include "command.h"
 #include "json.h"
 #include "model/hub.h"
@@ -42,6 +43,8 @@ class PullLine {
 };
 
 void Pull::run() const {
+  if (builtin::find_model(name) != nullptr)
+    throw UsageError(name + " is built into this program: there is nothing to fetch, --model " + name + " uses it");
   watch_for_interrupt();
   PullLine bar;
   const auto on_progress = [&](const model::Progress& progress) {

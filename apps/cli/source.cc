@@ -30,7 +30,6 @@ std::vector<std::string> words_of(const std::optional<std::string>& text) {
 
 void SourceOption::add_to(CLI::App& command, Takes takes, const std::string& text_name) {
   model.add_to(command);
-  command.get_option("--model")->required(false);
   text.add_to(command, "The text", text_name);
   command.add_option("--pair", pair, "A second text, for models that read pairs; of an encoder-decoder, what it says")
       ->type_name("TEXT");
@@ -68,10 +67,9 @@ model::Text SourceOption::text_for(const model::Reader& reader, ThreadPool& pool
 }
 
 SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) const {
-  if (model.name.empty()) throw UsageError("name a model with --model: a folder, or one of attnscope models");
   Opened opened{model::Reader::load(model.folder()), model::Reading()};
   opened.reading = model::read(opened.reader, text_for(opened.reader, pool), keep, pool);
-  opened.reading.origin.model = model.name;
+  opened.reading.origin.model = model.chosen();
   if (std::ranges::all_of(opened.reading.tokens, &text::Token::special))
     throw UsageError("the text is empty: it gives no token but those that the model puts around every text");
   note_training_length(opened.reader.model->facts(), std::ssize(opened.reading.tokens));
@@ -103,7 +101,9 @@ std::unique_ptr<insight::Specimen> SourceOption::open_unchecked(model::Keep keep
     });
   }
   if (recording) return std::make_unique<insight::RecordedSpecimen>(model::load_reading(*recording));
-  if (model.name.empty()) throw UsageError("say what to look at: --model and --text, or --recording FILE");
+  if (model.name.empty() && (!model.known() || (!text.text && !text.file)))
+    throw UsageError(fmt::format("say what to look at: {}{} or --file, or --recording FILE",
+                                 model.known() ? "" : "--model and ", text.name));
   return std::make_unique<insight::RecordedSpecimen>(read(keep, pool).reading);
 }
 

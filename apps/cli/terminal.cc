@@ -106,6 +106,8 @@ std::string Terminal::cell(double weight, int width) const {
   return repeat(figure::block_of(weight), width - 1) + " ";
 }
 
+std::string Terminal::shaded(std::string_view text, double weight) const { return brush_.on(text, colour_of(weight)); }
+
 std::string Terminal::pair(bool seen) const {
   if (coloured()) return brush_.on("  ", colour_of(seen ? kGreen : 0));
   return seen ? "██" : dim("· ");

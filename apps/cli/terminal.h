@@ -41,6 +41,8 @@ class Terminal {
 
   // A weight in [0, 1] as a cell of `width` columns: a shade of colour with the number on it, or a shaded block.
   [[nodiscard]] std::string cell(double weight, int width) const;
+  // Words on a shade of colour for a weight in [0, 1]; without colours they stay as they are.
+  [[nodiscard]] std::string shaded(std::string_view text, double weight) const;
   // A pair of a mask, two columns.
   [[nodiscard]] std::string pair(bool seen) const;
   // A bar of at most `width` columns.

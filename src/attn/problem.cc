@@ -121,13 +121,9 @@ float* Problem::lse_row(const Sequence& s, std::int64_t h) const noexcept {
 }
 
 kernels::Keep keep_of(const Dropout& dropout, std::int64_t b, std::int64_t h) noexcept {
-  kernels::Keep keep;
-  if (dropout.rate == 0) return keep;
-  keep.seed = kernels::mix64(kernels::mix64(dropout.seed ^ kernels::mix64(static_cast<std::uint64_t>(b))) +
-                             static_cast<std::uint64_t>(h));
-  keep.threshold = static_cast<std::uint32_t>(static_cast<double>(dropout.rate) * 4294967296.0);
-  keep.scale = 1 / (1 - dropout.rate);
-  return keep;
+  if (dropout.rate == 0) return {};
+  const std::uint64_t batch = kernels::mix64(dropout.seed ^ kernels::mix64(static_cast<std::uint64_t>(b)));
+  return kernels::keep_with(dropout.rate, kernels::mix64(batch + static_cast<std::uint64_t>(h)));
 }
 
 bool dropout_keeps(const Dropout& dropout, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) noexcept {

@@ -46,14 +46,6 @@ bool says(const HeadStatistics& head, std::size_t number) {
 
 // ---- texts ----
 
-// The end goes, but not the special tokens behind it.
-void cut_to(std::vector<text::Token>& tokens, std::int64_t most) {
-  const auto last = std::find_if(tokens.rbegin(), tokens.rend(), [](const text::Token& t) { return !t.special; });
-  const std::int64_t special = last - tokens.rbegin();
-  const auto from = tokens.begin() + std::max<std::int64_t>(0, most - special);
-  tokens.erase(from, tokens.end() - std::min(special, most));
-}
-
 // One sequence of a batch.
 class SequenceSpecimen final : public Specimen {
  public:
@@ -103,7 +95,7 @@ void Corpus::add(std::string_view text, ThreadPool& pool) {
     return;
   }
   next.cut = std::ssize(next.tokens) > options_.max_tokens;
-  if (next.cut) cut_to(next.tokens, options_.max_tokens);
+  if (next.cut) model::cut_to(next.tokens, options_.max_tokens);
   waiting_tokens_ += std::ssize(next.tokens);
   waiting_.push_back(std::move(next));
   if (waiting_tokens_ >= kBatchTokens) finish(pool);

@@ -1,6 +1,8 @@
 #include "insight/words_attended.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <utility>
 
 #include "insight/words_boundary.h"
@@ -16,6 +18,19 @@ std::string lower(std::string_view text) {
   std::string out(text);
   std::ranges::transform(out, out.begin(), [](char c) { return lower(c); });
   return out;
+}
+
+// Of the queries from `row` on, as many as `mean` has rows; `one` is as large.
+void mean_of_heads(const Specimen& specimen, std::span<const HeadName> heads, std::int64_t row,
+                   const std::array<View<float, 2>, 2>& mean_and_one, ThreadPool& pool) {
+  const auto& [mean, one] = mean_and_one;
+  const std::int64_t count = mean.shape[0] * mean.shape[1];
+  std::fill_n(mean.data, count, 0.0F);
+  for (const HeadName& head : heads) {
+    specimen.weights(head, {row, 0}, one, pool);
+    std::transform(one.data, one.data + count, mean.data, mean.data, std::plus<>());
+  }
+  std::for_each_n(mean.data, count, [&](float& x) { x /= static_cast<float>(heads.size()); });
 }
 
 }  // namespace
@@ -44,20 +59,21 @@ void each_mean_row(const Specimen& specimen, std::span<const HeadName> heads, co
   constexpr std::int64_t kFloats = std::int64_t{1} << 20;  // a few rows of a long text, all of a short one
   const Stack& all = specimen.stack(heads.front().kind);
   const std::int64_t step = std::clamp<std::int64_t>(kFloats / all.keys, 1, all.queries);
-  nn::Matrix sum(step, all.keys), one(step, all.keys);
+  nn::Matrix mean(step, all.keys), one(step, all.keys);
   for (std::int64_t row = 0; row < all.queries; row += step) {
     const std::int64_t rows = std::min(step, all.queries - row);
-    std::fill_n(sum.data(), rows * all.keys, 0.0F);
-    for (const HeadName& head : heads) {
-      specimen.weights(head, {row, 0}, nn::rows_of(one.view(), 0, rows), pool);
-      std::transform(one.data(), one.data() + rows * all.keys, sum.data(), sum.data(), std::plus<>());
-    }
-    for (std::int64_t i = 0; i < rows; ++i) {
-      float* const mean = sum.row(i);
-      std::for_each_n(mean, all.keys, [&](float& x) { x /= static_cast<float>(heads.size()); });
-      take(row + i, {mean, static_cast<std::size_t>(all.keys)});
-    }
+    mean_of_heads(specimen, heads, row, {nn::rows_of(mean.view(), 0, rows), nn::rows_of(one.view(), 0, rows)}, pool);
+    for (std::int64_t i = 0; i < rows; ++i) take(row + i, {mean.row(i), static_cast<std::size_t>(all.keys)});
   }
+}
+
+std::vector<float> mean_row(const Specimen& specimen, std::span<const HeadName> heads, std::int64_t query,
+                            ThreadPool& pool) {
+  const std::int64_t keys = specimen.stack(heads.front().kind).keys;
+  std::vector<float> mean(static_cast<std::size_t>(keys)), one(mean.size());
+  mean_of_heads(specimen, heads, query, {View<float, 2>{mean.data(), {1, keys}}, View<float, 2>{one.data(), {1, keys}}},
+                pool);
+  return mean;
 }
 
 std::vector<std::int64_t> find_words(std::span<const text::Token> words, std::string_view text) {

@@ -34,6 +34,10 @@ Attended attended(std::span<const float> weights, std::span<const text::Token> k
 using TakeRow = std::function<void(std::int64_t query, std::span<const float> weights)>;
 void each_mean_row(const Specimen& specimen, std::span<const HeadName> heads, const TakeRow& take, ThreadPool& pool);
 
+// That of one query.
+std::vector<float> mean_row(const Specimen& specimen, std::span<const HeadName> heads, std::int64_t query,
+                            ThreadPool& pool);
+
 // Which tokens say this, spaces around it aside; where none does, those that do but for ASCII capitals. May be empty.
 std::vector<std::int64_t> find_words(std::span<const text::Token> words, std::string_view text);
 // What there is, special tokens left out, that is written most like it; each once.

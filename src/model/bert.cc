@@ -29,6 +29,8 @@ struct Dialect {
   const char *query, *key, *value, *mix, *mix_norm;
   const char *up, *down, *norm;
   const char *head_dense, *head_norm, *head_decoder, *head_bias;  // the last one is a tensor
+  const char *label_dense, *label_out;                            // of a head that gives labels
+  nn::Activation label_activation;                                // between these two
   bool types;                                                     // whether there are token types
   bool positions_after_pad;  // positions count from pad + 1; padding itself stands at pad
   bool head_gelu;            // the head's activation is gelu, whatever that of the layers is
@@ -50,6 +52,9 @@ constexpr Dialect kBert = {
     .head_norm = "cls.predictions.transform.LayerNorm",
     .head_decoder = "cls.predictions.decoder",
     .head_bias = "cls.predictions.bias",
+    .label_dense = "pooler.dense",
+    .label_out = "classifier",
+    .label_activation = nn::Activation::tanh,
     .types = true,
     .positions_after_pad = false,
     .head_gelu = false,
@@ -71,6 +76,9 @@ constexpr Dialect kDistilBert = {
     .head_norm = "vocab_layer_norm",
     .head_decoder = "vocab_projector",
     .head_bias = "vocab_projector.bias",
+    .label_dense = "pre_classifier",
+    .label_out = "classifier",
+    .label_activation = nn::Activation::relu,
     .types = false,
     .positions_after_pad = false,
     .head_gelu = false,
@@ -84,6 +92,8 @@ constexpr Dialect kRoberta = [] {
   roberta.head_norm = "lm_head.layer_norm";
   roberta.head_decoder = "lm_head.decoder";
   roberta.head_bias = "lm_head.bias";
+  roberta.label_dense = "classifier.dense";
+  roberta.label_out = "classifier.out_proj";
   roberta.positions_after_pad = true;
   roberta.head_gelu = true;
   roberta.pad = 1;
@@ -107,13 +117,6 @@ void refuse_variants(const Config& config) {
   }
 }
 
-bool names_a_head(const Config& config) {
-  const std::vector<std::string> architectures = config.texts({"architectures"});
-  return std::any_of(architectures.begin(), architectures.end(), [](const std::string& name) {
-    return name.ends_with("ForMaskedLM") || name.ends_with("ForPreTraining") || name.ends_with("LMHeadModel");
-  });
-}
-
 struct Layer {
   nn::Linear qkv, mix, up, down;
   nn::LayerNorm mix_norm, norm;
@@ -127,11 +130,13 @@ class Bert final : public Model {
   nn::Matrix do_encode(const Batch& batch, const Pass& pass) const override;
   nn::Matrix do_logits(View<const float, 2> hidden, ThreadPool& pool) const override;
   nn::Matrix do_pooled(View<const float, 2> first_tokens, ThreadPool& pool) const override;
+  nn::Matrix do_classify(View<const float, 2> first_tokens, ThreadPool& pool) const override;
   nn::Weight do_output_projection(Kind kind, std::int64_t layer) const override;
 
  private:
   Layer load_layer(std::int64_t index) const;
   void load_head(const Config& config);
+  void load_label_head();
   nn::Matrix embed(const Batch& batch, ThreadPool& pool) const;
   std::vector<std::int32_t> positions(const Batch& batch) const;
   std::vector<std::int32_t> types(const Batch& batch) const;
@@ -148,6 +153,7 @@ class Bert final : public Model {
   nn::Linear head_dense_;
   nn::LayerNorm head_norm_;
   nn::Linear head_decoder_;
+  nn::Linear label_dense_, label_out_;
 };
 
 Bert::Bert(const Config& config, Weights&& weights)
@@ -177,6 +183,7 @@ Bert::Bert(const Config& config, Weights&& weights)
   facts_.has_pooler = weights_.has("pooler.dense.weight");
   if (facts_.has_pooler) pooler_ = linear_of(weights_, {weights_.linear("pooler.dense", width, width)});
   load_head(config);
+  load_label_head();
 }
 
 nn::Weight Bert::do_output_projection(Kind, std::int64_t layer) const {
@@ -214,6 +221,14 @@ void Bert::load_head(const Config& config) {
     if (weight.bias.empty() && weights_.has(bias)) weight.bias = weights_.vector(bias, facts_.vocabulary);
   }
   head_decoder_ = linear_of(weights_, {weight});
+}
+
+// Only where the configuration names a class for it: heads for single tokens have tensors of the same names.
+void Bert::load_label_head() {
+  if (!weights_.has(dialect_.label_out + std::string(".weight"))) facts_.labels.clear();
+  if (facts_.labels.empty()) return;
+  label_dense_ = linear_of(weights_, {weights_.linear(dialect_.label_dense, facts_.width, facts_.width)});
+  label_out_ = linear_of(weights_, {weights_.linear(dialect_.label_out, facts_.width, std::ssize(facts_.labels))});
 }
 
 std::vector<std::int32_t> Bert::positions(const Batch& batch) const {
@@ -290,6 +305,13 @@ nn::Matrix Bert::do_pooled(View<const float, 2> first_tokens, ThreadPool& pool) 
   return pooled;
 }
 
+nn::Matrix Bert::do_classify(View<const float, 2> first_tokens, ThreadPool& pool) const {
+  nn::Matrix x(first_tokens.shape[0], facts_.width), logits(first_tokens.shape[0], std::ssize(facts_.labels));
+  label_dense_(first_tokens, x.view(), pool, {.activation = dialect_.label_activation});
+  label_out_(x.view(), logits.view(), pool);
+  return logits;
+}
+
 }  // namespace
 
 Facts bert_facts(const Config& config) {
@@ -301,7 +323,9 @@ Facts bert_facts(const Config& config) {
   facts.width = read_size(config, {"hidden_size", "dim"});
   facts.heads = share_evenly(config, facts.width, read_size(config, {"num_attention_heads", "n_heads"}));
   facts.vocabulary = read_size(config, {"vocab_size"});
-  facts.has_logits = names_a_head(config);
+  facts.has_logits = names_class(config, {"ForMaskedLM", "ForPreTraining", "LMHeadModel"});
+  if (names_class(config, {"ForSequenceClassification"})) facts.labels = read_labels(config);
+  facts.several_labels = config.text({"problem_type"}, "") == "multi_label_classification";
   read_token_ids(config, facts);
   const Dialect& dialect = dialect_of(facts.type);
   if (facts.pad < 0) facts.pad = static_cast<std::int32_t>(dialect.pad);

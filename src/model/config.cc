@@ -131,7 +131,19 @@ auto convert_list(const Found& found, const std::string& path, const char* neede
 Config::Config(std::shared_ptr<const Value> value, std::string path)
     : value_(std::move(value)), path_(std::move(path)) {}
 
-Config Config::read(const std::filesystem::path& file) { return parse(read_file(file, kMostBytes), file.string()); }
+Config Config::read(const std::filesystem::path& file) { return read(file.parent_path(), file.filename().string()); }
+
+Config Config::read(const text::Folder& folder, const std::string& file) {
+  const std::optional<std::string_view> bytes = folder.bytes(file);
+  Config config = parse(bytes ? std::string(*bytes) : read_file(folder.path(file), kMostBytes), folder.shown(file));
+  config.folder_ = folder;
+  return config;
+}
+
+std::optional<Config> Config::beside(const std::string& file) const {
+  if (!folder_ || !folder_->has(file)) return std::nullopt;
+  return read(*folder_, file);
+}
 
 Config Config::parse(const std::string& text, const std::string& path) {
   auto root = std::make_shared<const json>(parse_json(text, path));

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "text/folder.h"
+
 namespace attn::model {
 
 // A JSON object. Every question may give several names for the same thing (families call them differently): the first
@@ -19,6 +21,7 @@ class Config {
   using Names = std::initializer_list<const char*>;
 
   static Config read(const std::filesystem::path& file);  // throws attn::Error
+  static Config read(const text::Folder& folder, const std::string& file);
   static Config parse(const std::string& json, const std::string& path);
 
   [[nodiscard]] bool has(Names names) const;
@@ -37,6 +40,9 @@ class Config {
   [[nodiscard]] std::vector<Config> children(Names names) const;  // of a list; absent or null is an empty one
   [[nodiscard]] std::vector<std::string> names() const;           // of everything in it, sorted
 
+  // Another file in the folder that it was read from; none where that has no such file, or where it was parsed.
+  [[nodiscard]] std::optional<Config> beside(const std::string& file) const;
+
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   // How messages name something in it, with the whole way: "rope_scaling.factor".
   [[nodiscard]] std::string place(const std::string& name) const;
@@ -46,6 +52,7 @@ class Config {
   Config(std::shared_ptr<const Value> value, std::string path);
   std::shared_ptr<const Value> value_;
   std::string path_;
+  std::optional<text::Folder> folder_;
 };
 
 }  // namespace attn::model

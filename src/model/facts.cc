@@ -1,8 +1,8 @@
 #include "model/facts.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,10 +28,7 @@ std::int32_t check_id(const Config& config, const char* name, std::int64_t id) {
 
 // generation_config.json beside config.json has the last word on how texts end: a model that was taught to chat ends
 // its answers with a token of which config.json knows nothing.
-Config generation_config(const Config& config) {
-  const auto beside = std::filesystem::path(config.path()).parent_path() / "generation_config.json";
-  return std::filesystem::exists(beside) ? Config::read(beside) : config;
-}
+Config generation_config(const Config& config) { return config.beside("generation_config.json").value_or(config); }
 
 GenerationRules read_rules(const Config& config) {
   GenerationRules rules;
@@ -89,6 +86,34 @@ void read_token_ids(const Config& config, Facts& facts) {
   const Config& says_the_start = generation.has({"decoder_start_token_id"}) ? generation : config;
   facts.decoder_start =
       check_id(says_the_start, "decoder_start_token_id", says_the_start.integer({"decoder_start_token_id"}, -1));
+}
+
+bool names_class(const Config& config, std::initializer_list<std::string_view> ends) {
+  const std::vector<std::string> classes = config.texts({"architectures"});
+  return std::ranges::any_of(classes, [&](const std::string& name) {
+    return std::ranges::any_of(ends, [&](std::string_view end) { return name.ends_with(end); });
+  });
+}
+
+std::vector<std::string> read_labels(const Config& config) {
+  std::vector<std::string> labels;
+  if (const std::optional<Config> given = config.child({"id2label"})) {
+    const std::size_t count = given->names().size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string id = std::to_string(i);
+      if (!given->has({id.c_str()}))
+        throw Error(config.path(), "id2label has " + std::to_string(count) + " labels, but none of id " + id +
+                                       "; they must be numbered from 0");
+      labels.push_back(given->text({id.c_str()}));
+    }
+  }
+  if (!labels.empty()) return labels;
+  const std::int64_t count = read_size(config, {"num_labels", "_num_labels"}, 2);
+  constexpr std::int64_t kMostLabels = 1'000'000;  // names for all that a damaged file may say would fill the memory
+  if (count > kMostLabels)
+    throw Error(config.path(), "num_labels is " + std::to_string(count) + ", which no model has");
+  for (std::int64_t i = 0; i < count; ++i) labels.push_back("LABEL_" + std::to_string(i));
+  return labels;
 }
 
 }  // namespace attn::model

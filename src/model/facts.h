@@ -2,6 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "model/config.h"
 #include "model/model.h"
@@ -19,5 +23,12 @@ HeadShape share_evenly(const Config& config, std::int64_t width, std::int64_t he
 // bos_token_id, pad_token_id and eos_token_id, one or several, and the rules of generation; of these,
 // generation_config.json knows more.
 void read_token_ids(const Config& config, Facts& facts);
+
+// Whether `architectures` names a class that ends in one of these.
+bool names_class(const Config& config, std::initializer_list<std::string_view> ends);
+
+// What a model for classification calls its labels: id2label, else "LABEL_0" and so on, as many as num_labels says,
+// else two. Throws attn::Error for an id2label that does not number them from 0.
+std::vector<std::string> read_labels(const Config& config);
 
 }  // namespace attn::model

@@ -95,6 +95,11 @@ nn::Matrix Model::pooled(View<const float, 2> first_tokens, ThreadPool& pool) co
   return do_pooled(first_tokens, pool);
 }
 
+nn::Matrix Model::classify(View<const float, 2> first_tokens, ThreadPool& pool) const {
+  if (facts_.labels.empty()) throw std::invalid_argument("this " + facts_.type + " has no head that gives labels");
+  return do_classify(first_tokens, pool);
+}
+
 nn::Weight Model::output_projection(Kind kind, std::int64_t layer) const {
   const std::int64_t layers = kind == Kind::self ? facts_.layers : facts_.decoder_layers;
   if (layer < 0 || layer >= layers) {
@@ -110,6 +115,7 @@ nn::Matrix Model::do_encode(const Batch&, const Pass&) const { return {}; }
 nn::Matrix Model::do_decode(const Batch&, const Pass&) const { return {}; }
 nn::Matrix Model::do_logits(View<const float, 2>, ThreadPool&) const { return {}; }
 nn::Matrix Model::do_pooled(View<const float, 2>, ThreadPool&) const { return {}; }
+nn::Matrix Model::do_classify(View<const float, 2>, ThreadPool&) const { return {}; }
 nn::Weight Model::do_output_projection(Kind, std::int64_t) const { return {}; }
 
 }  // namespace attn::model

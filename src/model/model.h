@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "model/recording.h"
 #include "nn/linear.h"
 #include "nn/matrix.h"
+#include "text/folder.h"
 
 namespace attn::model {
 
@@ -57,6 +57,8 @@ struct Facts {
   std::int64_t trained_tokens = 0;  // beyond these the model runs, but was not made for it; 0: not known
   bool has_logits = false;          // a language-model head is there
   bool has_pooler = false;
+  std::vector<std::string> labels;  // of a head that says of which kind a text is; empty: there is none
+  bool several_labels = false;      // any number of them may hold, not exactly one
   std::int64_t parameters = 0;
   std::int64_t bytes = 0;  // of the weights' files
   std::int32_t bos = -1, pad = -1;
@@ -116,6 +118,8 @@ class Model {
   [[nodiscard]] nn::Weight output_projection(Kind kind, std::int64_t layer) const;
   // BERT's pooler, of the rows of first tokens: [n, width].
   [[nodiscard]] nn::Matrix pooled(View<const float, 2> first_tokens, ThreadPool& pool) const;
+  // Through the head for labels, of the rows of first tokens: logits [n, labels].
+  [[nodiscard]] nn::Matrix classify(View<const float, 2> first_tokens, ThreadPool& pool) const;
 
  protected:
   explicit Model(Facts facts) : facts_(std::move(facts)) {}
@@ -125,6 +129,7 @@ class Model {
   virtual nn::Matrix do_decode(const Batch& batch, const Pass& pass) const;
   virtual nn::Matrix do_logits(View<const float, 2> hidden, ThreadPool& pool) const;
   virtual nn::Matrix do_pooled(View<const float, 2> first_tokens, ThreadPool& pool) const;
+  virtual nn::Matrix do_classify(View<const float, 2> first_tokens, ThreadPool& pool) const;
   [[nodiscard]] virtual nn::Weight do_output_projection(Kind kind, std::int64_t layer) const;
 
   Facts facts_;
@@ -135,11 +140,11 @@ class Model {
 
 // From a folder in the Hugging Face layout. Throws attn::Error for files that are not right; an unknown model_type
 // names the known ones.
-std::unique_ptr<Model> load_model(const std::filesystem::path& folder);
+std::unique_ptr<Model> load_model(const text::Folder& folder);
 
 // config.json alone: what facts() will say, as far as it is known without the weights (parameters, bytes, has_pooler
 // and the like stay at their defaults).
-Facts read_facts(const std::filesystem::path& folder);
+Facts read_facts(const text::Folder& folder);
 
 // Every model_type that load_model takes.
 std::span<const std::string_view> known_types() noexcept;

@@ -1,5 +1,6 @@
 #include "model/reading.h"
 
+#include <algorithm>
 #include <future>
 #include <stdexcept>
 
@@ -28,11 +29,11 @@ std::vector<std::int32_t> shifted(const Facts& facts, const std::vector<std::int
 
 }  // namespace
 
-Reader Reader::load(const std::filesystem::path& folder) {
+Reader Reader::load(const text::Folder& folder) {
   // Side by side: either takes tens of milliseconds with a large vocabulary.
   auto tokenizer = std::async(std::launch::async, [&] { return text::Tokenizer::load(folder); });
   std::unique_ptr<Model> model = load_model(folder);
-  return {folder.string(), tokenizer.get(), std::move(model)};
+  return {folder.name(), tokenizer.get(), std::move(model)};
 }
 
 const std::vector<text::Token>& Reading::queries(Kind kind) const noexcept {
@@ -43,11 +44,20 @@ const std::vector<text::Token>& Reading::keys(Kind kind) const noexcept {
   return kind == Kind::decoder ? target : tokens;
 }
 
+void cut_to(std::vector<text::Token>& tokens, std::int64_t most) {
+  const auto last = std::find_if(tokens.rbegin(), tokens.rend(), [](const text::Token& t) { return !t.special; });
+  const std::int64_t special = last - tokens.rbegin();
+  const auto from = tokens.begin() + std::max<std::int64_t>(0, most - special);
+  tokens.erase(from, tokens.end() - std::min(special, most));
+}
+
 Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool) {
   const Facts& facts = reader.model->facts();
   check_kind_of_text(facts, text);
-  const text::Encoding encoding =
+  text::Encoding encoding =
       text.pair ? reader.tokenizer.encode(text.text, *text.pair) : reader.tokenizer.encode(text.text);
+  if (text.cut && facts.max_tokens > 0 && std::ssize(encoding.tokens) > facts.max_tokens)
+    cut_to(encoding.tokens, facts.max_tokens);
   Reading reading;
   reading.origin = {reader.name, facts.type, facts.form, text};
   reading.recording = Recording(keep);

@@ -1,7 +1,6 @@
 // model/reading.h - a model with its tokenizer, and what it makes of a text.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,12 +14,12 @@
 namespace attn::model {
 
 struct Reader {
-  std::string name;  // the folder's
+  std::string name;  // the folder's path, or that of the built-in model
   text::Tokenizer tokenizer;
   std::unique_ptr<Model> model;
 
   // Throws attn::Error if a file is not right.
-  static Reader load(const std::filesystem::path& folder);
+  static Reader load(const text::Folder& folder);
 };
 
 struct Text {
@@ -28,6 +27,7 @@ struct Text {
   std::optional<std::string> pair;            // the second text of a pair, for encoders that take one
   std::optional<std::string> target;          // what the decoder of an encoder-decoder is given to say
   std::vector<std::int32_t> target_ids = {};  // the target where it is known as tokens, else empty
+  bool cut = false;                           // where it is longer than the model takes, its end is left out
 };
 
 // Where a reading comes from.
@@ -54,6 +54,9 @@ struct Reading {
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept;
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept;
 };
+
+// The end goes, but not the special tokens behind it.
+void cut_to(std::vector<text::Token>& tokens, std::int64_t most);
 
 // Throws std::invalid_argument for a text that the model cannot take: empty, too long, not UTF-8, a pair or a target
 // where there can be none.

@@ -31,11 +31,7 @@ struct HeadShape {
   [[nodiscard]] std::int64_t key_columns() const noexcept { return key_heads * width; }
 };
 
-// Rows of [T, heads * width] as [1, heads, T, width].
-template <typename T>
-View<T, 4> by_head(const View<T, 2>& x, std::int64_t heads, std::int64_t width) noexcept {
-  return {x.data, {1, heads, x.shape[0], width}, {0, width, x.strides[0], 1}};
-}
+using nn::by_head;
 
 // T5's bias: a learned number a bucket and head, the same in every layer.
 struct BucketBias {

@@ -84,6 +84,11 @@ struct SafeTensors::Mapping {
 
 namespace {
 
+void check_length(std::int64_t bytes, const std::string& path) {
+  if (bytes < kLengthBytes)
+    throw Error(path, "has " + std::to_string(bytes) + " bytes; a safetensors file has at least 10");
+}
+
 // The header's text, once its length is known to be possible.
 std::string_view header_text(std::string_view file, const std::string& path) {
   const auto bytes = static_cast<std::int64_t>(file.size());
@@ -136,27 +141,42 @@ SafeTensors SafeTensors::open(const std::filesystem::path& file) {
   SafeTensors result;
   result.path_ = file.string();
   const OpenFile opened(file);
-  if (opened.bytes() < kLengthBytes)
-    throw Error(result.path_, "has " + std::to_string(opened.bytes()) + " bytes; a safetensors file has at least 10");
+  check_length(opened.bytes(), result.path_);
   result.mapping_ = std::make_shared<const Mapping>(opened, result.path_);
-  const std::byte* data = result.mapping_->data;
-
-  const std::string_view text =
-      header_text({reinterpret_cast<const char*>(data), static_cast<std::size_t>(opened.bytes())}, result.path_);
-  const HeaderPlace place{result.path_, kLengthBytes + static_cast<std::int64_t>(text.size()), opened.bytes()};
-  SafeTensorsHeader header = read_safetensors_header(text, place);
-  check_tiling(header.tensors, place);
-  for (auto& [name, tensor] : header.tensors) tensor.data = data + tensor.offset;
-  result.tensors_ = std::move(header.tensors);
-  result.metadata_ = std::move(header.metadata);
+  result.bytes_ = {reinterpret_cast<const char*>(result.mapping_->data), static_cast<std::size_t>(opened.bytes())};
+  result.check_and_take();
   return result;
 }
 
-std::int64_t SafeTensors::bytes() const noexcept { return mapping_->bytes; }
+SafeTensors SafeTensors::of(std::string_view bytes, std::string path) {
+  SafeTensors result;
+  result.path_ = std::move(path);
+  result.bytes_ = bytes;
+  check_length(result.bytes(), result.path_);
+  result.check_and_take();
+  return result;
+}
+
+SafeTensors SafeTensors::open(const text::Folder& folder, const std::string& file) {
+  const std::optional<std::string_view> bytes = folder.bytes(file);
+  return bytes ? of(*bytes, folder.shown(file)) : open(folder.path(file));
+}
+
+void SafeTensors::check_and_take() {
+  const std::string_view text = header_text(bytes_, path_);
+  const HeaderPlace place{path_, kLengthBytes + static_cast<std::int64_t>(text.size()), bytes()};
+  SafeTensorsHeader header = read_safetensors_header(text, place);
+  check_tiling(header.tensors, place);
+  for (auto& [name, tensor] : header.tensors)
+    tensor.data = reinterpret_cast<const std::byte*>(bytes_.data()) + tensor.offset;
+  tensors_ = std::move(header.tensors);
+  metadata_ = std::move(header.metadata);
+}
 
 // Whole pages only: those at the ends also belong to the neighbours, which may be in use. (A page that is given back
 // and touched again is read again; that costs time, never correctness.)
 void SafeTensors::release(const StoredTensor& tensor) const noexcept {
+  if (!mapping_) return;
   static const std::int64_t page = ::sysconf(_SC_PAGESIZE);
   const auto distance =
       reinterpret_cast<std::uintptr_t>(tensor.data) - reinterpret_cast<std::uintptr_t>(mapping_->data);

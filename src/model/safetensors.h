@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "attn/view.h"
+#include "text/folder.h"
 
 namespace attn::model {
 
@@ -56,20 +57,26 @@ struct StoredTensor {
 class SafeTensors {
  public:
   static SafeTensors open(const std::filesystem::path& file);
+  // A file that lies in memory, which must outlive all that is made from it; `path` is its name in messages.
+  static SafeTensors of(std::string_view bytes, std::string path);
+  static SafeTensors open(const text::Folder& folder, const std::string& file);
 
   [[nodiscard]] const std::map<std::string, StoredTensor, std::less<>>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] const std::map<std::string, std::string, std::less<>>& metadata() const noexcept { return metadata_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  [[nodiscard]] std::int64_t bytes() const noexcept;  // of the file
+  [[nodiscard]] std::int64_t bytes() const noexcept { return static_cast<std::int64_t>(bytes_.size()); }  // all
 
   // This tensor's pages are not needed soon: they no longer count as ours. Reading them again is still possible.
+  // Nothing is done where the bytes are not ours.
   void release(const StoredTensor& tensor) const noexcept;
 
  private:
   SafeTensors() = default;
+  void check_and_take();
 
   struct Mapping;
-  std::shared_ptr<const Mapping> mapping_;
+  std::shared_ptr<const Mapping> mapping_;  // null: the bytes are not ours
+  std::string_view bytes_;
   std::string path_;
   std::map<std::string, StoredTensor, std::less<>> tensors_;
   std::map<std::string, std::string, std::less<>> metadata_;

@@ -22,16 +22,11 @@ namespace fs = std::filesystem;
 constexpr const char* kOneFile = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-bool is_there(const fs::path& file) {
-  std::error_code ignored;
-  return fs::exists(file, ignored);
-}
-
 // The class that config.json names, so that a conversion keeps the model's head. AutoModel would drop it.
-std::string class_of(const fs::path& folder) {
+std::string class_of(const text::Folder& folder) {
   std::string name = "AutoModel";
   try {
-    const auto named = Config::read(folder / "config.json").texts({"architectures"});
+    const auto named = Config::read(folder, "config.json").texts({"architectures"});
     if (!named.empty()) name = named.front();
   } catch (const Error&) {  // the weights' own problem is the one to tell
     return "AutoModel";
@@ -44,7 +39,7 @@ std::string class_of(const fs::path& folder) {
 }
 
 // Weights in a form that we do not read: the error says what to run. No weights at all: what was looked for.
-[[noreturn]] void no_weights(const fs::path& folder) {
+[[noreturn]] void no_weights(const text::Folder& folder) {
   struct Other {
     const char *file, *extra, *needs;
   };
@@ -55,18 +50,18 @@ std::string class_of(const fs::path& folder) {
        {"tf_model.h5.index.json", ", from_tf=True", "transformers 4, torch and tensorflow"},
        {"flax_model.msgpack", ", from_flax=True", "transformers 4, torch and flax"}}};
   for (const Other& other : kOthers) {
-    if (!is_there(folder / other.file)) continue;
+    if (!folder.has(other.file)) continue;
     const std::string name = class_of(folder);
-    throw Error(folder.string(), std::string("has its weights only as ") + other.file +
-                                     ", and safetensors is needed. To convert them, run in that folder (with " +
-                                     other.needs + "): python -c \"from transformers import " + name +
-                                     " as M; M.from_pretrained('.'" + other.extra +
-                                     ").save_pretrained('.', safe_serialization=True)\"" +
-                                     (name == "AutoModel" ? "; AutoModelForMaskedLM, AutoModelForCausalLM or "
-                                                            "AutoModelForSeq2SeqLM instead keeps a language-model head"
-                                                          : ""));
+    throw Error(folder.shown(), std::string("has its weights only as ") + other.file +
+                                    ", and safetensors is needed. To convert them, run in that folder (with " +
+                                    other.needs + "): python -c \"from transformers import " + name +
+                                    " as M; M.from_pretrained('.'" + other.extra +
+                                    ").save_pretrained('.', safe_serialization=True)\"" +
+                                    (name == "AutoModel" ? "; AutoModelForMaskedLM, AutoModelForCausalLM or "
+                                                           "AutoModelForSeq2SeqLM instead keeps a language-model head"
+                                                         : ""));
   }
-  throw Error(folder.string(), std::string("has no weights: neither ") + kOneFile + " nor " + kIndex + " is there");
+  throw Error(folder.shown(), std::string("has no weights: neither ") + kOneFile + " nor " + kIndex + " is there");
 }
 
 // A file in or below the folder, and nowhere else.
@@ -129,22 +124,23 @@ AnyView<Rank> view_of(const SafeTensors& file, const StoredTensor& tensor, const
 
 }  // namespace
 
-Weights::Weights(const fs::path& folder) : folder_(folder.string()) {
-  std::error_code problem;
-  if (!fs::is_directory(folder, problem))
-    throw Error(folder_, is_there(folder) ? "is not a folder; a model's folder is needed" : "no such folder");
-  if (is_there(folder / kOneFile)) {
-    const auto& file = files_.emplace_back(std::make_unique<SafeTensors>(SafeTensors::open(folder / kOneFile)));
+Weights::Weights(const text::Folder& folder) : folder_(folder.shown()) {
+  std::error_code ignored;
+  if (!folder.is_folder())
+    throw Error(folder_,
+                fs::exists(folder.name(), ignored) ? "is not a folder; a model's folder is needed" : "no such folder");
+  if (folder.has(kOneFile)) {
+    const auto& file = files_.emplace_back(std::make_unique<SafeTensors>(SafeTensors::open(folder, kOneFile)));
     for (const auto& [name, tensor] : file->tensors()) places_.emplace(name, Place{file.get(), &tensor});
-  } else if (is_there(folder / kIndex)) {
+  } else if (folder.has(kIndex)) {
     open_shards(folder);
   } else {
     no_weights(folder);
   }
 }
 
-void Weights::open_shards(const fs::path& folder) {
-  const Config index = Config::read(folder / kIndex);
+void Weights::open_shards(const text::Folder& folder) {
+  const Config index = Config::read(folder, kIndex);
   const std::optional<Config> map = index.child({"weight_map"});
   if (!map) throw Error(index.path(), "weight_map is missing");
   std::map<std::string, const SafeTensors*, std::less<>> shards;
@@ -155,10 +151,10 @@ void Weights::open_shards(const fs::path& folder) {
       if (!stays_inside(shard))
         throw Error(index.path(), "tensor " + in_quotes(name) + " is said to be in " + in_quotes(shard) +
                                       "; a file in the same folder is needed");
-      if (!is_there(folder / shard))
+      if (!folder.has(shard))
         throw Error(index.path(), "tensor " + in_quotes(name) + " is said to be in " + in_quotes(shard) +
                                       ", which is not in the folder");
-      file = files_.emplace_back(std::make_unique<SafeTensors>(SafeTensors::open(folder / shard))).get();
+      file = files_.emplace_back(std::make_unique<SafeTensors>(SafeTensors::open(folder, shard))).get();
     }
     const auto at = file->tensors().find(name);
     if (at == file->tensors().end())

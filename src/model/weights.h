@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 #include "attn/view.h"
 #include "model/safetensors.h"
 #include "nn/linear.h"
+#include "text/folder.h"
 
 namespace attn::model {
 
@@ -19,7 +19,7 @@ namespace attn::model {
 // error says how to convert it.
 class Weights {
  public:
-  explicit Weights(const std::filesystem::path& folder);  // throws attn::Error
+  explicit Weights(const text::Folder& folder);  // throws attn::Error
   Weights(Weights&&) noexcept = default;
   Weights& operator=(Weights&&) noexcept = default;
   Weights(const Weights&) = delete;
@@ -55,7 +55,7 @@ class Weights {
     const SafeTensors* file = nullptr;
     const StoredTensor* tensor = nullptr;
   };
-  void open_shards(const std::filesystem::path& folder);
+  void open_shards(const text::Folder& folder);
   [[nodiscard]] const Place* find(std::string_view name) const;
   [[nodiscard]] const Place& need(std::string_view name) const;
 

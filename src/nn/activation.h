@@ -23,4 +23,14 @@ void activate(View<float, 2> x, Activation f, ThreadPool& pool);
 // gate = f(gate) * up, element by element: the middle of a gated feed-forward layer.
 void activate_gate(View<float, 2> gate, View<const float, 2> up, Activation f, ThreadPool& pool);
 
+// y = f(x), where x is still needed.
+void activate(View<const float, 2> x, Activation f, View<float, 2> y, ThreadPool& pool);
+
+// dy becomes dx = f'(x) dy. x is what f was given.
+void activate_backward(View<const float, 2> x, Activation f, View<float, 2> dy, ThreadPool& pool);
+
+// The gradients of y = f(gate) * up: dy becomes d_gate, and d_up is written.
+void activate_gate_backward(View<const float, 2> gate, View<const float, 2> up, Activation f, View<float, 2> dy,
+                            View<float, 2> d_up, ThreadPool& pool);
+
 }  // namespace attn::nn

@@ -1,9 +1,12 @@
 #include "nn/embedding.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
+#include "kernels/row_backward.h"
 #include "kernels/row_ops.h"
+#include "nn/split.h"
 
 namespace attn::nn {
 namespace {
@@ -31,6 +34,27 @@ void embed(const AnyView<2>& table, std::span<const std::int32_t> ids, View<floa
 }
 void add_embedded(const AnyView<2>& table, std::span<const std::int32_t> ids, View<float, 2> out) {
   run(table, ids, out, true);
+}
+
+void embed_backward(std::span<const std::int32_t> ids, View<const float, 2> d_out, View<float, 2> gradient,
+                    ThreadPool& pool) {
+  if (d_out.shape[0] != std::ssize(ids) || d_out.shape[1] != gradient.shape[1]) {
+    throw std::invalid_argument("embed_backward: d_out is " + std::to_string(d_out.shape[0]) + " x " +
+                                std::to_string(d_out.shape[1]) + "; " + std::to_string(ids.size()) + " rows of " +
+                                std::to_string(gradient.shape[1]) + " numbers are needed");
+  }
+  // Each task owns columns of the table, whole cache lines of them: every row is added to in the order of i.
+  constexpr std::int64_t kLine = 16;
+  const std::int64_t width = gradient.shape[1];
+  split_rows((width + kLine - 1) / kLine, d_out.shape[0] * kLine, pool, [&](std::int64_t first, std::int64_t count) {
+    kernels::Scatter task;
+    task.x = {d_out.data + first * kLine, d_out.strides[0]};
+    task.ids = ids.data();
+    task.table = {gradient.data + first * kLine, gradient.strides[0]};
+    task.rows = d_out.shape[0];
+    task.width = std::min(count * kLine, width - first * kLine);
+    kernels::scatter(task);
+  });
 }
 
 std::vector<float> as_floats(const AnyView<1>& x) {

@@ -9,25 +9,13 @@
 
 #include "kernels/product.h"
 #include "nn/embedding.h"
+#include "nn/product.h"
 
 namespace attn::nn {
 namespace {
 
 constexpr std::int64_t kPackPanels = 4;                      // panels packed at a time
 constexpr std::int64_t kPartBytes = std::int64_t{16} << 20;  // of panels, after which pages can be given back
-constexpr std::int64_t kTasksPerThread = 4;                  // so that nobody waits long for the last one
-constexpr std::int64_t kAlone = std::int64_t{16} << 10;  // floats of x that the caller packs while others would wake
-constexpr std::int64_t kRowBlock = 264;                  // rows whose part of x, kDepth wide, stays in the second cache
-constexpr std::int64_t kCached = std::int64_t{320} << 10;    // floats of x that stay there, 1.25 MB
-constexpr std::int64_t kOpenSums = std::int64_t{96} << 10;   // floats of sums that stay there beside x, 384 KB
-constexpr std::int64_t kSmall = std::int64_t{64} << 10;      // products that are done sooner than a helper wakes
-constexpr std::int64_t kKeepFloats = std::int64_t{8} << 20;  // scratch that survives a call: 32 MB
-
-std::string shape_text(std::int64_t rows, std::int64_t columns) {
-  return std::to_string(rows) + " x " + std::to_string(columns);
-}
-
-std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
 std::int64_t inputs_of(const Weight& w) { return w.matrix.shape[w.input_first ? 0 : 1]; }
 std::int64_t outputs_of(const Weight& w) { return w.matrix.shape[w.input_first ? 1 : 0]; }
@@ -66,43 +54,6 @@ std::int64_t panel_bytes(std::int64_t inputs, Type type) {
 }
 
 kernels::Element element(Type type) { return static_cast<kernels::Element>(type); }
-
-// Floats that a thread keeps from call to call.
-float* reserve_scratch(std::int64_t floats) {
-  thread_local Memory memory;
-  thread_local std::int64_t size = 0;
-  if (floats > size || (size > kKeepFloats && floats <= kKeepFloats)) {
-    size = 0;
-    memory = {};
-    memory = Memory(floats * std::int64_t{sizeof(float)});
-    size = floats;
-  }
-  return reinterpret_cast<float*>(memory.data());
-}
-
-// How a product is cut into tasks. The bits of the result depend on none of this.
-struct Cut {
-  std::int64_t blocks = 1;    // of strips of rows
-  std::int64_t panels = 1;    // in a task
-  std::int64_t together = 1;  // panels whose sums are open at a time
-};
-
-Cut cut_product(std::int64_t rows, std::int64_t inputs, std::int64_t panels, int threads) {
-  Cut cut;
-  const bool fits = kernels::packed_floats(rows, inputs) <= kCached;
-  cut.blocks = fits ? 1 : divide_up(rows, kRowBlock);
-  const std::int64_t block = divide_up(rows, cut.blocks);
-  if (rows * inputs * panels * kernels::panel_columns() <= kSmall || threads == 1) {
-    cut.panels = panels;
-  } else {
-    cut.panels = std::max<std::int64_t>(1, panels * cut.blocks / (kTasksPerThread * threads));
-    cut.panels = std::min(cut.panels, panels);
-  }
-  if (kernels::packed_floats(block, inputs) > kCached) {
-    cut.together = std::clamp<std::int64_t>(kOpenSums / (block * kernels::panel_columns()), 1, cut.panels);
-  }
-  return cut;
-}
 
 }  // namespace
 
@@ -202,56 +153,6 @@ const std::byte* Linear::panels_for_call(ThreadPool& pool) const {
   return pending_->ready.load(std::memory_order_acquire);
 }
 
-namespace {
-
-// Lays the rows of x out as the kernel reads them, unless there is only one.
-const float* packed_rows(const View<const float, 2>& x, float* to, ThreadPool& pool) {
-  if (x.shape[0] == 1) return x.data;
-  const kernels::PackRows task{{x.data, x.strides[0]}, x.shape[0], x.shape[1], to};
-  const std::int64_t strips = kernels::strips_of(task.rows);
-  if (task.rows * task.inputs <= kAlone || pool.threads() == 1) {
-    kernels::pack_rows(task, 0, strips);
-  } else {
-    pool.run(strips, [&](std::int64_t strip, int) { kernels::pack_rows(task, strip, 1); });
-  }
-  return to;
-}
-
-// All products of one call: same rows, same inputs. Tasks run through the panels of a block of rows before the next
-// block, so that a block's rows stay in the cache.
-void run_products(std::span<kernels::Product> products, const View<const float, 2>& x, ThreadPool& pool) {
-  const std::int64_t rows = x.shape[0], inputs = x.shape[1];
-  const auto panels_in = [](const kernels::Product& p) { return divide_up(p.outputs, kernels::panel_columns()); };
-  std::int64_t panels = 0;
-  for (const kernels::Product& p : products) panels += panels_in(p);
-  const Cut cut = cut_product(rows, inputs, panels, pool.threads());
-  const std::int64_t strips = kernels::strips_of(rows);
-  const std::int64_t x_floats = rows == 1 ? 0 : kernels::packed_floats(rows, inputs);
-  const std::int64_t own_floats = kernels::product_scratch(divide_up(strips, cut.blocks), cut.together);
-  float* const scratch = reserve_scratch(x_floats + own_floats * pool.threads());
-  const float* const packed = packed_rows(x, scratch, pool);
-  std::int64_t tasks = 0;
-  for (kernels::Product& p : products) {
-    p.x = packed;
-    tasks += divide_up(panels_in(p), cut.panels);
-  }
-  pool.run(tasks * cut.blocks, [&](std::int64_t t, int worker) {
-    kernels::ProductPart part;
-    const std::int64_t block = t / tasks;
-    part.first_strip = strips * block / cut.blocks;
-    part.strips = strips * (block + 1) / cut.blocks - part.first_strip;
-    const kernels::Product* p = products.data();
-    for (t %= tasks; t >= divide_up(panels_in(*p), cut.panels); ++p) t -= divide_up(panels_in(*p), cut.panels);
-    part.first_panel = t * cut.panels;
-    part.panels = std::min(cut.panels, panels_in(*p) - part.first_panel);
-    part.together = cut.together;
-    part.scratch = scratch + x_floats + worker * own_floats;
-    kernels::multiply(*p, part);
-  });
-}
-
-}  // namespace
-
 void Linear::operator()(View<const float, 2> x, std::span<const View<float, 2>> outs, ThreadPool& pool,
                         const After& after) const {
   if (x.shape[1] != inputs_ || outs.size() != pieces_.size()) {
@@ -290,7 +191,7 @@ void Linear::operator()(View<const float, 2> x, std::span<const View<float, 2>> 
     if (!after.add.empty()) p.add = {after.add.data, after.add.strides[0]};
     p.out = {outs[n].data, outs[n].strides[0]};
   }
-  run_products(products, x, pool);
+  run_products(products, {x}, pool);
 }
 
 }  // namespace attn::nn

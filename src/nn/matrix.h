@@ -76,4 +76,10 @@ View<T, 2> rows_of(const View<T, 2>& x, std::int64_t first, std::int64_t count) 
   return {x.at(first), {count, x.shape[1]}, x.strides};
 }
 
+// Rows of [T, heads * width] as [1, heads, T, width].
+template <typename T>
+View<T, 4> by_head(const View<T, 2>& x, std::int64_t heads, std::int64_t width) noexcept {
+  return {x.data, {1, heads, x.shape[0], width}, {0, width, x.strides[0], 1}};
+}
+
 }  // namespace attn::nn

@@ -34,8 +34,13 @@ class RopeTable {
 
   // x [rows, heads * D], D >= 2 pairs. Numbers of a head beyond the turned part stay.
   void turn(View<float, 2> x, std::int64_t heads, ThreadPool& pool) const;
+  // The gradient on its way back: the same turns, the other way round.
+  void turn_back(View<float, 2> dx, std::int64_t heads, ThreadPool& pool) const;
 
  private:
+  template <bool kBack>
+  void turn_rows(const View<float, 2>& x, std::int64_t heads, ThreadPool& pool) const;
+
   Matrix cos_, sin_;  // [rows, pairs]
 };
 

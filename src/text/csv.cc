@@ -1,13 +1,15 @@
 #include "text/csv.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "attn/error.h"
 
 namespace attn::text {
 
-CsvLines::CsvLines(std::string_view text, const std::string& path) : text_(text), path_(path) {
+CsvLines::CsvLines(std::string_view text, const std::string& path, char separator)
+    : text_(text), path_(path), separator_(separator) {
   if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
 }
 
@@ -16,7 +18,7 @@ bool CsvLines::next(std::vector<std::string>& cells) {
   if (at_ >= text_.size()) return false;
   line_ = lines_;
   cells.assign(1, cell());
-  while (at_ < text_.size() && text_[at_] == ',') {
+  while (at_ < text_.size() && text_[at_] == separator_) {
     ++at_;
     cells.push_back(cell());
   }
@@ -36,7 +38,8 @@ void CsvLines::end_line() {
 
 std::string CsvLines::cell() {
   if (at_ >= text_.size() || text_[at_] != '"') {
-    const std::size_t end = std::min(text_.find_first_of(",\r\n", at_), text_.size());
+    const std::array<char, 3> ends = {separator_, '\r', '\n'};
+    const std::size_t end = std::min(text_.find_first_of(ends.data(), at_, ends.size()), text_.size());
     const std::size_t begin = std::exchange(at_, end);
     return std::string(text_.substr(begin, end - begin));
   }
@@ -49,8 +52,9 @@ std::string CsvLines::cell() {
       out += text_[++at_];
     } else {
       ++at_;
-      if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n' && text_[at_] != '\r')
-        fail(lines_, ": a comma or the end of the line should follow the closing quotation mark");
+      if (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n' && text_[at_] != '\r')
+        fail(lines_, std::string(separator_ == ',' ? ": a comma" : ": a tab") +
+                         " or the end of the line should follow the closing quotation mark");
       return out;
     }
   }

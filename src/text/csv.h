@@ -11,7 +11,7 @@ namespace attn::text {
 // Lines inside quotation marks belong to their cell. `text` and `path` must outlive it.
 class CsvLines {
  public:
-  CsvLines(std::string_view text, const std::string& path);
+  CsvLines(std::string_view text, const std::string& path, char separator = ',');
 
   // The next line that is not blank; false: there is none. Throws attn::Error, with the line, for quotation marks that
   // are not closed or that something follows.
@@ -31,6 +31,7 @@ class CsvLines {
 
   std::string_view text_;
   const std::string& path_;
+  char separator_;
   std::size_t at_ = 0;
   std::int64_t lines_ = 1, line_ = 1;
 };

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <string_view>
-#include <vector>
+#include <utility>
 
 #include "attn/error.h"
+#include "text/hash.h"
 #include "text/json_file.h"
 #include "text/utf8.h"
 
@@ -14,7 +14,9 @@ namespace attn::text {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kUsualNames = {"text", "review", "sentence", "content"};
+constexpr std::array<std::string_view, 4> kTextNames = {"text", "review", "sentence", "content"};
+constexpr std::array<std::string_view, 5> kLabelNames = {"label", "sentiment", "class", "category", "target"};
+constexpr std::array<std::string_view, 2> kTranslationNames = {"target", "translation"};
 constexpr int kLooked = 100;  // lines of a table that tell which column is the longest
 
 // Of the first lines; `names` are the cells of the line before them.
@@ -32,41 +34,111 @@ std::string text_of(const std::filesystem::path& file) {
   return read_file(file);
 }
 
-}  // namespace
-
-DataSet::DataSet(const std::filesystem::path& file, const std::optional<std::string>& column)
-    : path_(file.string()), text_(text_of(file)), key_(column.value_or("text")), csv_(text_, path_) {
-  const std::string end = file.extension().string();
-  format_ = end == ".csv" ? Format::csv : end == ".jsonl" ? Format::jsonl : Format::lines;
-  if (format_ == Format::lines && column) throw Error(path_, "has no columns: only .csv and .jsonl have");
-  if (format_ == Format::csv) find_column(column);
+template <typename Names>
+std::string listed(const Names& names, std::string_view last = ", ") {
+  std::string all;
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    all += i == 0 ? "" : i + 1 == std::size(names) ? last : ", ";
+    all += names[i];
+  }
+  return all;
 }
 
-void DataSet::find_column(const std::optional<std::string>& asked) {
-  std::vector<std::string> names;
+std::vector<std::string> keys_of(const nlohmann::json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+std::optional<std::size_t> place_of(const std::vector<std::string>& names, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+std::optional<std::size_t> place_of(const std::vector<std::string>& names, std::span<const std::string_view> usual) {
+  for (const std::string_view name : usual) {
+    if (const auto place = place_of(names, name)) return place;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+DataSet::DataSet(const std::filesystem::path& file, Wanted wanted, const ExampleColumns& columns)
+    : path_(file.string()),
+      wanted_(wanted),
+      text_(text_of(file)),
+      key_(columns.text.value_or("text")),
+      label_key_(columns.label),
+      csv_(text_, path_, file.extension() == ".tsv" ? '\t' : ',') {
+  const std::string end = file.extension().string();
+  format_ = end == ".csv" || end == ".tsv" ? Format::csv : end == ".jsonl" ? Format::jsonl : Format::lines;
+  if (format_ == Format::lines && (columns.text || columns.label)) {
+    throw Error(path_, "has no columns: only .csv, .tsv and .jsonl have");
+  }
+  if (format_ == Format::lines && wanted != Wanted::text) {
+    throw Error(path_, std::string("has no ") + label_word() + "s: only .csv, .tsv and .jsonl have");
+  }
+  if (has_names()) find_columns(columns);
+}
+
+std::span<const std::string_view> DataSet::label_names() const noexcept {
+  if (wanted_ == Wanted::translation) return kTranslationNames;
+  return kLabelNames;
+}
+
+const char* DataSet::label_word() const noexcept { return wanted_ == Wanted::translation ? "translation" : "label"; }
+
+void DataSet::find_columns(const ExampleColumns& asked) {
+  Names names;
   if (!csv_.next(names)) throw Error(path_, "is empty");
-  const auto find = [&](std::string_view name) { return std::ranges::find(names, name); };
-  auto found = names.end();
-  if (asked) {
-    found = find(*asked);
-    std::string all;
-    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-    if (found == names.end()) throw Error(path_, "has no column '" + *asked + "', only: " + all);
+  for (const auto& name : {asked.text, wanted_ == Wanted::text ? std::nullopt : asked.label}) {
+    if (name && !place_of(names, *name)) throw Error(path_, "has no column '" + *name + "', only: " + listed(names));
   }
-  for (const std::string_view name : kUsualNames) {
-    if (found == names.end()) found = find(name);
+  column_ = text_column(names, asked.text);
+  if (wanted_ == Wanted::text) return;
+  label_column_ = label_column(names, asked.label);
+  if (column_ == label_column_) {
+    throw Error(path_,
+                "has the text and the " + std::string(label_word()) + " both in column '" + names[column_] + "'");
   }
-  column_ = found != names.end() ? static_cast<std::size_t>(found - names.begin()) : longest_column(csv_, names.size());
+}
+
+std::size_t DataSet::text_column(const Names& names, const std::optional<std::string>& asked) const {
+  if (asked) return *place_of(names, *asked);
+  if (const auto usual = place_of(names, kTextNames)) return *usual;
+  if (wanted_ == Wanted::translation) {
+    if (const auto source = place_of(names, "source")) return *source;
+    if (names.size() == 2) return 0;
+  }
+  return longest_column(csv_, names.size());
+}
+
+std::size_t DataSet::label_column(const Names& names, const std::optional<std::string>& asked) const {
+  if (asked) return *place_of(names, *asked);
+  if (const auto usual = place_of(names, label_names())) return *usual;
+  if (wanted_ == Wanted::translation && names.size() == 2) return 1;
+  throw Error(path_, "has no column named " + listed(label_names(), " or ") + ", only: " + listed(names));
 }
 
 std::optional<std::string> DataSet::next() {
-  std::optional<std::string> text = format_ == Format::csv     ? next_cell()
-                                    : format_ == Format::jsonl ? next_object()
-                                                               : next_line();
-  if (text && first_bad_byte(*text)) {
-    throw Error(path_, "line " + std::to_string(format_ == Format::csv ? csv_.line() : line_) + " is not UTF-8");
+  std::optional<Example> example = next_example();
+  if (!example) return std::nullopt;
+  return std::move(example->text);
+}
+
+std::optional<Example> DataSet::next_example() {
+  std::optional<Example> example;
+  if (format_ == Format::lines) {
+    if (auto text = next_line()) example = {std::move(*text), ""};
+  } else {
+    example = has_names() ? next_row() : next_object();
   }
-  return text;
+  if (example && (first_bad_byte(example->text) || first_bad_byte(example->label))) {
+    throw Error(path_, "line " + std::to_string(line()) + " is not UTF-8");
+  }
+  return example;
 }
 
 std::optional<std::string> DataSet::next_line() {
@@ -79,39 +151,51 @@ std::optional<std::string> DataSet::next_line() {
   return line;
 }
 
-std::optional<std::string> DataSet::next_cell() {
+std::optional<Example> DataSet::next_row() {
   std::vector<std::string> cells;
   if (!csv_.next(cells)) return std::nullopt;
-  if (cells.size() <= column_) {
-    csv_.fail(csv_.line(),
-              " has " + std::to_string(cells.size()) + " cells; the text is in number " + std::to_string(column_ + 1));
-  }
-  return std::move(cells[column_]);
+  const auto take = [&](std::size_t column, const std::string& what) {
+    if (cells.size() > column) return std::move(cells[column]);
+    csv_.fail(csv_.line(), " has " + std::to_string(cells.size()) + " cells; the " + what + " is in number " +
+                               std::to_string(column + 1));
+  };
+  Example example{take(column_, "text"), ""};
+  if (wanted_ != Wanted::text) example.label = take(label_column_, label_word());
+  return example;
 }
 
-std::optional<std::string> DataSet::next_object() {
+std::optional<Example> DataSet::next_object() {
   std::optional<std::string> line = next_line();
   while (line && line->find_first_not_of(" \t") == std::string::npos) line = next_line();  // blank
   if (!line) return std::nullopt;
+  const std::string here = "line " + std::to_string(line_);
   const nlohmann::json object = nlohmann::json::parse(*line, nullptr, false);
-  if (!object.is_object()) throw Error(path_, "line " + std::to_string(line_) + " is not a JSON object");
+  if (!object.is_object()) throw Error(path_, here + " is not a JSON object");
   const auto found = object.find(key_);
   if (found == object.end() || !found->is_string()) {
-    throw Error(path_, "line " + std::to_string(line_) + " has no text under \"" + key_ + "\"");
+    throw Error(path_, here + " has no text under \"" + key_ + "\", only: " + listed(keys_of(object)));
   }
-  return found->get<std::string>();
+  Example example{found->get<std::string>(), ""};
+  if (wanted_ == Wanted::text) return example;
+  if (!label_key_) {
+    const Names keys = keys_of(object);
+    const auto usual = place_of(keys, label_names());
+    if (!usual) throw Error(path_, here + " has no " + listed(label_names(), " or ") + ", only: " + listed(keys));
+    label_key_ = keys[*usual];
+  }
+  const auto label = object.find(*label_key_);
+  if (label == object.end() || label->is_null() || label->is_structured()) {
+    throw Error(path_, here + " has no " + label_word() + " under \"" + *label_key_ + "\"");
+  }
+  example.label = label->is_string() ? label->get<std::string>() : label->dump();
+  return example;
 }
 
 double DataSet::share() const noexcept {
-  const std::size_t at = format_ == Format::csv ? csv_.at() : at_;
+  const std::size_t at = has_names() ? csv_.at() : at_;
   return text_.empty() ? 1 : static_cast<double>(std::min(at, text_.size())) / static_cast<double>(text_.size());
 }
 
-// FNV-1a.
-std::uint64_t DataSet::fingerprint() const noexcept {
-  std::uint64_t hash = 14695981039346656037U;
-  for (const char byte : text_) hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211U;
-  return hash;
-}
+std::uint64_t DataSet::fingerprint() const noexcept { return hash_of(text_); }
 
 }  // namespace attn::text

@@ -14,7 +14,6 @@ namespace attn::text {
 namespace {
 
 using nlohmann::json;
-namespace fs = std::filesystem;
 
 // One kind of special token: its key in the files, and the names that mean it where no file says so.
 struct Role {
@@ -49,29 +48,29 @@ std::int32_t find_role(const Role& role, std::initializer_list<const Settings*> 
   return -1;
 }
 
-[[noreturn]] void refuse_folder(const fs::path& folder) {
-  if (!fs::is_directory(folder)) throw Error(folder.string(), "there is no such folder");
+[[noreturn]] void refuse_folder(const Folder& folder) {
+  if (!folder.is_folder()) throw Error(folder.shown(), "there is no such folder");
   for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"}) {
-    if (fs::exists(folder / name)) {
-      throw Error((folder / name).string(),
+    if (folder.has(name)) {
+      throw Error(folder.shown(name),
                   "a SentencePiece file without tokenizer.json; transformers makes one: "
                   "AutoTokenizer.from_pretrained(folder).save_pretrained(folder)");
     }
   }
-  throw Error(folder.string(), "holds no tokenizer: no tokenizer.json, no vocab.txt, no vocab.json with merges.txt");
+  throw Error(folder.shown(), "holds no tokenizer: no tokenizer.json, no vocab.txt, no vocab.json with merges.txt");
 }
 
 }  // namespace
 
-Source tokenizer_source(const fs::path& folder) {
-  if (fs::exists(folder / "tokenizer.json")) return {read_file(folder / "tokenizer.json"), folder / "tokenizer.json"};
-  if (fs::exists(folder / "vocab.txt")) return wordpiece_source(folder);
-  if (fs::exists(folder / "vocab.json") && fs::exists(folder / "merges.txt")) return byte_bpe_source(folder);
+Source tokenizer_source(const Folder& folder) {
+  if (folder.has("tokenizer.json")) return {folder.read("tokenizer.json"), folder.shown("tokenizer.json")};
+  if (folder.has("vocab.txt")) return wordpiece_source(folder);
+  if (folder.has("vocab.json") && folder.has("merges.txt")) return byte_bpe_source(folder);
   refuse_folder(folder);
 }
 
 void explain_failure(const Source& source, const std::string& reason) {
-  const std::string path = source.file.string();
+  const std::string& path = source.file;
   if (const auto bad = first_bad_byte(source.json)) {
     throw Error(path, "not UTF-8", static_cast<std::int64_t>(*bad));
   }
@@ -88,9 +87,9 @@ void explain_failure(const Source& source, const std::string& reason) {
   throw Error(path, "not a tokenizer that can be loaded: " + reason);
 }
 
-SpecialIds special_ids(const fs::path& folder, const Lookup& id_of) {
-  const Settings config(folder / "tokenizer_config.json");
-  const Settings map(folder / "special_tokens_map.json");
+SpecialIds special_ids(const Folder& folder, const Lookup& id_of) {
+  const Settings config(folder, "tokenizer_config.json");
+  const Settings map(folder, "special_tokens_map.json");
   SpecialIds ids;
   for (const Role& role : roles()) ids.*role.id = find_role(role, {&config, &map}, id_of);
   return ids;

@@ -27,10 +27,10 @@ nlohmann::json parse_json(const std::string& text, const std::filesystem::path& 
   }
 }
 
-Settings::Settings(std::filesystem::path file) : file_(std::move(file)) {
-  if (!std::filesystem::exists(file_)) return;
-  values_ = parse_json(read_file(file_), file_);
-  if (!values_.is_object()) throw Error(file_.string(), "should hold an object, {...}");
+Settings::Settings(const Folder& folder, const std::string& name) : file_(folder.shown(name)) {
+  if (!folder.has(name)) return;
+  values_ = parse_json(folder.read(name), file_);
+  if (!values_.is_object()) throw Error(file_, "should hold an object, {...}");
 }
 
 const nlohmann::json* Settings::find(const std::string& key) const {
@@ -41,14 +41,14 @@ const nlohmann::json* Settings::find(const std::string& key) const {
 std::optional<bool> Settings::boolean(const std::string& key) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_boolean()) throw Error(file_.string(), "\"" + key + "\" should be true or false");
+  if (!value->is_boolean()) throw Error(file_, "\"" + key + "\" should be true or false");
   return value->get<bool>();
 }
 
 std::optional<std::string> Settings::string(const std::string& key) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) throw Error(file_.string(), "\"" + key + "\" should be a string");
+  if (!value->is_string()) throw Error(file_, "\"" + key + "\" should be a string");
   return value->get<std::string>();
 }
 
@@ -57,7 +57,7 @@ std::optional<std::string> Settings::token(const std::string& key) const {
   if (value == nullptr) return std::nullopt;
   if (value->is_object() && value->contains("content")) value = &value->at("content");
   if (!value->is_string()) {
-    throw Error(file_.string(), "\"" + key + R"(" should be a string or {"content": "..."})");
+    throw Error(file_, "\"" + key + R"(" should be a string or {"content": "..."})");
   }
   return value->get<std::string>();
 }

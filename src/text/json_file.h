@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "text/folder.h"
+
 namespace attn::text {
 
 // Throws attn::Error if it cannot be read.
@@ -18,7 +20,7 @@ nlohmann::json parse_json(const std::string& text, const std::filesystem::path& 
 // A file whose top is an object, or no file at all: then every question is answered by "not there".
 class Settings {
  public:
-  explicit Settings(std::filesystem::path file);
+  Settings(const Folder& folder, const std::string& name);
 
   // Is the key there, and not null? A value of another kind is an attn::Error.
   [[nodiscard]] std::optional<bool> boolean(const std::string& key) const;
@@ -28,12 +30,12 @@ class Settings {
   // Said, even if it is null.
   [[nodiscard]] bool has(const std::string& key) const { return values_.contains(key); }
   [[nodiscard]] const nlohmann::json& values() const { return values_; }
-  [[nodiscard]] const std::filesystem::path& file() const { return file_; }
+  [[nodiscard]] const std::string& file() const { return file_; }  // as messages name it
 
  private:
   [[nodiscard]] const nlohmann::json* find(const std::string& key) const;
 
-  std::filesystem::path file_;
+  std::string file_;
   nlohmann::json values_ = nlohmann::json::object();
 };
 

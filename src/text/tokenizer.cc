@@ -18,18 +18,6 @@ struct FreeTokens {
 };
 using CrateTokens = std::unique_ptr<AttnTokens, FreeTokens>;
 
-// An empty text that is there, unlike a slice without data.
-AttnSlice slice(std::string_view text) { return {text.data() == nullptr ? "" : text.data(), text.size()}; }
-
-void require_utf8(std::string_view text, const char* name) {
-  const auto bad = first_bad_byte(text);
-  if (!bad) return;
-  constexpr std::string_view digits = "0123456789abcdef";
-  const auto value = static_cast<unsigned char>(text[*bad]);
-  throw std::invalid_argument(std::string(name) + " is not UTF-8: byte " + std::to_string(*bad) + " is 0x" +
-                              digits[value >> 4] + digits[value & 15] + ", which begins no character there");
-}
-
 std::vector<std::string_view> pieces_of(const AttnTokensView& view) {
   std::vector<std::string_view> pieces(view.size);
   std::size_t from = 0;
@@ -86,10 +74,10 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-Tokenizer Tokenizer::load(const std::filesystem::path& folder) {
+Tokenizer Tokenizer::load(const Folder& folder) {
   const Source source = tokenizer_source(folder);
   auto state = std::make_unique<State>();
-  state->path = source.file.string();
+  state->path = source.file;
   CrateText error;
   state->crate.reset(attn_tokenizer_new(slice(source.json), error.receive()));
   if (!state->crate) explain_failure(source, error.str());
@@ -116,6 +104,17 @@ Encoding Tokenizer::encode(std::string_view text, std::string_view pair, bool ba
       attn_tokenizer_encode(state_->crate.get(), slice(text), slice(pair), !bare, error.receive()));
   if (!tokens) throw Error(state_->path, "cannot encode the texts: " + error.str());
   return {tokens_of(*tokens, state_->decoding.form)};
+}
+
+std::vector<std::int32_t> Tokenizer::ids(std::string_view text, bool bare) const {
+  require_utf8(text, "the text");
+  CrateText error;
+  const CrateTokens tokens(
+      attn_tokenizer_encode(state_->crate.get(), slice(text), {nullptr, 0}, !bare, error.receive()));
+  if (!tokens) throw Error(state_->path, "cannot encode the text: " + error.str());
+  AttnTokensView view;
+  attn_tokens_view(tokens.get(), &view);
+  return {view.ids, view.ids + view.size};
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_special) const {

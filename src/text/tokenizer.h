@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "text/folder.h"
 
 namespace attn::text {
 
@@ -45,7 +46,7 @@ class Tokenizer {
  public:
   // From a model's folder: tokenizer.json, else vocab.txt (WordPiece), else vocab.json and merges.txt (byte-level BPE).
   // Throws attn::Error if there is none or if it is broken.
-  static Tokenizer load(const std::filesystem::path& folder);
+  static Tokenizer load(const Folder& folder);
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -58,6 +59,9 @@ class Tokenizer {
   [[nodiscard]] Encoding encode(std::string_view text, const char* pair, bool bare = false) const {
     return encode(text, std::string_view(pair), bare);
   }
+
+  // encode().ids(), in half the time: for texts of which nothing else is asked.
+  [[nodiscard]] std::vector<std::int32_t> ids(std::string_view text, bool bare = false) const;
 
   // Text of ids; special tokens are left out if asked. Equal to decode() of Hugging Face's tokenizers.
   [[nodiscard]] std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;

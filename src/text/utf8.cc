@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 
 namespace attn::text {
 namespace {
@@ -72,6 +73,15 @@ std::optional<std::size_t> first_bad_byte(std::string_view text) {
     at += next.size;
   }
   return std::nullopt;
+}
+
+void require_utf8(std::string_view text, const char* name) {
+  const auto bad = first_bad_byte(text);
+  if (!bad) return;
+  constexpr std::string_view digits = "0123456789abcdef";
+  const auto value = static_cast<unsigned char>(text[*bad]);
+  throw std::invalid_argument(std::string(name) + " is not UTF-8: byte " + std::to_string(*bad) + " is 0x" +
+                              digits[value >> 4] + digits[value & 15] + ", which begins no character there");
 }
 
 std::string take_characters(std::string& bytes) {

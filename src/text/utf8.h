@@ -19,6 +19,8 @@ Character first_character(std::string_view bytes);
 
 // Where the first byte stands that belongs to no character.
 std::optional<std::size_t> first_bad_byte(std::string_view text);
+// Throws std::invalid_argument with that byte; `name` is what the text is called.
+void require_utf8(std::string_view text, const char* name);
 
 // Takes from `bytes` and returns all but a character that is cut at the end. What is not UTF-8 becomes U+FFFD.
 std::string take_characters(std::string& bytes);

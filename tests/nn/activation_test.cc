@@ -5,11 +5,11 @@
 
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
+#include "support/exact.h"
 #include "support/rows.h"
 #include "support/targets.h"
 
@@ -21,20 +21,13 @@ using test::GappedRows;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-double gelu(double x) { return x / 2 * std::erfc(-x / std::sqrt(2.0)); }
-double gelu_tanh(double x) {
-  const double u = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
-  return x / (1 + std::exp(-2 * u));
-}
-double silu(double x) { return x / (1 + std::exp(-x)); }
-
 struct Error {
   double absolute = 0;  // of results up to 1, and of larger ones relative to them
   double tail = 0;      // relative, of results from -1e-2 to -1e-4 below x = -1
 };
 
 // Over [-20, 20] in steps of 1e-4, and ever nearer to 0.
-Error error_of(Activation f, const std::function<double(double)>& exact) {
+Error error_of(Activation f) {
   std::vector<float> x;
   for (int n = -200'000; n <= 200'000; ++n) x.push_back(static_cast<float>(n) * 1e-4F);
   for (float tiny = 1; tiny > 1e-30F; tiny *= 0.37F) {
@@ -46,7 +39,7 @@ Error error_of(Activation f, const std::function<double(double)>& exact) {
   activate({y.data(), {1, std::ssize(y)}}, f, pool);
   Error worst;
   for (std::size_t n = 0; n < x.size(); ++n) {
-    const double want = exact(x[n]);
+    const double want = test::exact(f, x[n]);
     const double error = std::abs(y[n] - want);
     worst.absolute = std::max(worst.absolute, error / std::max(1.0, std::abs(want)));
     if (x[n] < -1 && want < -1e-4 && want > -1e-2) worst.tail = std::max(worst.tail, error / -want);
@@ -56,7 +49,7 @@ Error error_of(Activation f, const std::function<double(double)>& exact) {
 
 TEST(Activation, GeluIsWithinAFewUlpOfErf) {
   test::on_every_target([](const char* target) {
-    const Error e = error_of(Activation::gelu, gelu);
+    const Error e = error_of(Activation::gelu);
     EXPECT_LT(e.absolute, 1.2e-7) << target;
     EXPECT_LT(e.tail, 3e-5) << target;
   });
@@ -64,7 +57,7 @@ TEST(Activation, GeluIsWithinAFewUlpOfErf) {
 
 TEST(Activation, GeluByTanhIsWithinAFewUlpOfItsFormula) {
   test::on_every_target([](const char* target) {
-    const Error e = error_of(Activation::gelu_tanh, gelu_tanh);
+    const Error e = error_of(Activation::gelu_tanh);
     EXPECT_LT(e.absolute, 3e-7) << target;
     EXPECT_LT(e.tail, 5e-6) << target;
   });
@@ -72,7 +65,7 @@ TEST(Activation, GeluByTanhIsWithinAFewUlpOfItsFormula) {
 
 TEST(Activation, SiluIsWithinAFewUlpOfItsFormula) {
   test::on_every_target([](const char* target) {
-    const Error e = error_of(Activation::silu, silu);
+    const Error e = error_of(Activation::silu);
     EXPECT_LT(e.absolute, 3e-7) << target;
     EXPECT_LT(e.tail, 5e-6) << target;
   });
@@ -80,15 +73,15 @@ TEST(Activation, SiluIsWithinAFewUlpOfItsFormula) {
 
 TEST(Activation, TanhIsWithinSevenUlp) {
   test::on_every_target([](const char* target) {
-    const Error e = error_of(Activation::tanh, [](double x) { return std::tanh(x); });
+    const Error e = error_of(Activation::tanh);
     EXPECT_LT(e.absolute, 5e-7) << target;
   });
 }
 
 TEST(Activation, ReluAndNoneAreExact) {
   test::on_every_target([](const char* target) {
-    EXPECT_EQ(error_of(Activation::relu, [](double x) { return x > 0 ? x : 0; }).absolute, 0) << target;
-    EXPECT_EQ(error_of(Activation::none, [](double x) { return x; }).absolute, 0) << target;
+    EXPECT_EQ(error_of(Activation::relu).absolute, 0) << target;
+    EXPECT_EQ(error_of(Activation::none).absolute, 0) << target;
   });
 }
 
@@ -122,7 +115,8 @@ TEST(Activation, GateMultipliesAndLeavesGapsAlone) {
       activate_gate(gate.view(), up.view(), Activation::silu, pool);
       EXPECT_TRUE(gate.gaps_are_whole());
       for (std::int64_t i = 0; i < 9; ++i)
-        for (std::int64_t j = 0; j < width; ++j) EXPECT_NEAR(gate.at(i, j), silu(before.at(i, j)) * up.at(i, j), 5e-6);
+        for (std::int64_t j = 0; j < width; ++j)
+          EXPECT_NEAR(gate.at(i, j), test::exact(Activation::silu, before.at(i, j)) * up.at(i, j), 5e-6);
     }
   });
 }

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/errors.h"
+#include "support/exact.h"
 #include "support/rows.h"
 #include "support/targets.h"
 
@@ -20,24 +22,6 @@ namespace {
 using test::GappedRows;
 using test::Random;
 using test::Weights;
-
-double reference(Activation f, double x) {
-  switch (f) {
-    case Activation::none:
-      return x;
-    case Activation::relu:
-      return x > 0 ? x : 0;
-    case Activation::gelu:
-      return x / 2 * std::erfc(-x / std::sqrt(2.0));
-    case Activation::gelu_tanh:
-      return x / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
-    case Activation::silu:
-      return x / (1 + std::exp(-x));
-    case Activation::tanh:
-      return std::tanh(x);
-  }
-  return x;
-}
 
 struct Layer {
   std::int64_t in = 0, out = 0;
@@ -80,16 +64,13 @@ void expect_product(const Layer& layer, const GappedRows& x, const GappedRows& g
   double worst = 0;
   for (std::int64_t i = 0; i < got.rows(); ++i) {
     for (std::int64_t j = 0; j < got.width(); ++j) {
-      const double want = reference(f, layer.product(x, i, j)) + (add != nullptr ? add->at(i, j) : 0);
+      const double want = test::exact(f, layer.product(x, i, j)) + (add != nullptr ? add->at(i, j) : 0);
       const double error = std::abs(got.at(i, j) - want);
       worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
     }
   }
   EXPECT_LT(worst, 1e-5);
 }
-
-constexpr Activation kAll[] = {Activation::none,      Activation::relu, Activation::gelu,
-                               Activation::gelu_tanh, Activation::silu, Activation::tanh};
 
 TEST(Linear, EqualsSumsInDoubleForRandomShapes) {
   test::on_every_target([](const char* target) {
@@ -100,7 +81,7 @@ TEST(Linear, EqualsSumsInDoubleForRandomShapes) {
       const std::int64_t rows = random.between(1, 40);
       const auto x = GappedRows(rows, layer.in, random.between(0, 3)).fill(seed);
       GappedRows y(rows, layer.out, random.between(0, 3));
-      const Activation f = kAll[random.below(std::size(kAll))];
+      const Activation f = test::kActivations[random.below(std::size(test::kActivations))];
       const GappedRows old = GappedRows(rows, layer.out, random.between(0, 3)).fill(seed + 1000);
       ThreadPool pool(static_cast<int>(random.between(1, 3)));
       const Linear linear({layer.weight()}, pool);
@@ -116,7 +97,7 @@ TEST(Linear, EqualsSumsInDoubleForRandomShapes) {
 
 TEST(Linear, AddsToWhatIsThereWithTheBitsOfASumBesideIt) {
   test::on_every_target([](const char* target) {
-    for (const Activation f : kAll) {
+    for (const Activation f : test::kActivations) {
       SCOPED_TRACE(std::string(target) + ", activation " + std::to_string(static_cast<int>(f)));
       const Layer layer(700, 45, Type::float32, false, true, 5);
       ThreadPool pool(2);
@@ -223,7 +204,7 @@ TEST(Linear, MatricesOfSeveralTypesBecomeFloats) {
 
 TEST(Linear, NanAndInfinityReachTheirRowAndNoOther) {
   test::on_every_target([](const char* target) {
-    for (const Activation f : kAll) {
+    for (const Activation f : test::kActivations) {
       SCOPED_TRACE(std::string(target) + ", activation " + std::to_string(static_cast<int>(f)));
       ThreadPool pool(1);
       Layer layer(300, 40, Type::float32, false, true, 51);
@@ -250,16 +231,6 @@ TEST(Linear, NoRowsAreNoWork) {
   EXPECT_TRUE(Linear().empty());
 }
 
-template <typename F>
-std::string complaint(F&& f) {
-  try {
-    f();
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return "no complaint";
-}
-
 TEST(Linear, ShapesThatDisagreeAreNamedBeforeAnythingIsWritten) {
   using ::testing::HasSubstr;
   ThreadPool pool(1);
@@ -269,12 +240,15 @@ TEST(Linear, ShapesThatDisagreeAreNamedBeforeAnythingIsWritten) {
   const auto narrow = GappedRows(3, 7).fill(1);
   auto y = GappedRows(3, 6).fill(2), z = GappedRows(3, 6).fill(3), wide = GappedRows(3, 9).fill(4);
   const auto y0 = y, z0 = z, wide0 = wide;
-  EXPECT_THAT(complaint([&] { linear(narrow.view(), {y.view(), z.view()}, pool); }), HasSubstr("3 x 7"));
-  EXPECT_THAT(complaint([&] { linear(x.view(), y.view(), pool); }), HasSubstr("1 results"));
-  EXPECT_THAT(complaint([&] { linear(x.view(), {y.view(), wide.view()}, pool); }), HasSubstr("must be 3 x 6"));
-  EXPECT_THAT(complaint([&] { linear(rows_of(x.view(), 0, 2), {y.view(), z.view()}, pool); }), HasSubstr("2 x 6"));
+  EXPECT_THAT(test::argument_error([&] { linear(narrow.view(), {y.view(), z.view()}, pool); }), HasSubstr("3 x 7"));
+  EXPECT_THAT(test::argument_error([&] { linear(x.view(), y.view(), pool); }), HasSubstr("1 results"));
+  EXPECT_THAT(test::argument_error([&] { linear(x.view(), {y.view(), wide.view()}, pool); }),
+              HasSubstr("must be 3 x 6"));
+  EXPECT_THAT(test::argument_error([&] { linear(rows_of(x.view(), 0, 2), {y.view(), z.view()}, pool); }),
+              HasSubstr("2 x 6"));
   const Linear one({layer.weight()}, pool);
-  EXPECT_THAT(complaint([&] { one(x.view(), y.view(), pool, {Activation::none, wide.view()}); }), HasSubstr("3 x 9"));
+  EXPECT_THAT(test::argument_error([&] { one(x.view(), y.view(), pool, {Activation::none, wide.view()}); }),
+              HasSubstr("3 x 9"));
   EXPECT_TRUE(y.same_bits(y0) && z.same_bits(z0) && wide.same_bits(wide0));
 }
 
@@ -282,15 +256,15 @@ TEST(Linear, WeightsThatDisagreeAreNamed) {
   using ::testing::HasSubstr;
   ThreadPool pool(1);
   const Layer a(8, 6, Type::float32, false, true, 81), b(9, 6, Type::float32, false, true, 82);
-  EXPECT_THAT(complaint([&] { Linear({a.weight(), b.weight()}, pool); }), HasSubstr("9 inputs"));
+  EXPECT_THAT(test::argument_error([&] { Linear({a.weight(), b.weight()}, pool); }), HasSubstr("9 inputs"));
   Weight short_bias = a.weight();
   short_bias.bias.shape[0] = 5;
-  EXPECT_THAT(complaint([&] { Linear({short_bias}, pool); }), HasSubstr("5 biases for 6"));
-  EXPECT_THAT(complaint([&] { Linear({Weight{}}, pool); }), HasSubstr("0 x 0"));
-  EXPECT_THAT(complaint([&] { Linear(std::span<const Weight>(), pool); }), HasSubstr("no weights"));
+  EXPECT_THAT(test::argument_error([&] { Linear({short_bias}, pool); }), HasSubstr("5 biases for 6"));
+  EXPECT_THAT(test::argument_error([&] { Linear({Weight{}}, pool); }), HasSubstr("0 x 0"));
+  EXPECT_THAT(test::argument_error([&] { Linear(std::span<const Weight>(), pool); }), HasSubstr("no weights"));
   Weight wide = a.weight();
   wide.matrix.strides[1] = 2;
-  EXPECT_THAT(complaint([&] { Linear({wide}, pool); }), HasSubstr("side by side"));
+  EXPECT_THAT(test::argument_error([&] { Linear({wide}, pool); }), HasSubstr("side by side"));
 }
 
 TEST(Linear, MatricesInPlaceGiveTheBitsOfPackedOnesAndArePackedAtTheSecondUse) {

@@ -128,7 +128,6 @@ BERT = ["ablate", "--model", model_folder("bert"), "--text", GAPS]
         ([*BERT, "--head", "0.4"], "0 to 3"),
         ([*BERT, "--head", "cross:0.0"], "only self"),
         ([*BERT, "--head", "0.0", "--top", 0], "--top"),
-        (["ablate", "--text", "a", "--head", "0.0"], "--model"),
     ],
 )
 def test_wrong_usage_is_one_line_and_2(arguments, says):

@@ -404,7 +404,6 @@ def test_wrong_corpora_are_refused(tmp_path):
     assert "there is no text" in refused(1, *base, empty)
     assert "cannot be read" in refused(1, *base, tmp_path / "missing.txt")
     refused(2, *base, empty, "--text", "both")
-    refused(2, "analyze", "--corpus", empty)
     refused(2, *base, empty, "--kind", "cross")
 
 

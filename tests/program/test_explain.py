@@ -174,6 +174,5 @@ def test_weights_that_are_not_numbers_are_an_error(broken_model):
     assert "not numbers" in refused(1, "ablate", *read, "--all")
 
 
-def test_without_a_text_or_a_model_there_is_an_error():
+def test_without_a_text_there_is_an_error():
     assert "--file" in refused(2, "explain", "--model", model_folder("bert"))
-    assert "--model" in refused(2, "explain", TEXT)

@@ -158,7 +158,6 @@ BERT = ["--model", model_folder("bert")]
         (["weights", *BERT, "--text", "a", "--layer", 0, "--head", 0, "--kind", "cross"], "self"),
         (["weights", *BERT, "--text", "a", "--layer", 0, "--head", 0, "--kind", "other"], "--kind"),
         (["weights", *BERT, "--text", "a"], "--layer"),
-        (["weights", "--text", "a", "--layer", 0, "--head", 0], "--model"),
         (["tokenize", *BERT], "--text"),
         (["fill", *BERT, "--text", "nothing is missing"], "[MASK]"),
         (["fill", *BERT, "--text", "[MASK]", "--top", 0], "--top"),

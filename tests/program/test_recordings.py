@@ -238,7 +238,6 @@ def test_ctrl_c_while_the_file_is_written_ends_it(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["record", "--text", "a"], "--model"),
         (["record", "--model", model_folder("bert")], "--text"),
         (["record", "--model", model_folder("bert"), "--text", "a", "-o", "-"], "--output"),
         (["weights", "--recording", "x.attn", "--model", model_folder("bert")], "--model"),

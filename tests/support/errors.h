@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 
 #include "attn/error.h"
@@ -23,6 +24,20 @@ Error error_of(const Call& call) {
   }
   ADD_FAILURE() << "nothing was thrown";
   return {"", ""};
+}
+
+// What the std::invalid_argument that the call throws says.
+template <typename Call>
+std::string argument_error(const Call& call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << "more than one line: " << error.what();
+    return error.what();
+  } catch (const std::exception& other) {
+    return std::string("not a std::invalid_argument: ") + other.what();
+  }
+  return "nothing was thrown";
 }
 
 }  // namespace attn::test

@@ -1,18 +1,32 @@
-// support/resident.h - how much of mapped files is in this process's memory.
+// support/resident.h - how much memory this process has, as the system sees it.
 #pragma once
 
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 namespace attn::test {
 
-// -1 where the system does not say.
-inline std::int64_t resident_file_kilobytes() {
+// A line of /proc/self/status, as "RssFile:". -1 where the system does not say.
+inline std::int64_t status_kilobytes(std::string_view field) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with("RssFile:")) return std::stoll(line.substr(8));
+    if (line.starts_with(field)) return std::stoll(line.substr(field.size()));
   return -1;
+}
+
+// Of mapped files.
+inline std::int64_t resident_file_kilobytes() { return status_kilobytes("RssFile:"); }
+
+// By how much memory grew at most while f ran; -1 where the system does not say.
+template <typename F>
+std::int64_t peak_growth_kilobytes(const F& f) {
+  std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts from here
+  const std::int64_t before = status_kilobytes("VmHWM:");
+  f();
+  const std::int64_t after = status_kilobytes("VmHWM:");
+  return before < 0 ? -1 : after - before;
 }
 
 }  // namespace attn::test

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/plain.h"
+
 namespace attn::kernels {
 
 // SplitMix64's finalizer (Steele, Lea, Flood, 2014).
@@ -31,6 +33,10 @@ constexpr std::uint32_t keep_hash(std::uint64_t row_key, std::int64_t j) noexcep
   x = (x ^ (x >> 15U)) ^ static_cast<std::uint32_t>(row_key >> 32U);
   x = (x ^ (x >> 16U)) * kKeepMix1;
   return x ^ (x >> 15U);
+}
+
+constexpr Keep keep_with(float rate, std::uint64_t seed) noexcept {
+  return {seed, static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0), 1 / (1 - rate)};
 }
 
 }  // namespace attn::kernels

@@ -16,6 +16,7 @@
 #include "kernels/activation-inl.h"
 #include "kernels/denormals.h"
 #include "kernels/micro-inl.h"
+#include "kernels/strips-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -25,10 +26,6 @@ inline constexpr std::int64_t kUnroll = 4;
 inline constexpr std::int64_t kLine = 64;
 
 HWY_INLINE std::int64_t panel_floats() { return 2 * lanes_of_float(); }
-
-// Strips differ in height by at most one row.
-HWY_INLINE std::int64_t count_strips(std::int64_t rows) { return (rows + kRows - 1) / kRows; }
-HWY_INLINE std::int64_t first_row(std::int64_t rows, std::int64_t strip) { return rows * strip / count_strips(rows); }
 
 // Lines of memory that are fetched while a strip is multiplied: every kUnroll inputs the next one of `streams`
 // stretches, which lie one behind the other. Several stretches at once make memory 10 to 30% faster than one.
@@ -286,20 +283,6 @@ void multiply_part(const Product& t, const ProductPart& part) {
   PartRun(t, part).run();
 }
 
-void pack_strips(const PackRows& t, std::int64_t first, std::int64_t count) {
-  for (std::int64_t strip = first; strip < first + count; ++strip) {
-    const std::int64_t row = first_row(t.rows, strip);
-    const std::int64_t rows = first_row(t.rows, strip + 1) - row;
-    float* to = t.to + row * round_up(t.inputs, kDepth);
-    for (std::int64_t k = 0; k < t.inputs; k += kDepth) {
-      const auto bytes = static_cast<std::size_t>(std::min(kDepth, t.inputs - k)) * sizeof(float);
-      for (std::int64_t r = 0; r < rows; ++r, to += kDepth) {
-        std::memcpy(to, t.x.data + (row + r) * t.x.stride + k, bytes);
-      }
-    }
-  }
-}
-
 std::int64_t count_strips_of(std::int64_t rows) { return count_strips(rows); }
 
 std::int64_t scratch_floats(std::int64_t strips, std::int64_t together) {
@@ -313,16 +296,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 HWY_EXPORT(multiply_part);
-HWY_EXPORT(pack_strips);
 HWY_EXPORT(count_strips_of);
 HWY_EXPORT(scratch_floats);
 
 std::int64_t strips_of(std::int64_t rows) noexcept { return HWY_DYNAMIC_DISPATCH(count_strips_of)(rows); }
 std::int64_t packed_floats(std::int64_t rows, std::int64_t inputs) noexcept {
   return rows * ((inputs + kDepth - 1) / kDepth * kDepth);
-}
-void pack_rows(const PackRows& task, std::int64_t first, std::int64_t count) noexcept {
-  HWY_DYNAMIC_DISPATCH(pack_strips)(task, first, count);
 }
 std::int64_t product_scratch(std::int64_t strips, std::int64_t together) noexcept {
   return HWY_DYNAMIC_DISPATCH(scratch_floats)(strips, together);

@@ -36,13 +36,14 @@ std::int64_t strips_of(std::int64_t rows) noexcept;
 struct PackRows {
   InRows x;
   std::int64_t rows = 0, inputs = 0;
-  float* to = nullptr;  // aligned to 64 bytes
+  float* to = nullptr;      // aligned to 64 bytes
+  bool transposed = false;  // x is [in, rows]
 };
 std::int64_t packed_floats(std::int64_t rows, std::int64_t inputs) noexcept;
 void pack_rows(const PackRows& task, std::int64_t first, std::int64_t count) noexcept;
 
 struct Product {
-  const float* x = nullptr;  // as pack_rows leaves it; a single row as it is
+  const float* x = nullptr;  // as pack_rows leaves it; a single row of numbers side by side
   std::int64_t rows = 0, inputs = 0;
   const void* panels = nullptr;     // null: weights lie where they were, and a chunk is packed when it is needed
   Element type = Element::float32;  // of the panels

@@ -1,5 +1,5 @@
-// kernels/product_pack.cc - weights transposed into panels. Numbers are moved as bytes, so that they may start
-// anywhere.
+// kernels/product_pack.cc - weights transposed into panels, rows laid out in strips. Weights are moved as bytes, so
+// that they may start anywhere.
 #include "kernels/product.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "kernels/micro-inl.h"
+#include "kernels/strips-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
@@ -205,6 +206,58 @@ void pack_panels(const PackWeights& t, std::int64_t first, std::int64_t count) {
   }
 }
 
+void copy_strips(const PackRows& t, std::int64_t first, std::int64_t count) {
+  for (std::int64_t strip = first; strip < first + count; ++strip) {
+    const std::int64_t row = first_row(t.rows, strip);
+    const std::int64_t rows = first_row(t.rows, strip + 1) - row;
+    float* to = t.to + row * round_up(t.inputs, kDepth);
+    for (std::int64_t k = 0; k < t.inputs; k += kDepth) {
+      const auto bytes = static_cast<std::size_t>(std::min(kDepth, t.inputs - k)) * sizeof(float);
+      for (std::int64_t r = 0; r < rows; ++r, to += kDepth) {
+        std::memcpy(to, t.x.data + (row + r) * t.x.stride + k, bytes);
+      }
+    }
+  }
+}
+
+// to[r, k] = x[k, r]: rows of `to` are kDepth apart. Where the rows are no multiple of four, some are written twice.
+HWY_INLINE void transpose_strip(const InRows& x, std::int64_t rows, std::int64_t depth, float* HWY_RESTRICT to) {
+  const W w;
+  const std::int64_t lanes = lanes_of_float();
+  std::int64_t k = 0;
+  for (; rows >= 4 && k + lanes <= depth; k += lanes) {
+    for (std::int64_t next = 0; next < rows; next += 4) {
+      const std::int64_t r = std::min(next, rows - 4);
+      hn::Vec<W> words[4];
+      transpose_words({reinterpret_cast<const std::uint8_t*>(x.data + k * x.stride + r), x.stride * 4}, words);
+#pragma GCC unroll 4
+      for (int n = 0; n < 4; ++n) hn::StoreU(hn::BitCast(F(), words[n]), F(), to + (r + n) * kDepth + k);
+    }
+  }
+  for (; k < depth; ++k)
+    for (std::int64_t r = 0; r < rows; ++r) to[r * kDepth + k] = x.data[k * x.stride + r];
+}
+
+// All strips of kDepth inputs before the next ones: neighbours share cache lines.
+void transpose_strips(const PackRows& t, std::int64_t first, std::int64_t count) {
+  for (std::int64_t k = 0; k < t.inputs; k += kDepth) {
+    for (std::int64_t strip = first; strip < first + count; ++strip) {
+      const std::int64_t row = first_row(t.rows, strip);
+      const std::int64_t rows = first_row(t.rows, strip + 1) - row;
+      float* to = t.to + row * round_up(t.inputs, kDepth) + k * rows;
+      transpose_strip({t.x.data + k * t.x.stride + row, t.x.stride}, rows, std::min(kDepth, t.inputs - k), to);
+    }
+  }
+}
+
+void pack_strips(const PackRows& t, std::int64_t first, std::int64_t count) {
+  if (t.transposed) {
+    transpose_strips(t, first, count);
+  } else {
+    copy_strips(t, first, count);
+  }
+}
+
 std::int64_t count_columns() { return 2 * lanes_of_float(); }
 
 }  // namespace
@@ -214,11 +267,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attn::kernels {
 HWY_EXPORT(pack_panels);
+HWY_EXPORT(pack_strips);
 HWY_EXPORT(count_columns);
 
 std::int64_t panel_columns() noexcept { return HWY_DYNAMIC_DISPATCH(count_columns)(); }
 void pack_weights(const PackWeights& task, std::int64_t first, std::int64_t count) noexcept {
   HWY_DYNAMIC_DISPATCH(pack_panels)(task, first, count);
+}
+void pack_rows(const PackRows& task, std::int64_t first, std::int64_t count) noexcept {
+  HWY_DYNAMIC_DISPATCH(pack_strips)(task, first, count);
 }
 }  // namespace attn::kernels
 #endif

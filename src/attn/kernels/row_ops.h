@@ -21,11 +21,12 @@ struct InRows {
   std::int64_t stride = 0;
 };
 
-// x = f(x); times `up` where there is one. NaN stays NaN, +inf stays +inf (tanh: 1), -inf becomes what f comes to far
-// down: 0, or a number below 1e-35; for tanh -1.
+// x = f(x), or f(from); times `up` where there is one. NaN stays NaN, +inf stays +inf (tanh: 1), -inf becomes what f
+// comes to far down: 0, or a number below 1e-35; for tanh -1.
 struct Activate {
   OutRows x;
-  InRows up;  // null: none
+  InRows up;    // null: none
+  InRows from;  // null: x itself; not together with up
   std::int64_t rows = 0, width = 0;
   Activation function = Activation::none;
 };

@@ -14,7 +14,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/keep.h"
+#include "kernels/keep-inl.h"
 #include "kernels/micro-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -233,23 +233,12 @@ HWY_INLINE Vec exponentiate(float* HWY_RESTRICT s, std::int64_t count, float bas
 // Dropout of row i: weights that are not kept become 0. What is kept is scaled at the end, with the sum.
 HWY_INLINE void drop(const Keep& keep, const Slots& slots, std::int64_t i, float* HWY_RESTRICT s) {
   const F f;
-  const U u;
-  const std::uint64_t key = keep_row_key(keep.seed, i);
-  const auto before = hn::Set(u, static_cast<std::uint32_t>(key));
-  const auto after = hn::Set(u, static_cast<std::uint32_t>(key >> 32U));
-  const auto mix1 = hn::Set(u, kKeepMix1);
+  const Dropped dropped(keep, i);
   for (int n = 0; n < slots.count; ++n) {
     const Slot& slot = slots.at[n];
     for (std::int64_t j = slot.key; j < slot.end; j += lanes_of_float()) {
-      auto x = hn::Add(hn::Mul(hn::Iota(u, static_cast<std::uint32_t>(j)), hn::Set(u, kKeepStep)), before);
-      x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), mix1);
-      x = hn::Mul(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(u, kKeepMix2));
-      x = hn::Xor(hn::Xor(x, hn::ShiftRight<15>(x)), after);
-      x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), mix1);
-      x = hn::Xor(x, hn::ShiftRight<15>(x));
-      const auto dropped = hn::RebindMask(f, hn::Lt(x, hn::Set(u, keep.threshold)));
       float* at = s + slot.at + (j - slot.key);
-      hn::Store(hn::IfThenZeroElse(dropped, hn::Load(f, at)), f, at);
+      hn::Store(hn::IfThenZeroElse(dropped(j), hn::Load(f, at)), f, at);
     }
   }
 }

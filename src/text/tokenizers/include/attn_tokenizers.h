@@ -15,6 +15,7 @@ extern "C" {
 
 typedef struct AttnTokenizer AttnTokenizer;
 typedef struct AttnTokens AttnTokens;
+typedef struct AttnTrainer AttnTrainer;
 
 /* Borrowed for the call. data is null: there is none. */
 typedef struct AttnSlice {
@@ -62,6 +63,17 @@ void attn_tokens_free(AttnTokens* tokens);
 bool attn_tokenizer_decode(const AttnTokenizer* tokenizer, const uint32_t* ids, size_t size, bool skip_special,
                            AttnText* text_or_error);
 void attn_text_free(AttnText text);
+
+/* Learns the vocabulary of a tokenizer.json whose model has none yet (WordPiece, WordLevel, or BPE of bytes); its added
+ * tokens are the first pieces. One thread at a time may use a trainer. */
+AttnTrainer* attn_trainer_new(AttnSlice plan, AttnText* error);
+bool attn_trainer_add(AttnTrainer* trainer, AttnSlice text, AttnText* error);
+/* At most `vocabulary` pieces, fewer if the texts give fewer, more if added tokens and bytes alone are; joins pieces,
+ * and takes letters and words, that were seen `least_count` times. Gives the tokenizer.json and returns the number of
+ * its pieces; -1: an error. The same texts give the same bytes. */
+int64_t attn_trainer_finish(const AttnTrainer* trainer, size_t vocabulary, uint64_t least_count,
+                            AttnText* json_or_error);
+void attn_trainer_free(AttnTrainer* trainer);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 //! No panic crosses the border: it is caught there and becomes the error's text.
 
 mod load;
+mod train;
 
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -13,6 +14,8 @@ use tokenizers::{EncodeInput, Tokenizer};
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 pub struct AttnTokenizer(Tokenizer);
+
+pub struct AttnTrainer(train::Trainer);
 
 #[derive(Default)]
 pub struct AttnTokens {
@@ -274,6 +277,50 @@ pub unsafe extern "C" fn attn_tokenizer_decode(
     let good = text.is_ok();
     *text_or_error = AttnText::owned(text.unwrap_or_else(|error| error));
     good
+}
+
+/// # Safety
+/// `plan` points to its bytes; `error` may be written.
+#[no_mangle]
+pub unsafe extern "C" fn attn_trainer_new(plan: AttnSlice, error: *mut AttnText) -> *mut AttnTrainer {
+    keep_quiet();
+    boxed_or_error(guarded(|| train::Trainer::new(utf8(plan)?).map(AttnTrainer)), error)
+}
+
+/// # Safety
+/// `trainer` is alive and used by nobody else; `text` points to its bytes; `error` may be written.
+#[no_mangle]
+pub unsafe extern "C" fn attn_trainer_add(trainer: *mut AttnTrainer, text: AttnSlice, error: *mut AttnText) -> bool {
+    let added = guarded(|| (*trainer).0.add(utf8(text)?));
+    let good = added.is_ok();
+    *error = added.map_or_else(AttnText::owned, |()| AttnText::NONE);
+    good
+}
+
+/// # Safety
+/// `trainer` is alive; `json_or_error` may be written.
+#[no_mangle]
+pub unsafe extern "C" fn attn_trainer_finish(
+    trainer: *const AttnTrainer,
+    vocabulary: usize,
+    least_count: u64,
+    json_or_error: *mut AttnText,
+) -> i64 {
+    let (text, pieces) = match guarded(|| (*trainer).0.finish(vocabulary, least_count)) {
+        Ok((json, pieces)) => (json, pieces as i64),
+        Err(error) => (error, -1),
+    };
+    *json_or_error = AttnText::owned(text);
+    pieces
+}
+
+/// # Safety
+/// `trainer` came from attn_trainer_new and is not used any more.
+#[no_mangle]
+pub unsafe extern "C" fn attn_trainer_free(trainer: *mut AttnTrainer) {
+    if !trainer.is_null() {
+        drop(Box::from_raw(trainer));
+    }
 }
 
 /// # Safety

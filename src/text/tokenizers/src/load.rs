@@ -44,16 +44,31 @@ fn model(text: &str) -> Result<ModelWrapper, Failure> {
 
 fn read(json: &str) -> Result<Tokenizer, Failure> {
     let file: File = serde_json::from_str(json)?;
-    if file.version.is_some_and(|version| version != "1.0") {
+    if file.version.as_ref().is_some_and(|version| version != "1.0") {
         return Err("the version is not 1.0".into());
     }
-    let mut tokenizer = Tokenizer::new(model(file.model.get())?);
+    let model = model(file.model.get())?;
+    Ok(around(model, file))
+}
+
+fn around(model: ModelWrapper, file: File) -> Tokenizer {
+    let mut tokenizer = Tokenizer::new(model);
     tokenizer.with_normalizer(file.normalizer);
     tokenizer.with_pre_tokenizer(file.pre_tokenizer);
     tokenizer.with_post_processor(file.post_processor);
     tokenizer.with_decoder(file.decoder);
     tokenizer.add_tokens(&file.added_tokens);
-    Ok(tokenizer)
+    tokenizer
+}
+
+/// The tokenizer that `json` describes, with another model than the one there.
+pub fn with_model(json: &str, model: ModelWrapper) -> Result<Tokenizer, Failure> {
+    Ok(around(model, serde_json::from_str(json)?))
+}
+
+/// In the order of the file.
+pub fn special_tokens(json: &str) -> Result<Vec<AddedToken>, Failure> {
+    Ok(serde_json::from_str::<File>(json)?.added_tokens)
 }
 
 /// The crate's own, slower reader decides about whatever is unusual: files from before "type", unknown fields.

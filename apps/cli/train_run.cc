@@ -1,0 +1,269 @@
+// cli/train_run.cc - attnscope train: from data to a folder that other programs read.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "attn/error.h"
+#include "command.h"
+#include "json.h"
+#include "model/model.h"
+#include "progress.h"
+#include "terminal.h"
+#include "text/examples.h"
+#include "text/new_file.h"
+#include "text/train_tokenizer.h"
+#include "train.h"
+
+namespace attn::cli {
+
+namespace {
+
+using train::Task;
+
+text::Wanted wanted_by(Task task) {
+  if (task == Task::classify) return text::Wanted::label;
+  return task == Task::translate ? text::Wanted::translation : text::Wanted::text;
+}
+
+text::Scheme scheme_of(Task task) {
+  if (task == Task::lm) return text::Scheme::byte_bpe;
+  return task == Task::translate ? text::Scheme::words : text::Scheme::word_piece;
+}
+
+void say(const std::string& line) { print(line + "\n"); }
+
+// What a training is about, from the first look at its data to the last checkpoint.
+class Training {
+ public:
+  Training(const TrainOptions& options, ThreadPool& pool) : options_(options), pool_(pool), folder_(options.to) {}
+
+  void run();
+
+ private:
+  [[nodiscard]] text::Tokenizer make_tokenizer(const std::vector<text::Example>& examples) const;
+  void copy_tokenizer(const text::Folder& from) const;
+  [[nodiscard]] std::unique_ptr<train::Learner> make_learner(const text::Tokenizer& tokenizer,
+                                                             const train::Corpus& corpus) const;
+  [[nodiscard]] train::Trainer::Facts facts(const train::Learner& learner, const train::Corpus& corpus) const;
+  void learn(train::Trainer& trainer);
+  void after_step(train::Trainer& trainer, HeadWatch* watch, bool& saved);
+  void show(const train::Trainer& trainer, const train::Trainer::Step& step);
+  void finish(const train::Trainer& trainer);
+  void tell(const std::string& line) {
+    if (options_.json) return;
+    bar_.clear();
+    say(line);
+  }
+
+  const TrainOptions& options_;
+  ThreadPool& pool_;
+  std::filesystem::path folder_;
+  ProgressLine bar_;
+  std::int64_t tokens_ = 0, first_step_ = 0;
+  double seconds_ = 0;  // of steps alone
+  double loss_ = 0;     // a running mean, for people to read
+};
+
+void Training::copy_tokenizer(const text::Folder& from) const {
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt",
+                           "vocab.json", "merges.txt"}) {
+    if (!from.has(name)) continue;
+    const std::string bytes = from.read(name);
+    text::NewFile file(folder_ / name);
+    file.write(bytes.data(), bytes.size());
+    file.commit();
+  }
+}
+
+text::Tokenizer Training::make_tokenizer(const std::vector<text::Example>& examples) const {
+  if (!std::filesystem::exists(folder_ / "tokenizer.json")) {
+    if (options_.from) {
+      copy_tokenizer(ModelOption{.name = *options_.from}.folder());
+    } else {
+      std::size_t next = 0;
+      const bool pairs = options_.task == Task::translate;
+      const auto texts = [&]() -> std::optional<std::string> {
+        if (next == examples.size() * (pairs ? 2 : 1)) return std::nullopt;
+        const text::Example& example = examples[next % examples.size()];
+        return next++ < examples.size() ? example.text : example.label;
+      };
+      or_usage([&] {
+        text::train_tokenizer({.scheme = scheme_of(options_.task),
+                               .vocabulary = options_.shape.vocabulary,
+                               .least_count = pairs ? 1 : 2,
+                               .lower_case = !pairs},
+                              texts, folder_);
+      });
+    }
+  }
+  return text::Tokenizer::load(folder_);
+}
+
+std::unique_ptr<train::Learner> Training::make_learner(const text::Tokenizer& tokenizer,
+                                                       const train::Corpus& corpus) const {
+  train::Shape shape = options_.shape;
+  shape.vocabulary = tokenizer.size();
+  shape.labels = corpus.labels;
+  if (shape.positions == 0) shape.positions = options_.feed.length;
+  if (shape.positions < options_.feed.length) {
+    throw UsageError(
+        fmt::format("sequences of {} tokens are longer than the {} positions that the model has; give "
+                    "--length {} or --positions {}",
+                    options_.feed.length, shape.positions, shape.positions, options_.feed.length));
+  }
+  std::unique_ptr<train::Learner> learner = or_usage([&] { return train::make_learner(options_.task, shape); });
+  learner->initialise(options_.plan.seed);
+  if (options_.from && train::take_weights(*learner, ModelOption{.name = *options_.from}.folder()) == 0) {
+    throw UsageError("nothing in " + *options_.from + " has the name of anything that is learned here");
+  }
+  return learner;
+}
+
+train::Trainer::Facts Training::facts(const train::Learner& learner, const train::Corpus& corpus) const {
+  const train::Shape& shape = learner.shape();
+  return {{"task", std::string(name_of(options_.task))},
+          {"layers", std::to_string(shape.layers)},
+          {"heads", std::to_string(shape.heads)},
+          {"width", std::to_string(shape.width)},
+          {"inner", std::to_string(shape.inner_width())},
+          {"positions", std::to_string(shape.positions)},
+          {"vocabulary", std::to_string(shape.vocabulary)},
+          {"dropout", fmt::format("{}", shape.dropout)},
+          {"batch", std::to_string(options_.feed.batch)},
+          {"length", std::to_string(options_.feed.length)},
+          {"masked", fmt::format("{}", options_.feed.masked)},
+          {"repeats", fmt::format("{}", options_.feed.repeats)},
+          {"held_out", fmt::format("{}", options_.held_out)},
+          {"from", options_.from.value_or("")},
+          {"judge_every", std::to_string(options_.judge_every)},
+          {"data", fmt::format("{:016x}", corpus.fingerprint)}};
+}
+
+void Training::run() {
+  watch_for_interrupt();
+  const std::vector<text::Example> examples = text::read_examples(
+      options_.data, wanted_by(options_.task), {.text = options_.text_column, .label = options_.label_column});
+  std::error_code problem;
+  std::filesystem::create_directories(folder_, problem);
+  if (problem) throw Error(options_.to, "cannot be made: " + problem.message());
+  const text::Tokenizer tokenizer = make_tokenizer(examples);
+  const train::Corpus corpus =
+      or_usage([&] { return make_corpus(examples, options_.task, tokenizer, options_.held_out, pool_); });
+  if (interrupted()) throw Interrupted();
+  train::FeedPlan plan = options_.feed;
+  plan.task = options_.task;
+  plan.seed = options_.plan.seed;
+  const std::unique_ptr<train::Feed> feed = or_usage([&] { return make_feed(plan, corpus, tokenizer); });
+  std::unique_ptr<train::Learner> learner = make_learner(tokenizer, corpus);
+  tell(fmt::format("{} texts, {} tokens to learn from, {} texts held out; {} tokens in the vocabulary; {} numbers",
+                   grouped(std::ssize(corpus.learned.ids)), grouped(corpus.tokens()),
+                   grouped(std::ssize(corpus.held_out.ids)), grouped(tokenizer.size()),
+                   grouped(learner->parameters().count())));
+  train::Trainer::Facts known = facts(*learner, corpus);
+  train::Trainer trainer(std::move(learner), *feed, options_.plan, std::move(known));
+  if (trainer.resume(folder_)) tell(fmt::format("going on from step {}", grouped(trainer.steps_done())));
+  first_step_ = trainer.steps_done();
+  learn(trainer);
+  finish(trainer);
+}
+
+void Training::show(const train::Trainer& trainer, const train::Trainer::Step& step) {
+  loss_ = loss_ == 0 ? step.loss : 0.98 * loss_ + 0.02 * step.loss;
+  if (!bar_.due()) return;
+  const std::int64_t done = trainer.steps_done(), all = trainer.plan().steps;
+  const double left = bar_.seconds() / static_cast<double>(done - first_step_) * static_cast<double>(all - done);
+  bar_.show(static_cast<double>(done) / static_cast<double>(all),
+            fmt::format("step {} of {}  loss {:.3f}  {} tokens/s  {}:{:02} left", grouped(done), grouped(all), loss_,
+                        grouped(static_cast<long long>(static_cast<double>(tokens_) / seconds_)),
+                        static_cast<int>(left) / 60, static_cast<int>(left) % 60));
+}
+
+// What is due between two steps. A checkpoint comes last, so that it holds what the others have found.
+void Training::after_step(train::Trainer& trainer, HeadWatch* watch, bool& saved) {
+  const std::int64_t done = trainer.steps_done();
+  saved = false;
+  const auto due = [&](std::int64_t every) { return every > 0 && (done % every == 0 || trainer.done()); };
+  if (due(options_.judge_every) && done > 0) {
+    const std::optional<train::Judgement> judgement = trainer.judge(pool_, [] {
+      if (interrupted()) throw Interrupted();
+    });
+    if (judgement) {
+      tell(fmt::format("step {:>7}  loss {:.4f}  held out {:.4f}, {:.2f}% right  {} tokens/s", grouped(done), loss_,
+                       judgement->loss, 100 * judgement->right,
+                       grouped(static_cast<long long>(static_cast<double>(tokens_) / std::max(seconds_, 1e-9)))));
+    }
+  }
+  if (watch != nullptr && (due(options_.record_every))) {
+    trainer.save_model(folder_, false);
+    watch->look(done, pool_);
+    watch->write();
+  }
+  if (done > 0 && due(options_.checkpoint_every)) {
+    trainer.save(folder_);
+    write_losses(trainer.history(), folder_);
+    saved = true;
+  }
+}
+
+void Training::learn(train::Trainer& trainer) {
+  std::optional<HeadWatch> watch;
+  if (options_.record_every > 0) watch.emplace(folder_, options_.probe, trainer.steps_done());
+  HeadWatch* const watching = watch ? &*watch : nullptr;
+  bool saved = trainer.steps_done() > 0;
+  if (!saved) after_step(trainer, watching, saved);
+  try {
+    while (!trainer.done()) {
+      if (interrupted()) throw Interrupted();
+      const auto begin = std::chrono::steady_clock::now();
+      const train::Trainer::Step step = trainer.step(pool_);
+      seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      tokens_ += step.tokens;
+      show(trainer, step);
+      after_step(trainer, watching, saved);
+    }
+  } catch (const Interrupted&) {
+    bar_.clear();
+    if (!saved) trainer.save(folder_);
+    std::fprintf(stderr, "stopped after step %lld of %lld; the same command goes on from there\n",
+                 static_cast<long long>(trainer.steps_done()), static_cast<long long>(trainer.plan().steps));
+    throw;
+  } catch (const train::Diverged& problem) {
+    const std::int64_t kept = trainer.steps_done() / options_.checkpoint_every * options_.checkpoint_every;
+    throw Error(options_.to, fmt::format("{}; {}", problem.what(),
+                                         kept > 0 ? fmt::format("the checkpoint of step {} is kept", kept)
+                                                  : std::string("there is no checkpoint yet")));
+  }
+}
+
+void Training::finish(const train::Trainer& trainer) {
+  bar_.clear();
+  if (options_.half) trainer.save_model(folder_, true);
+  write_losses(trainer.history(), folder_);
+  const train::History& history = trainer.history();
+  if (options_.json) {
+    Json json = {{"task", std::string(name_of(options_.task))},
+                 {"folder", options_.to},
+                 {"steps", trainer.steps_done()},
+                 {"tokens", tokens_},
+                 {"seconds", seconds_},
+                 {"loss", history.losses.empty() ? Json() : Json(history.losses.back())}};
+    if (!history.judged.empty()) {
+      json["held_out_loss"] = history.judged.back().loss;
+      json["held_out_right"] = history.judged.back().right;
+    }
+    print(as_line(json));
+    return;
+  }
+  say(fmt::format("done: {} is a model for --model, loss.svg shows how it learned", options_.to));
+}
+
+}  // namespace
+
+void train_model(const TrainOptions& options, ThreadPool& pool) { Training(options, pool).run(); }
+
+}  // namespace attn::cli

@@ -1,0 +1,31 @@
+#include "model/classify.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn::model {
+
+nn::Matrix classify(const Reader& reader, std::span<const text::Encoding> texts, ThreadPool& pool) {
+  Batch batch;
+  for (const text::Encoding& text : texts) batch.add(text.ids(), text.types());
+  const nn::Matrix hidden = reader.model->encode(batch, {.pool = pool});
+  nn::Matrix first(batch.sequences(), hidden.columns());
+  for (std::int64_t s = 0; s < first.rows(); ++s)
+    std::copy_n(hidden.row(batch.starts[static_cast<std::size_t>(s)]), hidden.columns(), first.row(s));
+  return reader.model->classify(first.view(), pool);
+}
+
+nn::Matrix classify(const Reader& reader, const Reading& reading, ThreadPool& pool) {
+  return reader.model->classify(nn::rows_of(reading.hidden.view(), 0, 1), pool);
+}
+
+std::vector<Choice> label_choices(const Facts& facts, std::span<const float> logits) {
+  std::vector<Choice> choices = likeliest(logits, std::ssize(logits));
+  if (facts.several_labels) {  // in the same order, since both rise with the logit
+    for (Choice& choice : choices)
+      choice.probability = 1 / (1 + std::exp(-static_cast<double>(logits[static_cast<std::size_t>(choice.id)])));
+  }
+  return choices;
+}
+
+}  // namespace attn::model

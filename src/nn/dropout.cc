@@ -1,0 +1,23 @@
+#include "nn/dropout.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "kernels/keep.h"
+#include "kernels/training.h"
+#include "nn/split.h"
+
+namespace attn::nn {
+
+void drop(View<float, 2> x, const Dropout& dropout, ThreadPool& pool) {
+  if (!(dropout.rate >= 0 && dropout.rate < 1)) {
+    throw std::invalid_argument("drop: a rate of " + std::to_string(dropout.rate) + "; it must be in [0, 1)");
+  }
+  if (dropout.rate == 0) return;
+  const kernels::Keep keep = kernels::keep_with(dropout.rate, kernels::mix64(dropout.seed));
+  split_rows(x.shape[0], x.shape[1] * 2, pool, [&](std::int64_t first, std::int64_t count) {
+    kernels::drop({{x.at(first), x.strides[0]}, count, x.shape[1], first, keep});
+  });
+}
+
+}  // namespace attn::nn

@@ -1,0 +1,209 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "attn/error.h"
+#include "model/file_io.h"
+#include "model/safetensors.h"
+#include "model/weights.h"
+#include "nn/embedding.h"
+
+namespace attn::train {
+namespace {
+
+constexpr const char* kFile = "training.safetensors";
+constexpr const char* kFormat = "attnscope training 0";
+constexpr std::int64_t kJudged = 3;  // numbers a judgement
+constexpr std::uint64_t kDropoutSeed = 0xD6E8FEB86659FD93U;
+
+std::string exact(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+Trainer::Facts all_facts(Trainer::Facts facts, const TrainPlan& plan) {
+  facts["steps"] = std::to_string(plan.steps);
+  facts["rate"] = exact(plan.rate);
+  facts["warmup"] = std::to_string(plan.warmup);
+  facts["decay"] = exact(plan.decay);
+  facts["clip"] = exact(plan.clip);
+  facts["seed"] = std::to_string(plan.seed);
+  return facts;
+}
+
+// A tensor of the checkpoint, which must be as large as `to`.
+void take(const model::SafeTensors& file, const std::string& name, const std::vector<std::int64_t>& shape,
+          std::span<float> to) {
+  const auto found = file.tensors().find(name);
+  if (found == file.tensors().end()) throw Error(file.path(), "there is no tensor '" + name + "'");
+  const model::StoredTensor& tensor = found->second;
+  if (tensor.dtype != model::Dtype::f32 || tensor.shape != shape) {
+    throw Error(file.path(), "'" + name + "' is " + model::shape_text(tensor.shape) + " there, " +
+                                 model::shape_text(shape) + " here: the checkpoint is of another model");
+  }
+  std::memcpy(to.data(), tensor.data, to.size_bytes());
+}
+
+std::span<float> numbers(nn::Matrix& m) { return {m.data(), static_cast<std::size_t>(m.rows() * m.columns())}; }
+
+model::TensorToStore stored(std::string name, const std::vector<std::int64_t>& shape, const float* data) {
+  return {std::move(name), model::Dtype::f32, shape, data};
+}
+
+}  // namespace
+
+Trainer::Trainer(std::unique_ptr<Learner> learner, Feed& feed, const TrainPlan& plan, Facts facts)
+    : learner_(std::move(learner)),
+      feed_(feed),
+      plan_(plan),
+      facts_(all_facts(std::move(facts), plan)),
+      optimiser_(learner_->parameters(), {.decay = plan.decay}) {}
+
+Trainer::Step Trainer::step(ThreadPool& pool) {
+  const std::int64_t index = steps_done();
+  const Batch batch = feed_.batch(index);
+  const nn::LearnPass pass{.pool = pool,
+                           .scratch = scratch_,
+                           .training = true,
+                           .seed = plan_.seed * kDropoutSeed + static_cast<std::uint64_t>(index)};
+  nn::Parameters& parameters = learner_->parameters();
+  parameters.clear_gradients(pool);
+  const double loss = learner_->run(batch, true, pass).mean();
+  const double norm = nn::gradient_norm(parameters, pool);
+  if (!std::isfinite(loss) || !std::isfinite(norm)) {
+    throw Error("", (std::isfinite(loss) ? "a gradient" : "the loss") + std::string(" is no number any more at step ") +
+                        std::to_string(index) + "; a lower rate may help");
+  }
+  const nn::Schedule schedule{.peak = plan_.rate, .warmup = plan_.warmup, .steps = plan_.steps};
+  const double rate = schedule.rate(index);
+  optimiser_.step(parameters, static_cast<float>(rate), nn::clip_scale(norm, plan_.clip), pool);
+  history_.losses.push_back(static_cast<float>(loss));
+  return {.loss = loss, .rate = rate, .norm = norm, .tokens = batch.tokens()};
+}
+
+std::optional<Judgement> Trainer::judge(ThreadPool& pool, const std::function<void()>& between) {
+  if (!held_out_) held_out_ = feed_.held_out();
+  if (held_out_->empty()) return std::nullopt;
+  const nn::LearnPass pass{.pool = pool, .scratch = scratch_};
+  nn::Loss all;
+  for (const Batch& batch : *held_out_) {
+    if (between) between();
+    all += learner_->run(batch, false, pass);
+  }
+  const Judgement judgement{
+      .step = steps_done(),
+      .loss = all.mean(),
+      .right = static_cast<double>(all.right) / static_cast<double>(std::max<std::int64_t>(1, all.counted))};
+  history_.judged.push_back(judgement);
+  return judgement;
+}
+
+bool Trainer::resume(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / kFile)) return false;
+  const model::SafeTensors file = model::SafeTensors::open(folder / kFile);
+  const auto& metadata = file.metadata();
+  const auto said = [&](std::string_view name) -> std::string {
+    const auto found = metadata.find(name);
+    return found == metadata.end() ? "nothing" : found->second;
+  };
+  if (said("format") != kFormat) {
+    throw Error(file.path(), "its format is '" + said("format") + "', not '" + kFormat + "'");
+  }
+  for (const auto& [name, value] : facts_) {
+    if (said(name) == value) continue;
+    throw Error(file.path(), name + " is " + value + " here and was " + said(name) +
+                                 " in the checkpoint; ask for the same, or for another folder");
+  }
+  const std::int64_t steps = std::stoll(said("step"));
+  std::size_t n = 0;
+  for (nn::Parameter& parameter : learner_->parameters().all()) {
+    nn::AdamW::Moments& moments = optimiser_.moments()[n++];
+    take(file, "value." + parameter.name, parameter.shape, numbers(parameter.value));
+    take(file, "first." + parameter.name, parameter.shape, numbers(moments.first));
+    take(file, "second." + parameter.name, parameter.shape, numbers(moments.second));
+  }
+  history_.losses.resize(static_cast<std::size_t>(steps));
+  if (steps > 0) take(file, "history.losses", {steps}, history_.losses);
+  history_.judged.clear();
+  const auto judged = file.tensors().find("history.judged");
+  if (judged != file.tensors().end() && judged->second.shape.size() == 2 && judged->second.shape[1] == kJudged) {
+    for (std::int64_t i = 0; i < judged->second.shape[0]; ++i) {
+      double row[kJudged];
+      std::memcpy(row, judged->second.data + i * static_cast<std::int64_t>(sizeof row), sizeof row);
+      history_.judged.push_back({.step = static_cast<std::int64_t>(row[0]), .loss = row[1], .right = row[2]});
+    }
+  }
+  optimiser_.set_steps(steps);
+  return true;
+}
+
+void Trainer::save(const std::filesystem::path& folder) const {
+  std::vector<model::TensorToStore> tensors;
+  std::size_t n = 0;
+  for (const nn::Parameter& parameter : learner_->parameters().all()) {
+    const nn::AdamW::Moments& moments = optimiser_.moments()[n++];
+    tensors.push_back(stored("value." + parameter.name, parameter.shape, parameter.value.data()));
+    tensors.push_back(stored("first." + parameter.name, parameter.shape, moments.first.data()));
+    tensors.push_back(stored("second." + parameter.name, parameter.shape, moments.second.data()));
+  }
+  if (!history_.losses.empty()) {
+    tensors.push_back(stored("history.losses", {std::ssize(history_.losses)}, history_.losses.data()));
+  }
+  std::vector<double> judged;
+  for (const Judgement& j : history_.judged)
+    judged.insert(judged.end(), {static_cast<double>(j.step), j.loss, j.right});
+  if (!judged.empty()) {
+    tensors.push_back({"history.judged", model::Dtype::f64, {std::ssize(history_.judged), kJudged}, judged.data()});
+  }
+  std::map<std::string, std::string, std::less<>> metadata(facts_.begin(), facts_.end());
+  metadata["format"] = kFormat;
+  metadata["step"] = std::to_string(steps_done());
+  model::write_safetensors(folder / kFile, tensors, metadata);
+  save_model(folder, false);
+}
+
+void Trainer::save_model(const std::filesystem::path& folder, bool half) const {
+  std::vector<std::vector<Half>> halves;
+  std::vector<model::TensorToStore> tensors;
+  for (const nn::Parameter& parameter : learner_->parameters().all()) {
+    tensors.push_back(stored(parameter.name, parameter.shape, parameter.value.data()));
+    if (!half) continue;
+    std::vector<Half>& numbers = halves.emplace_back(static_cast<std::size_t>(parameter.size()));
+    std::transform(parameter.value.data(), parameter.value.data() + parameter.size(), numbers.begin(), to_half);
+    tensors.back().dtype = model::Dtype::f16;
+    tensors.back().data = numbers.data();
+  }
+  const std::string config = learner_->config();
+  text::NewFile file(folder / "config.json");
+  file.write(config.data(), config.size());
+  file.commit();
+  model::write_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
+}
+
+std::int64_t take_weights(Learner& learner, const text::Folder& folder) {
+  const model::Weights weights(folder);
+  std::int64_t taken = 0;
+  for (nn::Parameter& parameter : learner.parameters().all()) {
+    if (!weights.has(parameter.name)) continue;
+    ++taken;
+    const View<float, 2> to = parameter.value.view();
+    if (parameter.shape.size() == 2) {
+      const AnyView<2> from = weights.matrix(parameter.name, to.shape[0], to.shape[1]);
+      std::vector<std::int32_t> rows(static_cast<std::size_t>(to.shape[0]));
+      std::iota(rows.begin(), rows.end(), 0);
+      nn::embed(from, rows, to);
+    } else {
+      const std::vector<float> from = weights.floats(parameter.name, to.shape[1]);
+      std::copy(from.begin(), from.end(), to.data);
+    }
+  }
+  return taken;
+}
+
+}  // namespace attn::train

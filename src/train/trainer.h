@@ -1,0 +1,96 @@
+// train/trainer.h - learning step by step, with checkpoints from which it goes on to the same bits.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "attn/thread_pool.h"
+#include "nn/adamw.h"
+#include "nn/loss.h"
+#include "text/folder.h"
+#include "train/feed.h"
+#include "train/learner.h"
+
+namespace attn::train {
+
+struct TrainPlan {
+  std::int64_t steps = 1000;
+  double rate = 1e-3;         // the highest; it falls as a cosine to a tenth
+  std::int64_t warmup = 100;  // steps in which it rises
+  float decay = 0.1F;         // of matrices
+  double clip = 1;            // the largest norm of all gradients together; 0: any
+  std::uint64_t seed = 1;
+};
+
+struct Diverged : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Judgement {
+  std::int64_t step = 0;  // after so many steps
+  double loss = 0;
+  double right = 0;  // share of answers that were
+};
+
+// What happened until now. All of it is in the checkpoint.
+struct History {
+  std::vector<float> losses;  // of each step
+  std::vector<Judgement> judged;
+};
+
+// Learned numbers, moments and history are one file, training.safetensors, that is replaced as a whole; beside it lie
+// config.json and model.safetensors, which every program of the Hugging Face kind reads.
+class Trainer {
+ public:
+  // All that decides the bits and is not in the plan: options, the data's fingerprint. A checkpoint whose facts are
+  // others is not gone on with.
+  using Facts = std::map<std::string, std::string, std::less<>>;
+
+  Trainer(std::unique_ptr<Learner> learner, Feed& feed, const TrainPlan& plan, Facts facts);
+
+  // Goes on from the folder's checkpoint; false: there is none. Throws attn::Error if it is broken, or of another model
+  // or plan: the message has both values.
+  bool resume(const std::filesystem::path& folder);
+  // Writes the folder's files, each whole or not at all. Throws attn::Error; what was there before is still there then.
+  void save(const std::filesystem::path& folder) const;
+  // config.json and model.safetensors only. `half`: numbers of 16 bits.
+  void save_model(const std::filesystem::path& folder, bool half) const;
+
+  struct Step {
+    double loss = 0, rate = 0, norm = 0;
+    std::int64_t tokens = 0;
+  };
+  // One step. Throws Diverged if the loss or a gradient is no number any more; nothing has been learned then.
+  Step step(ThreadPool& pool);
+  // Of the held-out texts; added to the history. None: nothing was held out.
+  std::optional<Judgement> judge(ThreadPool& pool, const std::function<void()>& between = {});
+
+  [[nodiscard]] std::int64_t steps_done() const noexcept { return optimiser_.steps(); }
+  [[nodiscard]] bool done() const noexcept { return steps_done() >= plan_.steps; }
+  [[nodiscard]] const History& history() const noexcept { return history_; }
+  [[nodiscard]] const TrainPlan& plan() const noexcept { return plan_; }
+  [[nodiscard]] Learner& learner() noexcept { return *learner_; }
+
+ private:
+  std::unique_ptr<Learner> learner_;
+  Feed& feed_;
+  TrainPlan plan_;
+  Facts facts_;
+  nn::AdamW optimiser_;
+  nn::Scratch scratch_;
+  History history_;
+  std::optional<std::vector<Batch>> held_out_;
+};
+
+// Learned numbers from a model's folder, to go on with another task: every parameter that the file has under the same
+// name. Returns how many it took; the others stay. Throws attn::Error for one of another shape, with both.
+std::int64_t take_weights(Learner& learner, const text::Folder& folder);
+
+}  // namespace attn::train

@@ -1,0 +1,79 @@
+// learning_support.h - layers as the textbook writes them: loops over double precision, and gradients by differences.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nn/block.h"
+#include "nn/parameters.h"
+#include "nn/stack.h"
+
+namespace attn::test {
+
+struct Table {
+  std::int64_t rows = 0, columns = 0;
+  std::vector<double> numbers = std::vector<double>(static_cast<std::size_t>(rows * columns));
+
+  [[nodiscard]] double& operator()(std::int64_t i, std::int64_t j) {
+    return numbers[static_cast<std::size_t>(i * columns + j)];
+  }
+  [[nodiscard]] double operator()(std::int64_t i, std::int64_t j) const {
+    return numbers[static_cast<std::size_t>(i * columns + j)];
+  }
+};
+Table table_of(View<const float, 2> from);
+
+// Everything that a loss depends on, by name.
+using Numbers = std::map<std::string, Table, std::less<>>;
+Numbers numbers_of(const nn::Parameters& parameters);
+
+// Bell-shaped numbers; vectors whose name has "norm.weight" are about 1. Gradients become 0.
+void fill(nn::Parameters& parameters, float factor = 0.5F);
+
+// Layers read their numbers under "<name>.weight" and "<name>.bias", which need not be there.
+Table exact_dense(const Numbers& from, const std::string& name, const Table& x);
+Table exact_norm(const Numbers& from, const std::string& name, const Table& x, const nn::Norm& how);
+// The same numbers are dropped as nn::drop drops.
+Table exact_drop(Table x, const Dropout& dropout);
+
+// Sequences one behind the other. Self-attention: memory is x.
+struct ExactAttentionIn {
+  const Table &x, &memory;
+  std::span<const std::int64_t> starts, memory_starts;
+};
+struct ExactAttention {
+  Table y;
+  std::vector<std::vector<double>> weights;  // [H, N, M] of each sequence, before dropout
+};
+// Names are those of nn::add_attention.
+ExactAttention exact_attention(const Numbers& from, const std::string& name, const nn::AttentionConfig& config,
+                               const ExactAttentionIn& in, const Dropout& dropout);
+
+// "<name>up", "<name>down" and, if it is there, "<name>gate".
+Table exact_feed(const Numbers& from, const std::string& name, nn::Activation f, const Table& x);
+
+// Parts are "<name>self.", "<name>cross.", and those of exact_feed; norms "<name>self_norm", "<name>cross_norm" and
+// "<name>feed_norm", which are like `norm`.
+struct ExactBlock {
+  std::string name;
+  nn::BlockConfig config;
+  nn::Norm norm;
+  bool cross = false;
+};
+Table exact_block(const Numbers& from, const ExactBlock& block, const ExactAttentionIn& in, const nn::LearnPass& pass);
+
+void add_gradients(Numbers& to, const nn::Parameters& parameters);
+// Compares gradients with differences of loss(numbers), by name. Each is measured by its own largest number; but if
+// that is nothing but rounding, as in the bias of keys, which softmax takes away again, by a hundredth of the largest
+// of all.
+void expect_slopes(Numbers numbers, const std::function<double(const Numbers&)>& loss, const Numbers& got);
+
+double product(const Table& a, const Table& b);  // <a, b>
+// The largest difference, in units of the largest number that was wanted, or of `least` if that is larger.
+double distance(const Table& got, const Table& want, double least = 0);
+
+}  // namespace attn::test
