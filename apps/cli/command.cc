@@ -56,6 +56,7 @@ void add_commands(CLI::App& app, Shell& shell) {
   add_overview(app, shell);
   add_mask(app, shell);
   add_train(app, shell);
+  add_lesson(app, shell);
 }
 
 void ModelOption::add_to(CLI::App& command) {

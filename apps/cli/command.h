@@ -71,6 +71,7 @@ void add_headview(CLI::App& app, Shell& shell);
 void add_overview(CLI::App& app, Shell& shell);
 void add_mask(CLI::App& app, Shell& shell);
 void add_train(CLI::App& app, Shell& shell);
+void add_lesson(CLI::App& app, Shell& shell);
 void add_analyze(CLI::App& app, Shell& shell);
 void add_find(CLI::App& app, Shell& shell);
 void add_commands(CLI::App& app, Shell& shell);  // all of these

@@ -39,6 +39,7 @@ class HeadWatch {
  public:
   // What an earlier run saw until `step` is kept.
   HeadWatch(std::filesystem::path folder, std::string probe, std::int64_t step);
+  [[nodiscard]] bool saw(std::int64_t step) const noexcept;
   // Reads the probe with the folder's model, which must be that of this step.
   void look(std::int64_t step, ThreadPool& pool);
   // heads.csv and heads.svg.

@@ -80,10 +80,14 @@ HeadWatch::HeadWatch(std::filesystem::path folder, std::string probe, std::int64
     std::ranges::replace(line, ',', ' ');
     std::istringstream fields(line);
     Seen seen;
-    if (fields >> seen.step >> seen.layer >> seen.head >> seen.previous >> seen.induction && seen.step < step) {
+    if (fields >> seen.step >> seen.layer >> seen.head >> seen.previous >> seen.induction && seen.step <= step) {
       seen_.push_back(seen);
     }
   }
+}
+
+bool HeadWatch::saw(std::int64_t step) const noexcept {
+  return std::ranges::any_of(seen_, [&](const Seen& seen) { return seen.step == step; });
 }
 
 void HeadWatch::look(std::int64_t step, ThreadPool& pool) {

@@ -65,8 +65,9 @@ class Training {
   std::filesystem::path folder_;
   ProgressLine bar_;
   std::int64_t tokens_ = 0, first_step_ = 0;
-  double seconds_ = 0;  // of steps alone
-  double loss_ = 0;     // a running mean, for people to read
+  std::int64_t kept_ = 0;  // the checkpoint's step; 0: there is none
+  double seconds_ = 0;     // of steps alone
+  double loss_ = 0;        // a running mean, for people to read
 };
 
 void Training::copy_tokenizer(const text::Folder& from) const {
@@ -81,7 +82,7 @@ void Training::copy_tokenizer(const text::Folder& from) const {
 }
 
 text::Tokenizer Training::make_tokenizer(const std::vector<text::Example>& examples) const {
-  if (!std::filesystem::exists(folder_ / "tokenizer.json")) {
+  if (!train::Trainer::has_checkpoint(folder_)) {
     if (options_.from) {
       copy_tokenizer(ModelOption{.name = *options_.from}.folder());
     } else {
@@ -186,25 +187,27 @@ void Training::show(const train::Trainer& trainer, const train::Trainer::Step& s
 // What is due between two steps. A checkpoint comes last, so that it holds what the others have found.
 void Training::after_step(train::Trainer& trainer, HeadWatch* watch, bool& saved) {
   const std::int64_t done = trainer.steps_done();
-  saved = false;
   const auto due = [&](std::int64_t every) { return every > 0 && (done % every == 0 || trainer.done()); };
-  if (due(options_.judge_every) && done > 0) {
+  const std::vector<train::Judgement>& judged = trainer.history().judged;
+  if (due(options_.judge_every) && done > 0 && (judged.empty() || judged.back().step != done)) {
     const std::optional<train::Judgement> judgement = trainer.judge(pool_, [] {
       if (interrupted()) throw Interrupted();
     });
     if (judgement) {
+      saved = false;
       tell(fmt::format("step {:>7}  loss {:.4f}  held out {:.4f}, {:.2f}% right  {} tokens/s", grouped(done), loss_,
                        judgement->loss, 100 * judgement->right,
                        grouped(static_cast<long long>(static_cast<double>(tokens_) / std::max(seconds_, 1e-9)))));
     }
   }
-  if (watch != nullptr && (due(options_.record_every))) {
+  if (watch != nullptr && due(options_.record_every) && !watch->saw(done)) {
     trainer.save_model(folder_, false);
     watch->look(done, pool_);
     watch->write();
   }
-  if (done > 0 && due(options_.checkpoint_every)) {
+  if (done > 0 && !saved && due(options_.checkpoint_every)) {
     trainer.save(folder_);
+    kept_ = done;
     write_losses(trainer.history(), folder_);
     saved = true;
   }
@@ -214,9 +217,10 @@ void Training::learn(train::Trainer& trainer) {
   std::optional<HeadWatch> watch;
   if (options_.record_every > 0) watch.emplace(folder_, options_.probe, trainer.steps_done());
   HeadWatch* const watching = watch ? &*watch : nullptr;
-  bool saved = trainer.steps_done() > 0;
-  if (!saved) after_step(trainer, watching, saved);
+  kept_ = trainer.steps_done();
+  bool saved = kept_ > 0;
   try {
+    after_step(trainer, watching, saved);  // what an earlier run was stopped before
     while (!trainer.done()) {
       if (interrupted()) throw Interrupted();
       const auto begin = std::chrono::steady_clock::now();
@@ -224,6 +228,7 @@ void Training::learn(train::Trainer& trainer) {
       seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       tokens_ += step.tokens;
       show(trainer, step);
+      saved = false;
       after_step(trainer, watching, saved);
     }
   } catch (const Interrupted&) {
@@ -233,10 +238,9 @@ void Training::learn(train::Trainer& trainer) {
                  static_cast<long long>(trainer.steps_done()), static_cast<long long>(trainer.plan().steps));
     throw;
   } catch (const train::Diverged& problem) {
-    const std::int64_t kept = trainer.steps_done() / options_.checkpoint_every * options_.checkpoint_every;
     throw Error(options_.to, fmt::format("{}; {}", problem.what(),
-                                         kept > 0 ? fmt::format("the checkpoint of step {} is kept", kept)
-                                                  : std::string("there is no checkpoint yet")));
+                                         kept_ > 0 ? fmt::format("the checkpoint of step {} is kept", kept_)
+                                                   : std::string("there is no checkpoint yet")));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "text/train_tokenizer.h"
 
+#include <array>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -65,6 +66,14 @@ json words_file(bool lower_case) {
   return file;
 }
 
+json split_file(bool lower_case) {
+  json file = tokenizer_json(special_tokens({"<pad>", "<unk>"}),
+                             {{"type", "WordLevel"}, {"vocab", json::object()}, {"unk_token", "<unk>"}});
+  if (lower_case) file["normalizer"] = {{"type", "Lowercase"}};
+  file["pre_tokenizer"] = {{"type", "WhitespaceSplit"}};
+  return file;
+}
+
 json empty_file(const TokenizerPlan& plan) {
   switch (plan.scheme) {
     case Scheme::word_piece:
@@ -73,6 +82,8 @@ json empty_file(const TokenizerPlan& plan) {
       return byte_bpe_file();
     case Scheme::words:
       return words_file(plan.lower_case);
+    case Scheme::split:
+      return split_file(plan.lower_case);
   }
   throw std::invalid_argument("there is no such scheme of a tokenizer");
 }
@@ -94,13 +105,15 @@ json config_of(const TokenizerPlan& plan) {
               {"eos_token", "<|endoftext|>"},
               {"unk_token", "<|endoftext|>"}};
     case Scheme::words:
+      return {{"tokenizer_class", "PreTrainedTokenizerFast"},
+              {"bos_token", "<s>"},
+              {"eos_token", "</s>"},
+              {"pad_token", "<pad>"},
+              {"unk_token", "<unk>"}};
+    case Scheme::split:
       break;
   }
-  return {{"tokenizer_class", "PreTrainedTokenizerFast"},
-          {"bos_token", "<s>"},
-          {"eos_token", "</s>"},
-          {"pad_token", "<pad>"},
-          {"unk_token", "<unk>"}};
+  return {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"pad_token", "<pad>"}, {"unk_token", "<unk>"}};
 }
 
 void require_size(std::int64_t pieces, std::int64_t asked) {
@@ -148,6 +161,12 @@ TokenizerFiles trained_tokenizer(const TokenizerPlan& plan, const NextText& next
   if (pieces < 0) throw std::invalid_argument("no vocabulary can be learned: " + json_or_error.str());
   if (plan.vocabulary != 0) require_size(pieces, plan.vocabulary);
   return {json_or_error.str(), config_of(plan).dump(2) + "\n"};
+}
+
+Tokenizer load_tokenizer(const TokenizerFiles& files) {
+  const std::array<BuiltInFile, 2> both = {
+      {{"tokenizer.json", files.tokenizer}, {"tokenizer_config.json", files.config}}};
+  return Tokenizer::load(Folder(BuiltInFolder{"trained tokenizer", both}));
 }
 
 void train_tokenizer(const TokenizerPlan& plan, const NextText& next, const std::filesystem::path& folder) {

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "text/tokenizer.h"
+
 namespace attn::text {
 
 enum class Scheme : std::uint8_t {
@@ -14,6 +16,7 @@ enum class Scheme : std::uint8_t {
   byte_bpe,    // GPT-2's: bytes, no prefix space; <|endoftext|> is 0
   words,       // whole words and single Chinese characters, for small encoder-decoders: <s> <pad> </s> <unk> are 0..3,
                // as BART numbers them; "<s> a </s>"
+  split,       // what lies between white space, as a first lesson cuts texts; <pad> <unk> are 0 and 1, nothing is added
 };
 
 struct TokenizerPlan {
@@ -34,6 +37,9 @@ struct TokenizerFiles {
 // numbers), that is too small for what it must hold, or texts that are not UTF-8.
 using NextText = std::function<std::optional<std::string>()>;
 TokenizerFiles trained_tokenizer(const TokenizerPlan& plan, const NextText& next);
+
+// Without a folder of its own.
+Tokenizer load_tokenizer(const TokenizerFiles& files);
 
 // Also writes them into the folder, which must exist, each whole or not at all. Throws attn::Error.
 void train_tokenizer(const TokenizerPlan& plan, const NextText& next, const std::filesystem::path& folder);

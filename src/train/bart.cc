@@ -49,6 +49,15 @@ class Bart final : public Learner {
     return config.dump(2) + "\n";
   }
 
+ protected:
+  [[nodiscard]] Beginning beginning(const nn::Parameter& parameter) const override {
+    if (parameter.name.ends_with("embed_positions.weight")) {
+      return {.positions = true, .first_position = kFirstPosition, .deviation = kTableDeviation};
+    }
+    const bool table = parameter.name == "model.shared.weight";
+    return {.deviation = table ? kTableDeviation : deviation_of(parameter.shape[1])};
+  }
+
  private:
   nn::Transformer make_transformer() {
     words_ = parameters_.matrix("model.shared.weight", shape_.vocabulary, shape_.width);

@@ -178,6 +178,13 @@ class Bert final : public Learner {
     return config.dump(2) + "\n";
   }
 
+ protected:
+  [[nodiscard]] Beginning beginning(const nn::Parameter& parameter) const override {
+    const bool positions = parameter.name.ends_with("position_embeddings.weight");
+    const bool table = parameter.name.starts_with("bert.embeddings.");
+    return {.positions = positions, .deviation = table ? kTableDeviation : deviation_of(parameter.shape[1])};
+  }
+
  private:
   nn::Stack make_stack() {
     const std::int64_t width = shape_.width;

@@ -70,8 +70,11 @@ class Gpt2 final : public Learner {
 
  protected:
   // What is added to the residual stream begins smaller the more layers add to it.
-  [[nodiscard]] float initial_factor(std::string_view name) const override {
-    return name.ends_with("c_proj.weight") ? 1 / std::sqrt(2 * static_cast<float>(shape_.layers)) : 1;
+  [[nodiscard]] Beginning beginning(const nn::Parameter& parameter) const override {
+    if (parameter.name.ends_with("wte.weight")) return {.deviation = kTableDeviation};
+    if (parameter.name.ends_with("wpe.weight")) return {.positions = true, .deviation = kTableDeviation};
+    const double shrunk = parameter.name.ends_with("c_proj.weight") ? 2 * static_cast<double>(shape_.layers) : 1;
+    return {.deviation = deviation_of(parameter.shape[0]) / std::sqrt(shrunk)};
   }
 
  private:

@@ -1,13 +1,13 @@
 #include "train/learner.h"
 
+#include <cmath>
 #include <stdexcept>
 
+#include "nn/stack.h"
 #include "train/random.h"
 
 namespace attn::train {
 namespace {
-
-constexpr double kInitialDeviation = 0.02;
 
 void check(const Shape& shape) {
   const auto need = [](std::int64_t value, const char* name) {
@@ -52,17 +52,29 @@ void Batch::add_source(std::span<const std::int32_t> sequence) {
   source_starts.push_back(std::ssize(source));
 }
 
-float Learner::initial_factor(std::string_view) const { return 1; }
+double Learner::deviation_of(std::int64_t inputs) noexcept {
+  constexpr double kWide = 768;
+  return kTableDeviation * std::sqrt(kWide / static_cast<double>(inputs));
+}
 
 void Learner::initialise(std::uint64_t seed) {
   std::uint64_t stream = 0;
   for (nn::Parameter& parameter : parameters_.all()) {
     ++stream;
     if (parameter.shape.size() < 2) continue;
+    const Beginning begin = beginning(parameter);
+    if (begin.positions) {
+      const std::int64_t rows = parameter.shape[0] - begin.first_position;
+      const nn::Matrix sines = nn::sinusoidal(rows, parameter.shape[1]);
+      // Sines deviate by 1 / sqrt(2).
+      const float factor = static_cast<float>(begin.deviation * std::sqrt(2.0));
+      float* const to = parameter.value.row(begin.first_position);
+      for (std::int64_t i = 0; i < rows * parameter.shape[1]; ++i) to[i] = factor * sines.data()[i];
+      continue;
+    }
     Random random(seed, stream);
-    const double deviation = kInitialDeviation * initial_factor(parameter.name);
     for (std::int64_t i = 0; i < parameter.size(); ++i) {
-      parameter.value.data()[i] = static_cast<float>(deviation * random.normal());
+      parameter.value.data()[i] = static_cast<float>(begin.deviation * random.normal());
     }
   }
 }

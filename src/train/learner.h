@@ -61,12 +61,22 @@ class Learner {
   // config.json, as transformers writes and reads it.
   [[nodiscard]] virtual std::string config() const = 0;
 
-  // Normal numbers of deviation 0.02, as the families' own implementations begin; biases are 0, norms 1.
+  // Where learning begins. Tables of words are normal numbers of deviation 0.02, as the families' own implementations
+  // begin. Matrices between layers are those of a wide model (0.02 at 768 inputs) in the sense that what comes out of
+  // them is as large. Tables of positions are sines, as large as the words: a head then finds a neighbour in hundreds
+  // of steps instead of thousands. Biases are 0, norms 1.
   void initialise(std::uint64_t seed);
 
  protected:
-  // By what a matrix's first numbers are multiplied.
-  [[nodiscard]] virtual float initial_factor(std::string_view name) const;
+  // What a matrix is for, and the deviation of its first numbers.
+  struct Beginning {
+    bool positions = false;
+    std::int64_t first_position = 0;  // rows before it are never used
+    double deviation = 0;
+  };
+  [[nodiscard]] virtual Beginning beginning(const nn::Parameter& parameter) const = 0;
+  static constexpr double kTableDeviation = 0.02;
+  static double deviation_of(std::int64_t inputs) noexcept;  // of a matrix between layers
 
   Shape shape_;
   nn::Parameters parameters_;

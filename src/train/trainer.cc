@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -50,6 +51,13 @@ void take(const model::SafeTensors& file, const std::string& name, const std::ve
   std::memcpy(to.data(), tensor.data, to.size_bytes());
 }
 
+std::int64_t steps_of(const model::SafeTensors& file, const std::string& text, std::int64_t most) {
+  std::int64_t steps = -1;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), steps);
+  if (problem == std::errc() && end == text.data() + text.size() && steps >= 0 && steps <= most) return steps;
+  throw Error(file.path(), "its step is '" + text + "'; it must be a number from 0 to " + std::to_string(most));
+}
+
 std::span<float> numbers(nn::Matrix& m) { return {m.data(), static_cast<std::size_t>(m.rows() * m.columns())}; }
 
 model::TensorToStore stored(std::string name, const std::vector<std::int64_t>& shape, const float* data) {
@@ -77,8 +85,8 @@ Trainer::Step Trainer::step(ThreadPool& pool) {
   const double loss = learner_->run(batch, true, pass).mean();
   const double norm = nn::gradient_norm(parameters, pool);
   if (!std::isfinite(loss) || !std::isfinite(norm)) {
-    throw Error("", (std::isfinite(loss) ? "a gradient" : "the loss") + std::string(" is no number any more at step ") +
-                        std::to_string(index) + "; a lower rate may help");
+    throw Diverged((std::isfinite(loss) ? "a gradient" : "the loss") + std::string(" is no number any more at step ") +
+                   std::to_string(index + 1) + "; a lower rate may help");
   }
   const nn::Schedule schedule{.peak = plan_.rate, .warmup = plan_.warmup, .steps = plan_.steps};
   const double rate = schedule.rate(index);
@@ -104,8 +112,10 @@ std::optional<Judgement> Trainer::judge(ThreadPool& pool, const std::function<vo
   return judgement;
 }
 
+bool Trainer::has_checkpoint(const std::filesystem::path& folder) { return std::filesystem::exists(folder / kFile); }
+
 bool Trainer::resume(const std::filesystem::path& folder) {
-  if (!std::filesystem::exists(folder / kFile)) return false;
+  if (!has_checkpoint(folder)) return false;
   const model::SafeTensors file = model::SafeTensors::open(folder / kFile);
   const auto& metadata = file.metadata();
   const auto said = [&](std::string_view name) -> std::string {
@@ -120,7 +130,7 @@ bool Trainer::resume(const std::filesystem::path& folder) {
     throw Error(file.path(), name + " is " + value + " here and was " + said(name) +
                                  " in the checkpoint; ask for the same, or for another folder");
   }
-  const std::int64_t steps = std::stoll(said("step"));
+  const std::int64_t steps = steps_of(file, said("step"), plan_.steps);
   std::size_t n = 0;
   for (nn::Parameter& parameter : learner_->parameters().all()) {
     nn::AdamW::Moments& moments = optimiser_.moments()[n++];
@@ -132,7 +142,12 @@ bool Trainer::resume(const std::filesystem::path& folder) {
   if (steps > 0) take(file, "history.losses", {steps}, history_.losses);
   history_.judged.clear();
   const auto judged = file.tensors().find("history.judged");
-  if (judged != file.tensors().end() && judged->second.shape.size() == 2 && judged->second.shape[1] == kJudged) {
+  if (judged != file.tensors().end()) {
+    const model::StoredTensor& stored = judged->second;
+    if (stored.dtype != model::Dtype::f64 || stored.shape.size() != 2 || stored.shape[1] != kJudged) {
+      throw Error(file.path(), "'history.judged' is " + model::shape_text(stored.shape) +
+                                   " there; it must be rows of " + std::to_string(kJudged) + " doubles");
+    }
     for (std::int64_t i = 0; i < judged->second.shape[0]; ++i) {
       double row[kJudged];
       std::memcpy(row, judged->second.data + i * static_cast<std::int64_t>(sizeof row), sizeof row);

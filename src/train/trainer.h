@@ -55,6 +55,7 @@ class Trainer {
 
   Trainer(std::unique_ptr<Learner> learner, Feed& feed, const TrainPlan& plan, Facts facts);
 
+  [[nodiscard]] static bool has_checkpoint(const std::filesystem::path& folder);
   // Goes on from the folder's checkpoint; false: there is none. Throws attn::Error if it is broken, or of another model
   // or plan: the message has both values.
   bool resume(const std::filesystem::path& folder);

@@ -116,6 +116,24 @@ TEST(Dense, ForwardEqualsLinearBitForBit) {
   });
 }
 
+// So many rows of so many inputs that they are multiplied in stretches; the last one is a single row.
+TEST(Dense, ManyRowsHaveTheBitsOfFew) {
+  test::on_every_target([](const char* target) {
+    Layer layer(300, 20, false, true, 1);
+    const auto x = GappedRows(2113, 300, 1).fill(2), add = GappedRows(2113, 20, 2).fill(3);
+    auto all = add, few = add;
+    ThreadPool pool(2);
+    dense(layer.dense(), x.view(), all.view(), pool, {Activation::relu, all.view()});
+    for (std::int64_t first = 0; first < 2113; first += 100) {
+      const std::int64_t count = std::min<std::int64_t>(100, 2113 - first);
+      const View<float, 2> y = rows_of(few.view(), first, count);
+      dense(layer.dense(), rows_of(x.view(), first, count), y, pool, {Activation::relu, y});
+    }
+    EXPECT_TRUE(all.same_bits(few)) << target;
+    EXPECT_FALSE(all.same_bits(add)) << target;
+  });
+}
+
 TEST(Dense, GradientsEqualSumsInDoubleForRandomShapes) {
   test::on_every_target([](const char* target) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {

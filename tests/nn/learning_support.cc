@@ -227,7 +227,7 @@ void expect_slopes(Numbers numbers, const std::function<double(const Numbers&)>&
     want[name] = {table.rows, table.columns, slopes_of(table.numbers, [&] { return loss(numbers); })};
     for (const double one : want[name].numbers) largest = std::max(largest, std::abs(one));
   }
-  for (const auto& [name, gradient] : got) EXPECT_LE(distance(gradient, want[name], largest / 100), kTolerance) << name;
+  for (const auto& [name, gradient] : got) EXPECT_LE(distance(gradient, want[name], largest / 20), kTolerance) << name;
 }
 
 double product(const Table& a, const Table& b) {

@@ -68,7 +68,7 @@ Table exact_block(const Numbers& from, const ExactBlock& block, const ExactAtten
 
 void add_gradients(Numbers& to, const nn::Parameters& parameters);
 // Compares gradients with differences of loss(numbers), by name. Each is measured by its own largest number; but if
-// that is nothing but rounding, as in the bias of keys, which softmax takes away again, by a hundredth of the largest
+// that is nothing but rounding, as in the bias of keys, which softmax takes away again, by a twentieth of the largest
 // of all.
 void expect_slopes(Numbers numbers, const std::function<double(const Numbers&)>& loss, const Numbers& got);
 

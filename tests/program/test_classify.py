@@ -33,11 +33,11 @@ def make(folder, family, **more):
     model = getattr(transformers, kind + "ForSequenceClassification")._from_config(config, attn_implementation="eager").eval()
     with torch.no_grad():
         for name, p in model.named_parameters():
-            p.normal_(1.0 if "orm" in name and name.endswith("weight") else 0.0, 0.25)
+            p.normal_(1.0 if "orm" in name and name.endswith("weight") else 0.0, 0.2)
     model.to(more.pop("dtype", torch.float32)).save_pretrained(folder)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(golden / name, folder / name)
-    return model.float()
+    return model.double()
 
 
 def encode(folder, text, pair=None):
@@ -135,7 +135,7 @@ def data(tmp_path):
     model = make(folder, "bert")
     random = np.random.default_rng(5)
     vocabulary = "the dog fox bad good quick 4 lazy, 'quoted' movie".split(" ")
-    texts = [" ".join(random.choice(vocabulary, random.integers(1, 40))) for _ in range(150)]
+    texts = [" ".join(random.choice(vocabulary, random.integers(1, 20))) for _ in range(150)]
     logits = np.array([theirs(model, folder, text)[1] for text in texts])
     return folder, texts, logits
 

@@ -222,7 +222,6 @@ void copy_strips(const PackRows& t, std::int64_t first, std::int64_t count) {
 
 // to[r, k] = x[k, r]: rows of `to` are kDepth apart. Where the rows are no multiple of four, some are written twice.
 HWY_INLINE void transpose_strip(const InRows& x, std::int64_t rows, std::int64_t depth, float* HWY_RESTRICT to) {
-  const W w;
   const std::int64_t lanes = lanes_of_float();
   std::int64_t k = 0;
   for (; rows >= 4 && k + lanes <= depth; k += lanes) {

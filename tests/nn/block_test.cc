@@ -1,0 +1,236 @@
+// block_test.cc - feed-forward layers and blocks: gradients against differences in double, with every option.
+#include "nn/block.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "learning_support.h"
+#include "support/errors.h"
+#include "support/exact.h"
+#include "support/rows.h"
+#include "support/targets.h"
+
+namespace attn::nn {
+namespace {
+
+using test::argument_error;
+using test::GappedRows;
+using test::Numbers;
+using test::Table;
+using testing::HasSubstr;
+
+constexpr std::int64_t kWidth = 8, kInner = 11;
+
+Dense add_dense(Parameters& to, const std::string& name, std::int64_t in, std::int64_t out) {
+  return {.w = to.matrix(name + ".weight", out, in), .b = to.vector(name + ".bias", out)};
+}
+
+FeedForwardWeights add_feed(Parameters& to, bool gate) {
+  FeedForwardWeights weights{
+      .up = add_dense(to, "up", kWidth, kInner), .down = add_dense(to, "down", kInner, kWidth), .gate = {}};
+  if (gate) weights.gate = add_dense(to, "gate", kWidth, kInner);
+  return weights;
+}
+
+TEST(FeedForward, GradientsAreRightForEveryActivationWithAndWithoutAGate) {
+  for (const bool gate : {false, true}) {
+    for (const Activation f : test::kActivations) {
+      SCOPED_TRACE(testing::Message() << static_cast<int>(f) << (gate ? ", with a gate" : ""));
+      Parameters parameters;
+      FeedForward layer(add_feed(parameters, gate), f);
+      test::fill(parameters);
+      const GappedRows x = GappedRows(5, kWidth).fill(1), dy = GappedRows(5, kWidth).fill(2);
+      GappedRows y(5, kWidth), dx(5, kWidth);
+      ThreadPool pool(2);
+      Scratch scratch;
+      const LearnPass pass{.pool = pool, .scratch = scratch};
+      layer.forward(x.view(), {}, y.view(), pass);
+      layer.backward(dy.view(), {}, dx.view(), pass);
+
+      Numbers numbers = test::numbers_of(parameters), gradients;
+      numbers["x"] = test::table_of(x.view());
+      test::add_gradients(gradients, parameters);
+      gradients["x"] = test::table_of(dx.view());
+      const auto exact = [&](const Numbers& n) { return test::exact_feed(n, "", f, n.at("x")); };
+      EXPECT_LE(test::distance(test::table_of(y.view()), exact(numbers)), 5e-6);
+      test::expect_slopes(
+          numbers, [&](const Numbers& n) { return test::product(test::table_of(dy.view()), exact(n)); }, gradients);
+    }
+  }
+}
+
+TEST(FeedForward, MatricesThatDoNotMeetAreRefusedWithBothNumbers) {
+  Parameters parameters;
+  FeedForwardWeights weights{
+      .up = add_dense(parameters, "up", 8, 12), .down = add_dense(parameters, "down", 11, 8), .gate = {}};
+  EXPECT_THAT(argument_error([&] { FeedForward(weights, Activation::gelu); }),
+              testing::AllOf(HasSubstr("12"), HasSubstr("11")));
+  weights.down = add_dense(parameters, "fitting", 12, 8);
+  weights.gate = add_dense(parameters, "gate", 8, 11);
+  EXPECT_THAT(argument_error([&] { FeedForward(weights, Activation::gelu); }), HasSubstr("gate"));
+}
+
+struct Problem {
+  BlockConfig config;
+  bool cross = false, gate = false, centered = true, training = false;
+  std::vector<std::int64_t> starts = {0, 4, 5, 9};
+  std::vector<std::int64_t> memory_starts = {0, 2, 7, 8};
+};
+
+// A block of random numbers, once forward and once back.
+class OneStep {
+ public:
+  explicit OneStep(const Problem& problem, int threads = 2)
+      : problem_(problem),
+        block_(problem.config, add_weights()),
+        x_(GappedRows(problem.starts.back(), kWidth).fill(1)),
+        memory_(GappedRows(problem.memory_starts.back(), kWidth).fill(2)),
+        dy_(GappedRows(x_.rows(), kWidth).fill(3)),
+        dx_(dy_),
+        d_memory_(memory_.rows(), kWidth),
+        pool_(threads),
+        pass_{.pool = pool_, .scratch = scratch_, .training = problem.training, .seed = 5} {
+    test::fill(parameters_, 0.3F);
+    for (std::int64_t i = 0; i < d_memory_.rows(); ++i)
+      for (std::int64_t j = 0; j < kWidth; ++j) d_memory_.at(i, j) = 0;
+    BlockIn in{.x = x_.view(), .starts = problem_.starts};
+    if (problem.cross) {
+      in.memory = memory_.view();
+      in.memory_starts = problem_.memory_starts;
+    }
+    y_ = test::table_of(block_.forward(in, pass_));
+    block_.backward(dx_.view(), problem.cross ? d_memory_.view() : View<float, 2>{}, pass_);
+  }
+
+  void expect_right() const {
+    Numbers numbers = test::numbers_of(parameters_);
+    numbers["x"] = test::table_of(x_.view());
+    numbers["memory"] = test::table_of(memory_.view());
+    Numbers gradients;
+    test::add_gradients(gradients, parameters_);
+    gradients["x"] = test::table_of(dx_.view());
+    if (problem_.cross) gradients["memory"] = test::table_of(d_memory_.view());
+    const test::ExactBlock like{.name = "", .config = problem_.config, .norm = norm_, .cross = problem_.cross};
+    const auto exact = [&](const Numbers& n) {
+      return exact_block(n, like, {n.at("x"), n.at("memory"), problem_.starts, problem_.memory_starts}, pass_);
+    };
+    EXPECT_LE(test::distance(y_, exact(numbers)), 1e-5);
+    test::expect_slopes(
+        numbers, [&](const Numbers& n) { return test::product(test::table_of(dy_.view()), exact(n)); }, gradients);
+  }
+  [[nodiscard]] bool same_bits(const OneStep& other) const {
+    bool same = y_.numbers == other.y_.numbers && dx_.same_bits(other.dx_) && d_memory_.same_bits(other.d_memory_);
+    for (std::size_t n = 0; n < parameters_.all().size(); ++n) {
+      const Parameter &a = parameters_.all()[n], &b = other.parameters_.all()[n];
+      same = same && std::equal(a.gradient.data(), a.gradient.data() + a.size(), b.gradient.data());
+    }
+    return same;
+  }
+
+ private:
+  Norm add_norm(const std::string& name) {
+    Norm norm{.weight = parameters_.vector(name + ".weight", kWidth),
+              .bias = {},
+              .epsilon = 1e-5F,
+              .centered = problem_.centered};
+    if (problem_.centered) norm.bias = parameters_.vector(name + ".bias", kWidth);
+    return norm;
+  }
+  BlockWeights add_weights() {
+    BlockWeights weights;
+    weights.self = add_attention(parameters_, "self.", problem_.config.self);
+    if (problem_.cross) weights.cross = add_attention(parameters_, "cross.", problem_.config.cross);
+    weights.feed = add_feed(parameters_, problem_.gate);
+    weights.self_norm = norm_ = add_norm("self_norm");
+    weights.feed_norm = add_norm("feed_norm");
+    if (problem_.cross) weights.cross_norm = add_norm("cross_norm");
+    return weights;
+  }
+
+  Problem problem_;
+  Parameters parameters_;
+  Norm norm_;
+  Block block_;
+  GappedRows x_, memory_, dy_, dx_, d_memory_;
+  ThreadPool pool_;
+  Scratch scratch_;
+  LearnPass pass_;
+  Table y_;
+};
+
+void expect_right(const Problem& problem) {
+  const OneStep step(problem);
+  step.expect_right();
+  for (const int threads : {1, 3}) EXPECT_TRUE(step.same_bits(OneStep(problem, threads))) << threads << " threads";
+}
+
+BlockConfig config_of(bool norm_first) {
+  BlockConfig config;
+  config.self = {.width = kWidth, .heads = 2};
+  config.cross = {.width = kWidth, .heads = 4};
+  config.norm_first = norm_first;
+  config.place = 3;
+  return config;
+}
+
+TEST(TransformerBlock, GradientsAreRightWhereTheNormComesFirstAndLast) {
+  test::on_every_target([](const char* target) {
+    for (const bool norm_first : {false, true}) {
+      SCOPED_TRACE(testing::Message() << target << (norm_first ? ", norm first" : ", norm last"));
+      expect_right({.config = config_of(norm_first)});
+    }
+  });
+}
+
+TEST(TransformerBlock, GradientsOfADecoderThatLooksAcrossAreRight) {
+  for (const bool norm_first : {false, true}) {
+    SCOPED_TRACE(norm_first);
+    BlockConfig config = config_of(norm_first);
+    config.self.mask = Causal{};
+    expect_right({.config = config, .cross = true});
+  }
+}
+
+// Every part drops other numbers, and attention other weights.
+TEST(TransformerBlock, GradientsAreRightUnderDropout) {
+  for (const bool norm_first : {false, true}) {
+    SCOPED_TRACE(norm_first);
+    BlockConfig config = config_of(norm_first);
+    config.dropout = 0.3F;
+    config.self.dropout = 0.2F;
+    config.cross.dropout = 0.4F;
+    expect_right({.config = config, .cross = true, .training = true});
+  }
+}
+
+// As in Llama: root mean square, a gate, rotary positions, shared keys.
+TEST(TransformerBlock, GradientsOfABlockLikeLlamasAreRight) {
+  BlockConfig config = config_of(true);
+  config.self = {.width = kWidth, .heads = 4, .key_heads = 2, .mask = Causal{}};
+  config.self.relation = Relation::rope;
+  config.self.rope = {.frequencies = rope_frequencies(100, 2)};
+  config.activation = Activation::silu;
+  expect_right({.config = config, .gate = true, .centered = false});
+}
+
+TEST(TransformerBlock, ShowsItsAttentions) {
+  Parameters parameters;
+  BlockWeights weights;
+  const BlockConfig config = config_of(true);
+  weights.self = add_attention(parameters, "self.", config.self);
+  weights.feed = add_feed(parameters, false);
+  EXPECT_EQ(Block(config, weights).cross(), nullptr);
+  weights.cross = add_attention(parameters, "cross.", config.cross);
+  const Block block(config, weights);
+  EXPECT_EQ(block.self().config().heads, 2);
+  ASSERT_NE(block.cross(), nullptr);
+  EXPECT_EQ(block.cross()->config().heads, 4);
+  EXPECT_NE(block.self().config().place, block.cross()->config().place);
+}
+
+}  // namespace
+}  // namespace attn::nn
