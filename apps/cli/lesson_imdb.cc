@@ -121,8 +121,10 @@ nn::Matrix random_embedding(std::int64_t vocabulary, std::int64_t width, std::ui
 // Of one way to treat pads.
 struct Attended {
   nn::Matrix weights, output;  // of the first sample
-  double diagonal = 0;         // how much a word looks at itself, the mean over all words
-  double on_pads = 0;          // and at pads
+  // What a word's attention lies on, the mean over all words:
+  double diagonal = 0;   // its own place
+  double same_word = 0;  // wherever the same word stands
+  double on_pads = 0;
 };
 
 struct Batch {
@@ -144,8 +146,7 @@ class Course {
     }
     std::int64_t words = 0;
     for (const std::int64_t length : words_.lengths) words += length;
-    all.diagonal /= static_cast<double>(words);
-    all.on_pads /= static_cast<double>(words);
+    for (double* mean : {&all.diagonal, &all.same_word, &all.on_pads}) *mean /= static_cast<double>(words);
     return all;
   }
 
@@ -164,8 +165,7 @@ class Course {
     if (masked) options.mask = Padding{std::vector<std::int64_t>(first, first + batch.size)};
     attention({rows, rows, rows}, options, View<float, 4>(out.data(), {batch.size, 1, N, D}), {},
               View<float, 4>(weights.data(), {batch.size, 1, N, N}), pool);
-    for (std::int64_t s = 0; s < batch.size; ++s)
-      add(weights, s * N, words_.lengths[static_cast<std::size_t>(batch.from + s)], all);
+    for (std::int64_t s = 0; s < batch.size; ++s) add(weights.row(s * N), batch.from + s, all);
     if (batch.from == 0) {
       all.weights = nn::Matrix(N, N);
       all.output = nn::Matrix(N, D);
@@ -174,11 +174,14 @@ class Course {
     }
   }
 
-  static void add(const nn::Matrix& weights, std::int64_t top, std::int64_t length, Attended& all) {
+  void add(const float* weights, std::int64_t sample, Attended& all) const {
+    const std::int64_t N = lesson_.length, length = words_.lengths[static_cast<std::size_t>(sample)];
+    const std::int32_t* ids = words_.ids.data() + sample * N;
     for (std::int64_t i = 0; i < length; ++i) {
-      const float* row = weights.row(top + i);
+      const float* row = weights + i * N;
       all.diagonal += row[i];
-      for (std::int64_t j = length; j < weights.columns(); ++j) all.on_pads += row[j];
+      for (std::int64_t j = 0; j < length; ++j) all.same_word += ids[j] == ids[i] ? row[j] : 0;
+      for (std::int64_t j = length; j < N; ++j) all.on_pads += row[j];
     }
   }
 
@@ -211,6 +214,7 @@ Json to_json(const ImdbLesson& lesson, const Told& told) {
   const auto samples = std::ssize(told.examples);
   const auto treated = [](const Attended& pads) {
     return Json{{"diagonal", static_cast<float>(pads.diagonal)},
+                {"same_word", static_cast<float>(pads.same_word)},
                 {"on_pads", static_cast<float>(pads.on_pads)},
                 {"weights", rows_of(pads.weights)},
                 {"output", rows_of(pads.output)}};
@@ -245,17 +249,20 @@ std::string facts(const ImdbLesson& lesson, const Told& told, const Terminal& te
   std::string out = fmt::format("Dataset size: {}\n", samples);
   out += terminal.sentence({{"Sample text:", {}}, {text, {}}}, 2);
   out += fmt::format("Vocabulary: {} (<pad> 0, <unk> 1, then by frequency, then by alphabet)\n",
-                     counted(words.vocabulary, "entry"));
+                     grouped(words.vocabulary));
   out += fmt::format("First ids: {}{}\n", fmt::join(words.ids.begin(), words.ids.begin() + shown, " "),
                      shown < lesson.length ? " ..." : "");
   out += fmt::format("Output shape: [{}, {}, {}]\n", samples, lesson.length, lesson.width);
   out += fmt::format("Attention weights shape: [{}, {}, {}]\n\n", samples, lesson.length, lesson.length);
-  out += fmt::format("{:<14}{:>14}{:>14}\n", "", "on itself", "on <pad>");
+  constexpr const char* kRow = "{:<14}{:>12}{:>14}{:>12}\n";
+  out += fmt::format(kRow, "", "on itself", "on its word", "on <pad>");
   const std::array<std::pair<const char*, const Attended*>, 2> ways = {
       {{"pads seen", &told.seen}, {"pads masked", &told.masked}}};
   for (const auto& [name, pads] : ways)
-    out += fmt::format("{:<14}{:>14.4f}{:>14.4f}\n", name, pads->diagonal, pads->on_pads);
-  out += terminal.note("What a word's attention lies on, the mean over all words of all samples.");
+    out += fmt::format(kRow, name, number(pads->diagonal, 4), number(pads->same_word, 4), number(pads->on_pads, 4));
+  out += terminal.note(
+      "What a word's attention lies on, the mean over all words of all samples: its own place (the diagonal), every "
+      "place that has the same word, places that have none.");
   out +=
       "\n" + terminal.sentence({{"The embeddings are random: a word is like itself and like no other, so the picture "
                                  "is a diagonal and says nothing of the review. attnscope classify shows which words "

@@ -42,7 +42,7 @@ void check_like_x(const char* name, const View<const float, 2>& x, const View<co
 // dx = dy w + add
 void backward_input(const Dense& layer, const View<const float, 2>& dy, const View<float, 2>& dx,
                     const View<const float, 2>& add, ThreadPool& pool) {
-  float* const panels = reserve_scratch(Kept::panels, panel_floats(layer.outputs(), layer.inputs()));
+  float* const panels = reserve_scratch(Use::panels, panel_floats(layer.outputs(), layer.inputs()));
   kernels::Product p = pack_panels(layer.w.value, {}, !layer.input_first, panels, pool).times(dy.shape[0], dx);
   if (!add.empty()) p.add = {add.data, add.strides[0]};
   run_products({&p, 1}, {dy}, pool);
@@ -73,7 +73,7 @@ void dense(std::span<const Dense> layers, View<const float, 2> x, std::span<cons
   if (x.shape[0] == 0) return;
   std::int64_t floats = 0;
   for (const Dense& layer : layers) floats += panel_floats(layer.inputs(), layer.outputs());
-  float* panels = reserve_scratch(Kept::panels, floats);
+  float* panels = reserve_scratch(Use::panels, floats);
   std::vector<kernels::Product> products;
   for (std::size_t n = 0; n < layers.size(); ++n) {
     const Dense& layer = layers[n];

@@ -63,12 +63,12 @@ class Head {
     const std::int64_t inputs = layer.inputs(), classes = layer.outputs();
     const bool learns = !task.dx.empty();
     forward_ = pack_panels(layer.w.value, layer.b.value, layer.input_first,
-                           reserve_scratch(Kept::head_forward, panel_floats(inputs, classes)), pool);
+                           reserve_scratch(Use::head_forward, panel_floats(inputs, classes)), pool);
     if (learns) {
       backward_ = pack_panels(layer.w.value, {}, !layer.input_first,
-                              reserve_scratch(Kept::head_backward, panel_floats(classes, inputs)), pool);
+                              reserve_scratch(Use::head_backward, panel_floats(classes, inputs)), pool);
     }
-    logits_ = reserve_scratch(Kept::logits, kRows * (classes + 2 * inputs));
+    logits_ = reserve_scratch(Use::logits, kRows * (classes + 2 * inputs));
   }
 
   // The loss of these rows, at most kRows.

@@ -88,7 +88,7 @@ void norm_backward(const Norm& layer, const NormBackward& task, ThreadPool& pool
   check(layer, task.x, task.dx);
   const std::int64_t rows = task.x.shape[0], width = task.x.shape[1], blocks = divide_up(rows, kBlock);
   if (rows == 0) return;
-  float* const sums = reserve_scratch(Kept::sums, 2 * blocks * width);
+  float* const sums = reserve_scratch(Use::sums, 2 * blocks * width);
   split_rows(blocks, kBlock * width * 2 * kWork, pool, [&](std::int64_t first, std::int64_t count) {
     std::fill_n(sums + first * 2 * width, count * 2 * width, 0.0F);
     for (std::int64_t b = first; b < first + count; ++b) {

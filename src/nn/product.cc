@@ -70,12 +70,12 @@ std::string shape_text(std::int64_t rows, std::int64_t columns) {
   return std::to_string(rows) + " x " + std::to_string(columns);
 }
 
-float* reserve_scratch(Kept use, std::int64_t floats) {
+float* reserve_scratch(Use use, std::int64_t floats) {
   struct Kept {
     Memory memory;
     std::int64_t size = 0;
   };
-  thread_local std::array<Kept, static_cast<std::size_t>(Kept::sums) + 1> kept;
+  thread_local std::array<Kept, static_cast<std::size_t>(Use::sums) + 1> kept;
   Kept& mine = kept[static_cast<std::size_t>(use)];
   if (floats > mine.size || (mine.size > kKeepFloats && floats <= kKeepFloats)) {
     mine.size = 0;
@@ -139,7 +139,7 @@ void run_packed(std::span<kernels::Product> products, const ProductRows& of, Thr
   const std::int64_t strips = kernels::strips_of(rows);
   const std::int64_t x_floats = rows == 1 && !of.transposed ? 0 : kernels::packed_floats(rows, inputs);
   const std::int64_t own_floats = kernels::product_scratch(divide_up(strips, cut.blocks), cut.together);
-  float* const scratch = reserve_scratch(Kept::product, x_floats + own_floats * pool.threads());
+  float* const scratch = reserve_scratch(Use::product, x_floats + own_floats * pool.threads());
   const float* const packed = packed_rows(of, scratch, pool);
   std::int64_t tasks = 0;
   for (kernels::Product& p : products) {
@@ -188,7 +188,7 @@ void add_transposed_product(View<const float, 2> a, View<const float, 2> b, View
   const std::int64_t step = std::clamp<std::int64_t>(depths, 1, 8) * kernels::kDepth;
   for (std::int64_t first = 0; first < a.shape[0]; first += step) {
     const std::int64_t count = std::min(step, a.shape[0] - first);
-    float* const scratch = reserve_scratch(Kept::panels, panel_floats(step, b.shape[1]));
+    float* const scratch = reserve_scratch(Use::panels, panel_floats(step, b.shape[1]));
     kernels::Product p = pack_panels(rows_of(b, first, count), {}, true, scratch, pool).times(a.shape[1], to);
     p.add = {to.data, to.strides[0]};
     run_products({&p, 1}, {rows_of(a, first, count), true}, pool);

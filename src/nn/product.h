@@ -21,8 +21,8 @@ std::string shape_text(const View<T, 2>& x) {
 
 // Floats that a thread keeps from call to call, each kind for itself: a call may hold one while what it calls holds
 // another. Aligned to 64 bytes; what was given for the same use before is void.
-enum class Kept : std::uint8_t { product, panels, head_forward, head_backward, logits, sums };
-float* reserve_scratch(Kept use, std::int64_t floats);
+enum class Use : std::uint8_t { product, panels, head_forward, head_backward, logits, sums };
+float* reserve_scratch(Use use, std::int64_t floats);
 
 // A matrix in panels, and its bias padded to whole ones.
 struct Panels {

@@ -47,6 +47,7 @@ def by_numpy(texts, length, width, seed, masked):
         "weights": weights,
         "output": weights @ x,
         "diagonal": np.diagonal(weights, axis1=1, axis2=2)[real].mean(),
+        "same_word": (weights * (ids[:, :, None] == ids[:, None, :])).sum(-1)[real].mean(),
         "on_pads": (weights * ~real[:, None, :]).sum(-1)[real].mean(),
     }
 
@@ -92,8 +93,8 @@ def test_every_number_is_that_of_numpy(write, reviews, tmp_path):
         assert said["ids"] == right["ids"][0].tolist()
         np.testing.assert_allclose(said[name]["weights"], right["weights"][0], atol=2e-6)
         np.testing.assert_allclose(said[name]["output"], right["output"][0], atol=2e-5)
-        assert said[name]["diagonal"] == pytest.approx(right["diagonal"], abs=2e-6)
-        assert said[name]["on_pads"] == pytest.approx(right["on_pads"], abs=2e-6)
+        for mean in ("diagonal", "same_word", "on_pads"):
+            assert said[name][mean] == pytest.approx(right[mean], abs=2e-6)
     assert said["pads_masked"]["on_pads"] == 0
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
 
