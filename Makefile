@@ -37,6 +37,11 @@ bench: ## Measure against the other contenders
 	@$(install_python)
 	@$(python) bench/run.py --readme README.md
 
+.PHONY: models
+models: build ## Train the models that ship with the program again: two to three hours on two cores
+	@tools/setup.sh models
+	@models/train.sh
+
 .PHONY: check
 check: check-format check-tidy check-asan check-tsan ## Format, clang-tidy, and the tests under ASan, UBSan and TSan
 

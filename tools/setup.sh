@@ -4,6 +4,7 @@
 #   build   compiler, cargo, CMake, libraries, and .venv with what the Python module takes
 #   test    also pytest and torch
 #   bench   also the other contenders
+#   models  what the shipped models are trained on
 #   check   clang, clang-format, clang-tidy and the sanitizers' runtimes
 #
 # Never asks: packages are installed as root or through a sudo that needs no password, else one line says what to run.
@@ -145,9 +146,13 @@ case "${1:-}" in
     need_wheels test
     need_wheels bench
     ;;
+  models)
+    need_build
+    need_wheels models
+    ;;
   check)
     need_system "${build_packages[@]}" "${check_packages[@]}"
     need_cargo
     ;;
-  *) fail "usage: tools/setup.sh build|test|bench|check" ;;
+  *) fail "usage: tools/setup.sh build|test|bench|models|check" ;;
 esac

@@ -14,12 +14,14 @@
 
 #include "model/safetensors.h"
 #include "support/errors.h"
+#include "support/small_disk.h"
 #include "support/temporary_folder.h"
 
 namespace attn::model {
 namespace {
 
 using test::error_of;
+using test::SmallDisk;
 using test::TemporaryFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -29,27 +31,6 @@ const std::vector<float> kNumbers = {1, 2, 3, 4, 5, 6};
 void write_six(const std::filesystem::path& file) {
   write_safetensors(file, {{"a", Dtype::f32, {2, 3}, kNumbers.data()}});
 }
-
-// Files of this process can grow no longer than this while it lives: stands for a full disk.
-class SmallDisk {
- public:
-  explicit SmallDisk(rlim_t bytes) {
-    before_signal_ = ::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit small{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~SmallDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, before_signal_);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-
- private:
-  rlimit before_{};
-  void (*before_signal_)(int) = nullptr;
-};
 
 TEST(WriteSafeTensors, WhatIsWrittenIsReadBack) {
   const TemporaryFolder folder;

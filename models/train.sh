@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# models/train.sh [NAME...] - trains the models that ship with the program, each within an hour on two cores, and puts
+# them into models/NAME. Broken off, it goes on where it was. `make models` installs what it needs and runs it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+work=build/models
+program=build/attnscope
+names=("$@")
+((${#names[@]} > 0)) || names=(tiny-translate tiny-gpt tiny-bert imdb-sentiment)
+mkdir -p "$work"
+
+reviews() {
+  [[ -f $work/reviews.csv ]] || .venv/bin/python models/reviews.py --to "$work/reviews.csv"
+}
+
+# What a model is trained with; its card says why.
+tiny-gpt() {
+  reviews
+  "$program" train lm --data "$work/reviews.csv" --to "$work/tiny-gpt" --vocabulary 4096 --layers 4 --heads 4 \
+    --width 128 --length 256 --batch 16 --steps 5000 --rate 0.0015 --warmup 200 --repeats 0.1 --record-every 100 --half
+}
+
+tiny-bert() {
+  reviews
+  "$program" train mlm --data "$work/reviews.csv" --to "$work/tiny-bert" --vocabulary 8000 --layers 4 --heads 4 \
+    --width 160 --length 512 --batch 16 --steps 6000 --rate 0.001 --warmup 300 --masked 0.25 --held-out 0.1 --half
+}
+
+tiny-translate() {
+  [[ -f $work/pairs.csv ]] || python3 models/tiny-translate/grammar.py --count 20000 --seed 1 --to "$work/pairs.csv"
+  "$program" train translate --data "$work/pairs.csv" --to "$work/tiny-translate" --layers 2 --heads 4 --width 96 \
+    --length 32 --batch 64 --steps 1000 --rate 0.002 --warmup 200 --dropout 0.1 --half
+}
+
+imdb-sentiment() {
+  reviews
+  [[ -f $work/tiny-bert/model.safetensors ]] || tiny-bert
+  "$program" train classify --data "$work/reviews.csv" --to "$work/imdb-sentiment" --from "$work/tiny-bert" --layers 4 \
+    --heads 4 --width 160 --length 512 --batch 32 --steps 1800 --rate 0.0003 --warmup 100 --dropout 0.1 \
+    --held-out 0.1 --half
+}
+
+for name in "${names[@]}"; do
+  [[ $(type -t "$name") == function && $name != reviews ]] || {
+    echo "train.sh: there is no model '$name'; there are tiny-translate, tiny-gpt, tiny-bert and imdb-sentiment" >&2
+    exit 2
+  }
+  echo "$name"
+  "$name"
+  mkdir -p "models/$name"
+  for file in config.json tokenizer.json tokenizer_config.json model.safetensors loss.csv loss.svg heads.csv heads.svg; do
+    [[ ! -f $work/$name/$file ]] || cp "$work/$name/$file" "models/$name/$file"
+  done
+done

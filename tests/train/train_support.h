@@ -1,0 +1,94 @@
+// train_support.h - small trainings of every task, on texts made up here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/examples.h"
+#include "text/tokenizer.h"
+#include "text/train_tokenizer.h"
+#include "train/corpus.h"
+#include "train/feed.h"
+#include "train/learner.h"
+#include "train/trainer.h"
+
+namespace attn::test {
+
+inline constexpr train::Task kTasks[] = {train::Task::lm, train::Task::mlm, train::Task::classify,
+                                         train::Task::translate};
+
+// Short sentences with a label or a translation, as the task wants it.
+inline std::vector<text::Example> sentences(train::Task task, int count = 60) {
+  const char* const who[] = {"the cat", "a dog", "my friend", "the old man", "she"};
+  const char* const does[] = {"likes", "hates", "sees", "eats"};
+  const char* const what[] = {"red apples", "the sea", "a long film", "cold soup", "new music", "rain"};
+  std::vector<text::Example> examples;
+  for (int n = 0; n < count; ++n) {
+    const std::string verb = does[n % 4], object = what[n * 7 % 6];
+    text::Example example{.text = std::string(who[n % 5]) + " " + verb + " " + object + " " + std::to_string(n)};
+    if (task == train::Task::classify) example.label = verb == "hates" ? "bad" : "good";
+    if (task == train::Task::translate) example.label = object + " " + verb;
+    examples.push_back(std::move(example));
+  }
+  return examples;
+}
+
+inline text::Tokenizer tokenizer_of(const std::vector<text::Example>& examples, train::Task task) {
+  std::size_t next = 0;
+  const bool pairs = task == train::Task::translate;
+  const text::Scheme scheme = task == train::Task::lm ? text::Scheme::byte_bpe
+                              : pairs                 ? text::Scheme::words
+                                                      : text::Scheme::word_piece;
+  return text::load_tokenizer(text::trained_tokenizer({.scheme = scheme,
+                                                       .vocabulary = task == train::Task::lm ? 280
+                                                                     : pairs                 ? 0
+                                                                                             : 60,
+                                                       .least_count = 1},
+                                                      [&]() -> std::optional<std::string> {
+                                                        if (next == examples.size() * (pairs ? 2 : 1))
+                                                          return std::nullopt;
+                                                        const text::Example& example = examples[next % examples.size()];
+                                                        return next++ < examples.size() ? example.text : example.label;
+                                                      }));
+}
+
+// Everything that a training is made of.
+struct SmallTraining {
+  explicit SmallTraining(train::Task what)
+      : task(what), examples(sentences(what)), tokenizer(tokenizer_of(examples, what)), corpus(make(0.2)) {
+    plan = {.steps = 8, .rate = 5e-3, .warmup = 2};
+    feed = train::make_feed({.task = task, .batch = 4, .length = 12}, corpus, tokenizer);
+  }
+
+  [[nodiscard]] train::Corpus make(double held_out) const {
+    ThreadPool pool(2);
+    return make_corpus(examples, task, tokenizer, held_out, pool);
+  }
+  [[nodiscard]] train::Shape shape() const {
+    return {.layers = 1,
+            .heads = 2,
+            .width = 8,
+            .positions = 12,
+            .vocabulary = tokenizer.size(),
+            .labels = corpus.labels,
+            .dropout = 0.1F};
+  }
+  [[nodiscard]] train::Trainer trainer(const train::Shape& of, const train::TrainPlan& by) const {
+    std::unique_ptr<train::Learner> learner = make_learner(task, of);
+    learner->initialise(by.seed);
+    return {std::move(learner), *feed, by, {{"width", std::to_string(of.width)}}};
+  }
+  [[nodiscard]] train::Trainer trainer() const { return trainer(shape(), plan); }
+
+  train::Task task;
+  std::vector<text::Example> examples;
+  text::Tokenizer tokenizer;
+  train::Corpus corpus;
+  std::unique_ptr<train::Feed> feed;
+  train::TrainPlan plan;
+};
+
+}  // namespace attn::test

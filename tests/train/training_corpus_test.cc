@@ -1,0 +1,95 @@
+// training_corpus_test.cc - texts as tokens, those held out, and labels.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/errors.h"
+#include "train/corpus.h"
+#include "train_support.h"
+
+namespace attn::train {
+namespace {
+
+using test::argument_error;
+using test::sentences;
+using test::tokenizer_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(TrainingCorpus, LabelsAreNumberedInAlphabeticalOrder) {
+  std::vector<text::Example> examples = {{.text = "the sea", .label = "warm"},
+                                         {.text = "cold soup", .label = "Cold"},
+                                         {.text = "rain", .label = "1"},
+                                         {.text = "a dog", .label = "warm"}};
+  const text::Tokenizer tokenizer = tokenizer_of(sentences(Task::classify), Task::classify);
+  ThreadPool pool(2);
+  const Corpus corpus = make_corpus(examples, Task::classify, tokenizer, 0, pool);
+  EXPECT_THAT(corpus.labels, ElementsAre("1", "Cold", "warm"));
+  EXPECT_THAT(corpus.learned.labels, ElementsAre(2, 1, 0, 2));
+  EXPECT_EQ(corpus.learned.ids[1], tokenizer.ids("cold soup", true));
+}
+
+// All texts of either side, and none of both; the same ones for every task.
+TEST(TrainingCorpus, WhatIsHeldOutIsNeverLearnedFrom) {
+  ThreadPool pool(2);
+  for (const Task task : test::kTasks) {
+    const std::vector<text::Example> examples = sentences(task, 400);
+    const text::Tokenizer tokenizer = tokenizer_of(examples, task);
+    const Corpus corpus = make_corpus(examples, task, tokenizer, 0.25, pool);
+    const std::set<std::vector<std::int32_t>> learned(corpus.learned.ids.begin(), corpus.learned.ids.end());
+    EXPECT_EQ(corpus.learned.ids.size() + corpus.held_out.ids.size(), examples.size());
+    EXPECT_NEAR(static_cast<double>(corpus.held_out.ids.size()), 100, 52) << "six standard deviations";
+    for (const auto& ids : corpus.held_out.ids) EXPECT_FALSE(learned.contains(ids));
+    std::size_t n = 0;
+    for (const text::Example& example : examples) {
+      if (!text::held_out(example.text, 0.25)) continue;
+      EXPECT_EQ(corpus.held_out.ids[n++], tokenizer.ids(example.text, task != Task::translate));
+    }
+    const bool pairs = task == Task::translate;
+    EXPECT_EQ(corpus.learned.targets.size(), pairs ? corpus.learned.ids.size() : 0);
+    if (pairs) EXPECT_EQ(corpus.learned.ids[0].front(), tokenizer.special().bos) << "has its special tokens";
+  }
+}
+
+TEST(TrainingCorpus, CountsTheTokensThatAreLearnedFrom) {
+  ThreadPool pool(1);
+  const text::Tokenizer tokenizer = tokenizer_of(sentences(Task::translate), Task::translate);
+  const std::vector<text::Example> examples = {{.text = "the sea", .label = "rain"}};
+  EXPECT_EQ(make_corpus(examples, Task::translate, tokenizer, 0, pool).tokens(), 4 + 3);
+  EXPECT_EQ(make_corpus(examples, Task::lm, tokenizer, 0, pool).tokens(), 2);
+}
+
+TEST(TrainingCorpus, FingerprintChangesWithTextsLabelsAndOrder) {
+  ThreadPool pool(1);
+  std::vector<text::Example> examples = sentences(Task::classify);
+  const text::Tokenizer tokenizer = tokenizer_of(examples, Task::classify);
+  const auto fingerprint = [&] { return make_corpus(examples, Task::classify, tokenizer, 0, pool).fingerprint; };
+  const std::uint64_t before = fingerprint();
+  EXPECT_EQ(fingerprint(), before);
+  std::swap(examples[0], examples[1]);
+  EXPECT_NE(fingerprint(), before);
+  std::swap(examples[0], examples[1]);
+  examples[0].label = "bad";
+  EXPECT_NE(fingerprint(), before);
+}
+
+TEST(TrainingCorpus, TextsThatTeachNothingAreRefused) {
+  ThreadPool pool(1);
+  const text::Tokenizer tokenizer = tokenizer_of(sentences(Task::classify), Task::classify);
+  const auto refused = [&](const std::vector<text::Example>& examples, Task task, double held_out) {
+    return argument_error([&] { make_corpus(examples, task, tokenizer, held_out, pool); });
+  };
+  EXPECT_THAT(refused({}, Task::mlm, 0), HasSubstr("no texts"));
+  EXPECT_THAT(refused({{.text = "rain", .label = "good"}, {.text = "sea", .label = "good"}}, Task::classify, 0),
+              testing::AllOf(HasSubstr("'good'"), HasSubstr("at least two")));
+  EXPECT_THAT(refused({{.text = "rain"}}, Task::mlm, 1), testing::AllOf(HasSubstr("1 text "), HasSubstr("held out")));
+  EXPECT_THAT(refused({{.text = "rain\xFF"}}, Task::mlm, 0), HasSubstr("UTF-8"));
+}
+
+}  // namespace
+}  // namespace attn::train
