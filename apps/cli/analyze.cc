@@ -39,13 +39,16 @@ Material open(const SourceOption& source, ThreadPool& pool) {
           insight::repeated_tokens(opened.reader)};
 }
 
-// The text's tokens; those of the decoder and of a table's columns beside them where they are others.
+// The text's tokens; those that a decoder was given and writes, and of a table's columns where they are others.
 Json tokens_of(const insight::Specimen& specimen) {
   Json json;
   const insight::Stack& first = specimen.stacks().front();
   json["tokens"] = texts_of(specimen.queries(first.kind));
   if (const Json keys = texts_of(specimen.keys(first.kind)); keys != json["tokens"]) json["keys"] = keys;
-  if (specimen.stacks().size() > 1) json["target"] = texts_of(specimen.queries(specimen.stacks().back().kind));
+  for (const insight::Stack& stack : specimen.stacks()) {
+    if (stack.kind == insight::Kind::decoder) json["target"] = texts_of(specimen.queries(stack.kind));
+    if (stack.kind == insight::Kind::cross) json["written"] = texts_of(specimen.queries(stack.kind));
+  }
   return json;
 }
 

@@ -120,7 +120,10 @@ Json side(const Specimen& specimen) {
   const model::Reading& reading = *specimen.reading();
   Json json = {
       {"model", reading.origin.model}, {"text", reading.origin.text.text}, {"tokens", texts_of(reading.tokens)}};
-  if (!reading.target.empty()) json["target"] = texts_of(reading.target);
+  if (!reading.target.empty()) {
+    json["target"] = texts_of(reading.target);
+    json["written"] = texts_of(reading.written);
+  }
   return json;
 }
 
@@ -228,10 +231,13 @@ std::string to_table(const Sides& sides, const Comparison& found, std::int64_t t
 void draw(const FigureOption& figure, const Specimen& less, const insight::HeadName& head, ThreadPool& pool) {
   constexpr std::int64_t kMostCells = 1024;
   insight::Picture picture = insight::picture(less, head, figure.most_cells(kMostCells), insight::Reduce::mean, pool);
+  const AxisNames axes = axis_names(head.kind);
   figure::Heatmap map{.cells = {},
                       .rows = labels_of(less.queries(head.kind), picture.cells.rows()),
                       .columns = labels_of(less.keys(head.kind), picture.cells.columns()),
                       .title = "A - B, " + to_string(head),
+                      .x_label = axes.columns,
+                      .y_label = axes.rows,
                       .bar_label = "Difference of weights",
                       .caption = caption_of(picture),
                       .shade = {}};

@@ -271,6 +271,7 @@ void Explain::run(ThreadPool& pool) const {
   const std::unique_ptr<Specimen> words = insight::merged_words(source.open({}, pool));
   const Scene scene{*words, heads.chosen(*words), look};
   const Terminal terminal = Terminal::of_stdout();
+  const char* const sides = heads.kind() == model::Kind::cross ? "from written words to source words; " : "";
   Json told = frame(scene, heads);
   std::string out;
   if (!word) {
@@ -278,7 +279,8 @@ void Explain::run(ThreadPool& pool) const {
     if (rows.empty()) throw UsageError("the text has no words, only special tokens: --special shows them");
     told["rows"] = Json::array();
     for (const Row& row : rows) told["rows"].push_back(to_json(scene, row));
-    out = to_text(scene, rows, terminal) + terminal.note(fmt::format("{}; {}", heads_in_words(scene, heads), kCaution));
+    out = to_text(scene, rows, terminal) +
+          terminal.note(fmt::format("{}; {}{}", heads_in_words(scene, heads), sides, kCaution));
   } else {
     told["rows"] = Json::array();
     for (const std::int64_t one : chosen_words(scene, *word, occurrence)) {
@@ -288,7 +290,7 @@ void Explain::run(ThreadPool& pool) const {
                  {{scene.query(one), Phrase::Style::bold}, {fmt::format("word {}", one), Phrase::Style::dim}}) +
              to_grid(scene, found, terminal) + summary(scene, found, terminal);
     }
-    out += terminal.note(fmt::format("each head by itself; {}", kCaution));
+    out += terminal.note(fmt::format("each head by itself; {}{}", sides, kCaution));
   }
   print(json ? as_line(told) : out);
 }

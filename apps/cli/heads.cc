@@ -31,13 +31,16 @@ void HeadsCommand::run(ThreadPool& pool) const {
   std::vector<insight::Picture> pictures = pictures_of(*subject.specimen, names, most, figure.reduce, pool);
   if (json) print(as_line(to_json(subject, names, pictures, view)));
   if (json && figure.file.empty()) return;
+  const model::Kind kind = names.front().kind;
+  const AxisNames axes = axis_names(kind);
   figure::Grid grid{.panels = {},
                     .columns = columns,
                     .title = subject.name + ", " + layer_name(names.front()),
+                    .x_label = axes.columns,
+                    .y_label = axes.rows,
                     .bar_label = view.bar_label(),
                     .caption = caption_of(pictures.front()),
                     .shade = {}};
-  const model::Kind kind = names.front().kind;
   for (std::size_t h = 0; h < names.size(); ++h) {
     figure::Heatmap panel{.cells = {},
                           .rows = labels_of(subject.specimen->queries(kind), pictures[h].cells.rows()),

@@ -45,7 +45,7 @@ void HeadviewCommand::run(ThreadPool& pool) const {
                          .heads = {},
                          .threshold = threshold,
                          .title = subject.name + ", " + layer_name(names.front()),
-                         .caption = ""};
+                         .caption = kind == model::Kind::cross ? "From written tokens to source tokens." : ""};
   if (names.size() == 1) lines.title = subject.name + ", " + to_string(names.front());
   for (insight::Picture& picture : pictures) {
     lines.heads.push_back({fmt::format("head {}", names[lines.heads.size()].head), std::move(picture.cells)});

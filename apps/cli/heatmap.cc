@@ -54,10 +54,13 @@ void HeatmapCommand::run(ThreadPool& pool) const {
   insight::Picture picture = insight::picture(*subject.specimen, name, most, figure.reduce, pool);
   if (json) print(as_line(to_json(subject, name, picture, view)));
   if (json && figure.file.empty()) return;
+  const AxisNames axes = axis_names(name.kind);
   figure::Heatmap map{.cells = {},
                       .rows = labels_of(subject.specimen->queries(name.kind), picture.cells.rows()),
                       .columns = labels_of(subject.specimen->keys(name.kind), picture.cells.columns()),
                       .title = subject.name + ", " + to_string(name),
+                      .x_label = axes.columns,
+                      .y_label = axes.rows,
                       .bar_label = view.bar_label(),
                       .caption = caption_of(picture),
                       .shade = {}};

@@ -62,6 +62,7 @@ Json to_json(const insight::Specimen& specimen, const std::string& file, const i
                {"type", reading.origin.type},
                {"tokens", texts_of(reading.tokens)},
                {"target", texts_of(reading.target)},
+               {"written", texts_of(reading.written)},
                {"stacks", Json::array()}};
   for (const insight::Stack& stack : specimen.stacks()) {
     json["stacks"].push_back({{"kind", std::string(name_of(stack.kind))},

@@ -132,7 +132,8 @@ void HeadOption::add_to(CLI::App& command, bool with_head) {
 void HeadOption::add_kind_to(CLI::App& command) {
   command
       .add_option("--kind", kind_name,
-                  "self: of the text; of an encoder-decoder also decoder: of what it says; cross: between them")
+                  "self: of the text; of an encoder-decoder also decoder: of what it says; cross: from what it writes "
+                  "to the text")
       ->check(CLI::IsMember({"self", "cross", "decoder"}))
       ->capture_default_str();
 }

@@ -223,9 +223,10 @@ std::string missing(const Trace& t) {
 
 std::string to_text(const Trace& t, const Ends& ends, const Terminal& terminal) {
   using enum Phrase::Style;
+  const char* const role = t.head.kind == model::Kind::cross ? ", being written" : "";
   std::string out = terminal.sentence({{to_string(t.head) + ":"},
                                        {figure::visible(ends.query.text), bold},
-                                       {fmt::format("(query {})", t.query), dim},
+                                       {fmt::format("(query {}{})", t.query, role), dim},
                                        {"looks at"},
                                        {figure::visible(ends.key.text), bold},
                                        {fmt::format("(key {})", t.key), dim}});

@@ -123,7 +123,7 @@ void add_task(CLI::App& train, Task task, const std::string& what, Shell& shell)
   if (task == Task::lm) {
     command
         ->add_option("--repeats", options->feed.repeats,
-                     "Share of sequences that are random tokens, twice in a row: induction heads form sooner")
+                     "Share of sequences that are random tokens again and again: induction heads form sooner")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
   }

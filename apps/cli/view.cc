@@ -51,6 +51,11 @@ std::vector<std::string> labels_of(const std::vector<text::Token>& tokens, std::
   return labels;
 }
 
+AxisNames axis_names(model::Kind kind) {
+  if (kind == model::Kind::cross) return {"Written token", "Source token"};
+  return {"Query", "Key"};
+}
+
 void LayerOption::add_to(CLI::App& command) {
   layer.add_to(command, false);
   command.add_option("--heads", heads, "Which heads, from 0 (default: all)")->delimiter(',')->type_name("H,...");

@@ -30,6 +30,12 @@ struct ViewOption {
 // Labels of `cells` cells: the tokens, or where a cell is several of them the number of the first.
 std::vector<std::string> labels_of(const std::vector<text::Token>& tokens, std::int64_t cells);
 
+// What a table's rows and columns are.
+struct AxisNames {
+  std::string rows, columns;
+};
+AxisNames axis_names(model::Kind kind);
+
 // Heads of one layer: --layer, --kind and --heads 0,3,5.
 struct LayerOption {
   HeadOption layer;

@@ -139,6 +139,7 @@ std::string to_table(const Specimen& specimen, const HeadName& head, const Termi
                                      counted(std::ssize(keys) - columns, "more column"),
                                      counted(std::ssize(queries) - rows, "more row")));
   }
+  if (head.kind == model::Kind::cross) out += terminal.note("rows: the tokens that are written; columns: the source");
   return without_blank_ends(out);
 }
 

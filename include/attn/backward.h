@@ -30,6 +30,8 @@ struct Gradients {
   View<float, 4> dv;      // [B, G, M, E]
   View<float, 2> d_bias;  // as Options::bias, summed over B and, if its H is 1, over the heads; empty: not wanted
   View<float, 1> d_sink;  // [H], as Options::sink; empty: not wanted
+  // As Options::dense_bias, summed over what it is shared by; 0 where the mask forbids; empty: not wanted.
+  View<float, 4> d_dense_bias = {};
 };
 
 // Writes the gradients. in and options must be those of the call of attention() that wrote out and lse.

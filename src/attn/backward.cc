@@ -8,9 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <stdexcept>
-#include <string>
 #include <utility>
+#include <vector>
 
 #include "attn_engine/problem.h"
 #include "attn_engine/scratch.h"
@@ -208,6 +207,11 @@ void run_head(const Call& call, const Part& part, kernels::Backward& t, std::int
   t.dq = part.dq != nullptr ? part.dq + in_group * s.queries * p.sizes.width : call.to.dq.at(s.batch, h, s.first_query);
   t.dq_stride = part.dq != nullptr ? p.sizes.width : call.to.dq.strides[2];
   if (part.d_bias != nullptr) t.d_bias = part.d_bias + in_group * call.to.d_bias.shape[1] + p.bias_centre;
+  const View<float, 4>& dense = call.to.d_dense_bias;
+  if (!dense.empty()) {
+    t.d_dense = dense.at(dense.shape[0] == 1 ? 0 : s.batch, dense.shape[1] == 1 ? 0 : h);
+    t.d_dense_stride = dense.shape[2] == 1 ? 0 : dense.strides[2];
+  }
   Covers covers;
   t.tiles = covers.data();
   const std::int64_t end = std::min(s.queries, looks.last * kTileRows);
@@ -301,62 +305,48 @@ void add_biases(const Call& call) {
   }
 }
 
+void clear_dense(const View<float, 4>& to) {
+  for (std::int64_t b = 0; b < to.shape[0]; ++b)
+    for (std::int64_t h = 0; h < to.shape[1]; ++h)
+      for (std::int64_t i = 0; i < to.shape[2]; ++i) std::fill_n(to.at(b, h, i), to.shape[3], 0.0F);
+}
+
+// Where batches or heads share a dense bias, they add to its gradient one after the other; only parts of the keys of
+// one head, which have nothing in common, run side by side.
+void run_parts(const Call& call, ThreadPool& pool) {
+  const View<float, 4>& dense = call.to.d_dense_bias;
+  const Sizes& n = call.problem.sizes;
+  const bool shared = !dense.empty() && ((dense.shape[0] == 1 && n.batch > 1) || (dense.shape[1] == 1 && n.heads > 1));
+  if (!shared) {
+    pool.run(std::ssize(call.parts),
+             [&](std::int64_t t, int) { run_part(call, call.parts[static_cast<std::size_t>(t)]); });
+    return;
+  }
+  for (const Part& first : call.parts) {
+    if (first.number != 0) continue;
+    std::vector<const Part*> together;
+    for (const Part& part : call.parts) {
+      if (part.sequence == first.sequence && part.key_head == first.key_head) together.push_back(&part);
+    }
+    pool.run(std::ssize(together),
+             [&](std::int64_t t, int) { run_part(call, *together[static_cast<std::size_t>(t)]); });
+  }
+}
+
 void compute(const Problem& problem, const Outputs& outputs, const Gradients& to, ThreadPool& pool) {
   Workspace& work = Workspace::mine();  // fresh pages would cost more than the sums in them; tasks have their own
   Call call{problem, outputs, to, {}, std::move(work.values), std::move(work.panels), {}};
   if (!problem.sequences.empty() && problem.sizes.heads > 0) call.parts = make_parts(problem);
   give_memory(call);
   find_terms(call, pool);
-  pool.run(std::ssize(call.parts),
-           [&](std::int64_t n, int) { run_part(call, call.parts[static_cast<std::size_t>(n)]); });
+  if (!to.d_dense_bias.empty()) clear_dense(to.d_dense_bias);
+  run_parts(call, pool);
   add_queries(call, pool);
   if (!to.d_bias.empty()) add_biases(call);
   if (!to.d_sink.empty()) find_sink(call);
   work.values = std::move(call.terms);
   work.panels = std::move(call.queries);
   work.release();
-}
-
-// ---- the front door ----
-
-[[noreturn]] void fail(const std::string& what) { throw std::invalid_argument("attention_backward: " + what); }
-
-void check_array(const char* name, const View<const float, 4>& view, const Shape<4>& right) {
-  check_shape(name, view.shape, right);
-  check_present(name, view.data, view.shape);
-  check_dense_last(name, view.strides[3], view.shape[3]);
-}
-
-void check_lse(const Sizes& n, const View<const float, 3>& lse) {
-  check_shape("lse", lse.shape, {n.batch, n.heads, n.queries});
-  check_present("lse", lse.data, {n.batch, n.heads, n.queries, 1});
-  check_dense_last("lse", lse.strides[2], n.queries);
-}
-
-void check_additions(const Options& options, const Gradients& to) {
-  if (!to.d_bias.empty()) {
-    if (options.bias.empty()) fail("d_bias is wanted, but there is no bias");
-    if (to.d_bias.shape != options.bias.shape) {
-      fail("d_bias is [" + std::to_string(to.d_bias.shape[0]) + ", " + std::to_string(to.d_bias.shape[1]) +
-           "] but must be as the bias, [" + std::to_string(options.bias.shape[0]) + ", " +
-           std::to_string(options.bias.shape[1]) + "]");
-    }
-    check_dense_last("d_bias", to.d_bias.strides[1], to.d_bias.shape[1]);
-  }
-  if (to.d_sink.empty()) return;
-  if (options.sink.empty()) fail("d_sink is wanted, but there is no sink");
-  if (to.d_sink.shape != options.sink.shape) {
-    fail("d_sink has " + std::to_string(to.d_sink.shape[0]) + " numbers but must have one a head, " +
-         std::to_string(options.sink.shape[0]));
-  }
-}
-
-Sizes check_call(const Inputs& in, const Options& options, const Outputs& outputs, const Gradients& to) {
-  const Sizes n = check_inputs(in);
-  check_gradients(in, outputs, to);
-  check_lse(n, outputs.lse);
-  check_additions(options, to);
-  return n;
 }
 
 // Keys that no query looks at.
@@ -371,25 +361,16 @@ void clear_keys(const Gradients& to, std::int64_t b, std::int64_t begin, std::in
 
 }  // namespace
 
-void check_gradients(const Inputs& in, const Outputs& outputs, const Gradients& to) {
-  const Shape<4> out{in.q.shape[0], in.q.shape[1], in.q.shape[2], in.v.shape[3]};
-  check_array("out", outputs.out, out);
-  check_array("d_out", outputs.d_out, out);
-  check_array("dq", to.dq, in.q.shape);
-  check_array("dk", to.dk, in.k.shape);
-  check_array("dv", to.dv, in.v.shape);
-}
-
 void attention_backward(const Inputs& in, const Options& options, const Outputs& outputs, const Gradients& to,
                         ThreadPool& pool) {
-  const Sizes n = check_call(in, options, outputs, to);
+  const Sizes n = check_backward(in, options, outputs, to);
   check_options(options, n);
   compute(batch_problem(in, options, n), outputs, to, pool);
 }
 
 void attention_backward(const Inputs& in, const Options& options, const Packing& packing, const Outputs& outputs,
                         const Gradients& to, ThreadPool& pool) {
-  const Problem problem = packed_problem(in, options, packing, check_call(in, options, outputs, to));
+  const Problem problem = packed_problem(in, options, packing, check_backward(in, options, outputs, to));
   for (std::size_t s = 0; s + 1 < packing.queries.size(); ++s) {
     if (packing.queries[s] == packing.queries[s + 1]) clear_keys(to, 0, packing.keys[s], packing.keys[s + 1]);
   }

@@ -28,6 +28,7 @@ void check_shape(const char* name, const Shape<3>& got, const Shape<3>& right);
 void check_present(const char* name, const void* data, const Shape<4>& shape);
 void check_dense_last(const char* name, std::int64_t stride, std::int64_t length);
 void check_gradients(const Inputs& in, const Outputs& outputs, const Gradients& to);  // all but lse, bias and sink
+Sizes check_backward(const Inputs& in, const Options& options, const Outputs& outputs, const Gradients& to);
 
 // Queries and keys that belong together: an element of the batch, or one of several sequences packed into it.
 struct Sequence {

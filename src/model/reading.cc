@@ -19,11 +19,18 @@ void check_kind_of_text(const Facts& facts, const Text& text) {
   }
 }
 
-// The start token, and all of the target but its end.
-std::vector<std::int32_t> shifted(const Facts& facts, const std::vector<std::int32_t>& target) {
+// What the decoder is to write: the target. Where that has no token, one row is left, and it writes the end.
+std::vector<std::int32_t> ids_to_write(const Reader& reader, const Text& text) {
+  std::vector<std::int32_t> ids = text.target_ids.empty() ? reader.tokenizer.ids(*text.target) : text.target_ids;
+  const std::vector<std::int32_t>& ends = reader.model->facts().eos;
+  if (ids.empty()) ids.push_back(ends.empty() ? -1 : ends.front());
+  return ids;
+}
+
+// What it is given for that: its start token, and all but the end.
+std::vector<std::int32_t> shifted(const Facts& facts, const std::vector<std::int32_t>& written) {
   std::vector<std::int32_t> ids = {facts.decoder_start};
-  ids.insert(ids.end(), target.begin(), target.end());
-  if (ids.size() > 1) ids.pop_back();
+  ids.insert(ids.end(), written.begin(), written.end() - 1);
   return ids;
 }
 
@@ -37,7 +44,7 @@ Reader Reader::load(const text::Folder& folder) {
 }
 
 const std::vector<text::Token>& Reading::queries(Kind kind) const noexcept {
-  return kind == Kind::self ? tokens : target;
+  return kind == Kind::self ? tokens : kind == Kind::decoder ? target : written;
 }
 
 const std::vector<text::Token>& Reading::keys(Kind kind) const noexcept {
@@ -68,12 +75,13 @@ Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool
     return reading;
   }
 
-  const std::vector<std::int32_t> ids =
-      shifted(facts, text.target_ids.empty() ? reader.tokenizer.encode(*text.target).ids() : text.target_ids);
-  reading.target = reader.tokenizer.tokens(ids);
+  const std::vector<std::int32_t> written = ids_to_write(reader, text);
+  const std::vector<std::int32_t> given = shifted(facts, written);
+  reading.target = reader.tokenizer.tokens(given);
+  reading.written = reader.tokenizer.tokens(written);
   Memory memory{std::move(reading.hidden), {0, static_cast<std::int64_t>(reading.tokens.size())}};
   reading.target_hidden =
-      reader.model->decode(Batch(ids), {.pool = pool, .recording = &reading.recording, .memory = &memory});
+      reader.model->decode(Batch(given), {.pool = pool, .recording = &reading.recording, .memory = &memory});
   reading.hidden = std::move(memory.hidden);
   reading.recording.finish(*reader.model);
   return reading;

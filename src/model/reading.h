@@ -39,18 +39,22 @@ struct Origin {
 };
 
 // A text that has been read. In an encoder-decoder the decoder is given its start token and the target's tokens but the
-// last: each row then stands for the next token's prediction, as in training. Without a target the decoder has not run.
+// last, and each row is to write the token behind the one that it was given, as in training. Without a target the
+// decoder has not run.
 struct Reading {
   Origin origin;
   Recording recording;
-  std::vector<text::Token> tokens;  // of the text, and of the pair behind it
-  std::vector<text::Token> target;  // what the decoder was given
-  nn::Matrix hidden;                // [tokens, width], of what read the text
-  nn::Matrix target_hidden;         // [target, width]
+  std::vector<text::Token> tokens;   // of the text, and of the pair behind it
+  std::vector<text::Token> target;   // what each row of the decoder was given
+  std::vector<text::Token> written;  // what each row is to write: target[1:], and behind it the target's last token
+  nn::Matrix hidden;                 // [tokens, width], of what read the text
+  nn::Matrix target_hidden;          // [target, width]
   // How much each head of kind self attends, on random tokens that come twice, to what followed the first time
   // (Olsson et al., 2022): [layers, heads]. Empty: the model was not asked.
   nn::Matrix induction;
 
+  // Names of a table's rows. Of cross-attention they are `written`: what a row looks for in the source is what it needs
+  // for the token that it writes (Bahdanau et al., 2015). Of kind decoder they are `target`, as its keys are.
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept;
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept;
 };

@@ -163,6 +163,7 @@ void save_reading(const Reading& reading, const std::filesystem::path& file, con
                {"target", or_null(origin.text.target)},
                {"tokens", tokens_json(reading.tokens)},
                {"target_tokens", tokens_json(reading.target)},
+               {"written_tokens", tokens_json(reading.written)},
                {"kept", contents.kept()},
                {"attentions", contents.attentions()}};
   contents.add_hidden();

@@ -70,6 +70,7 @@ class Loader {
     reading.origin = origin();
     reading.tokens = tokens("tokens");
     reading.target = tokens("target_tokens");
+    reading.written = written(reading.target);
     const Keep keep = kept();
     reading.recording = Recording(keep);
     for (const Config& one : contents_.children({"attentions"})) {
@@ -136,6 +137,23 @@ class Loader {
       token.special = one.flag({"special"}, false);
     }
     return tokens;
+  }
+
+  [[nodiscard]] std::vector<text::Token> written(const std::vector<text::Token>& target) const {
+    std::vector<text::Token> all;
+    if (version_ >= 2) {
+      all = tokens("written_tokens");
+      if (all.size() != target.size())
+        fail(contents_, "written_tokens are " + std::to_string(all.size()) + ", but target_tokens are " +
+                            std::to_string(target.size()) + ": a row of the decoder is given one and writes one");
+    } else if (!target.empty()) {  // what the last row was to write is not known
+      all.assign(target.begin() + 1, target.end());
+      text::Token& last = all.emplace_back();
+      last.id = -1;
+      last.piece = last.text = "?";
+      last.special = true;  // it belongs to no word
+    }
+    return all;
   }
 
   [[nodiscard]] Keep kept() const {

@@ -10,8 +10,8 @@
 namespace attn::model::recording_format {
 
 inline constexpr const char* kFormat = "attnscope-recording";
-// 0: tokens as plain texts, and Q, K and lse alone. 1: whole tokens, and all that Keep knows.
-inline constexpr std::int64_t kVersion = 1;
+// 0: tokens as plain texts, and Q, K and lse alone. 1: whole tokens, and all that Keep knows. 2: what a decoder writes.
+inline constexpr std::int64_t kVersion = 2;
 
 // Keys of the file's metadata; kContents is a JSON object with all the rest.
 inline constexpr const char* kFormatKey = "format";

@@ -125,10 +125,13 @@ bool Trainer::resume(const std::filesystem::path& folder) {
   if (said("format") != kFormat) {
     throw Error(file.path(), "its format is '" + said("format") + "', not '" + kFormat + "'");
   }
+  std::string others;
   for (const auto& [name, value] : facts_) {
     if (said(name) == value) continue;
-    throw Error(file.path(), name + " is " + value + " here and was " + said(name) +
-                                 " in the checkpoint; ask for the same, or for another folder");
+    others += (others.empty() ? "" : ", ") + name + " is " + value + " here and was " + said(name);
+  }
+  if (!others.empty()) {
+    throw Error(file.path(), others + " in the checkpoint; ask for the same, or for another folder");
   }
   const std::int64_t steps = steps_of(file, said("step"), plan_.steps);
   std::size_t n = 0;

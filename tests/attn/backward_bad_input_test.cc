@@ -100,6 +100,17 @@ INSTANTIATE_TEST_SUITE_P(Every, BackwardWrongAxis,
                                          Spoiled{"d_sink", 0}),
                          [](const auto& test) { return test.param.name + std::to_string(test.param.axis); });
 
+TEST(BackwardBadInput, GradientOfADenseBiasMustBeShapedLikeItAndThereMustBeOne) {
+  Call none;
+  Tensor room({1, 1, 1, 1});
+  none.to.d_dense_bias = room.floats();
+  EXPECT_THAT(refused(none), HasSubstr("there is no dense bias"));
+  Call other;
+  other.p.give_dense_bias(9, {1, 1, other.p.sizes.N, other.p.sizes.M});
+  other.to.d_dense_bias = room.floats();
+  EXPECT_THAT(refused(other), HasSubstr("d_dense_bias"));
+}
+
 TEST(BackwardBadInput, MissingArraysAreNamed) {
   const auto without = [](auto spoil) {
     Call c;

@@ -38,7 +38,7 @@ TextbookGradients quadratic(const Problem& p, const LinearOptions& options, cons
   const Sizes& s = p.sizes;
   const std::vector<double> out = linear_textbook(p.inputs(), options);
   const auto size = [](const Tensor& t) { return static_cast<std::size_t>(t.floats().size()); };
-  TextbookGradients book{Sums(size(p.q)), Sums(size(p.k)), Sums(size(p.v)), Sums(0), Sums(0)};
+  TextbookGradients book{Sums(size(p.q)), Sums(size(p.k)), Sums(size(p.v)), Sums(0), Sums(0), Sums(0)};
   const auto index = [](const Shape<4>& shape, const Shape<4>& at) {
     return static_cast<std::size_t>(((at[0] * shape[1] + at[1]) * shape[2] + at[2]) * shape[3] + at[3]);
   };

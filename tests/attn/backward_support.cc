@@ -48,7 +48,8 @@ class Differentiator {
         k_(p.k.view()),
         v_(p.v.view()),
         d_out_(d_out.view()),
-        result_{Sums(q_.size()), Sums(k_.size()), Sums(v_.size()), Sums(p.bias.size()), Sums(p.sink.size())} {
+        result_{Sums(q_.size()),     Sums(k_.size()),     Sums(v_.size()),
+                Sums(p.bias.size()), Sums(p.sink.size()), Sums(p.dense_bias.size())} {
     scale_ = p.options.scale ? *p.options.scale : 1 / std::sqrt(static_cast<double>(p.sizes.D));
   }
 
@@ -108,6 +109,11 @@ class Differentiator {
         const auto& shape = p_.options.bias.shape;
         const std::int64_t at = (shape[0] == 1 ? 0 : h) * shape[1] + j - i + s.bias_zero;
         result_.d_bias.add(static_cast<std::size_t>(at), ds, doubt);
+      }
+      if (!p_.dense_bias.empty()) {
+        const auto& n = p_.options.dense_bias.shape;
+        const std::int64_t row = ((n[0] == 1 ? 0 : s.number) * n[1] + (n[1] == 1 ? 0 : h)) * n[2] + (n[2] == 1 ? 0 : i);
+        result_.d_dense_bias.add(static_cast<std::size_t>(row * n[3] + j), ds, doubt);
       }
       for (std::size_t d = 0; d < q_.width(); ++d) {
         const double c = scale_ * x.slope;
@@ -191,25 +197,28 @@ GradientTensors::GradientTensors(const Problem& p, Layout layout)
       dk(p.k.shape(), Type::float32, layout),
       dv(p.v.shape(), Type::float32, layout),
       d_bias(bias_shape(p)),
-      d_sink(p.sink.empty() ? Shape<4>{} : Shape<4>{1, 1, 1, p.sizes.H}) {}
+      d_sink(p.sink.empty() ? Shape<4>{} : Shape<4>{1, 1, 1, p.sizes.H}),
+      d_dense_bias(p.dense_bias.empty() ? Shape<4>{} : p.options.dense_bias.shape) {}
 
 Gradients GradientTensors::to() noexcept {
   Gradients g{dq.floats(), dk.floats(), dv.floats(), {}, {}};
   if (d_bias.shape()[3] != 0) g.d_bias = {d_bias.floats().data, {d_bias.shape()[2], d_bias.shape()[3]}};
+  if (d_dense_bias.shape()[3] != 0) g.d_dense_bias = d_dense_bias.floats();
   if (d_sink.shape()[3] != 0) g.d_sink = {d_sink.floats().data, {d_sink.shape()[3]}};
   return g;
 }
 
 bool GradientTensors::untouched() const {
   bool whole = true;
-  for (const Tensor* t : {&dq, &dk, &dv, &d_bias, &d_sink})
+  for (const Tensor* t : {&dq, &dk, &dv, &d_bias, &d_sink, &d_dense_bias})
     each(t->shape(), [&](const Shape<4>& at) { whole = whole && std::isnan(t->get(at)); });
   return whole;
 }
 
 bool GradientTensors::same_bits(const GradientTensors& other) const {
   return dq.bytes() == other.dq.bytes() && dk.bytes() == other.dk.bytes() && dv.bytes() == other.dv.bytes() &&
-         d_bias.bytes() == other.d_bias.bytes() && d_sink.bytes() == other.d_sink.bytes();
+         d_bias.bytes() == other.d_bias.bytes() && d_sink.bytes() == other.d_sink.bytes() &&
+         d_dense_bias.bytes() == other.d_dense_bias.bytes();
 }
 
 GradientTensors differentiate(const Problem& p, const Tensor& d_out, int threads) {
@@ -244,7 +253,8 @@ Tensor random_d_out(const Problem& p, std::uint64_t seed) {
 testing::AssertionResult agree(const TextbookGradients& book, const GradientTensors& got) {
   for (const auto& [name, sums, tensor] :
        {std::tuple{"dq", &book.dq, &got.dq}, std::tuple{"dk", &book.dk, &got.dk}, std::tuple{"dv", &book.dv, &got.dv},
-        std::tuple{"d_bias", &book.d_bias, &got.d_bias}, std::tuple{"d_sink", &book.d_sink, &got.d_sink}}) {
+        std::tuple{"d_bias", &book.d_bias, &got.d_bias}, std::tuple{"d_sink", &book.d_sink, &got.d_sink},
+        std::tuple{"d_dense_bias", &book.d_dense_bias, &got.d_dense_bias}}) {
     const auto result = one_agrees(name, *sums, *tensor);
     if (!result) return result;
   }

@@ -24,7 +24,7 @@ struct Sums {
 };
 
 struct TextbookGradients {
-  Sums dq, dk, dv, d_bias, d_sink;
+  Sums dq, dk, dv, d_bias, d_sink, d_dense_bias;
 };
 
 // d_out [B, H, N, E]. Out and lse are taken from the textbook too.
@@ -41,6 +41,7 @@ struct GradientTensors {
 
   Tensor dq, dk, dv;
   Tensor d_bias, d_sink;  // [1, 1, 1|H, N+M-1] and [1, 1, 1, H]; no numbers if the problem has none
+  Tensor d_dense_bias;    // as the problem's own
 };
 
 // Forward and backward by a pool of `threads`.

@@ -132,6 +132,10 @@ void expect_differences(Problem& p) {
     SCOPED_TRACE("d_sink");
     as_tensor(p.sink, g.d_sink);
   }
+  if (!p.dense_bias.empty()) {
+    SCOPED_TRACE("d_dense_bias");
+    as_tensor(p.dense_bias, g.d_dense_bias);
+  }
 }
 
 constexpr Sizes kSizes{2, 4, 2, 27, 70, 9, 5};

@@ -91,8 +91,8 @@ TEST_F(SpoiltRecording, IsReadWhenNothingIsSpoilt) {
 }
 
 TEST_F(SpoiltRecording, ANewerVersionIsSaidToBeNewer) {
-  EXPECT_THAT(refusal([](Parts& p) { p.metadata["format_version"] = "2"; }),
-              HasSubstr("bad.attn: was written by a newer attnscope (format 2); this one reads up to 1"));
+  EXPECT_THAT(refusal([](Parts& p) { p.metadata["format_version"] = "3"; }),
+              HasSubstr("bad.attn: was written by a newer attnscope (format 3); this one reads up to 2"));
   EXPECT_THAT(refusal([](Parts& p) { p.metadata["format_version"] = "99999999999999999999"; }), HasSubstr("newer"));
 }
 
@@ -208,6 +208,32 @@ TEST_F(SpoiltT5Recording, BiasesAreChecked) {
               HasSubstr("attentions[0].bias.buckets"));
   EXPECT_THAT(refusal([](Parts& p) { p.contents["attentions"][0]["bias"] = 3; }),
               HasSubstr("attentions[0].bias is 3; an object is needed"));
+}
+
+TEST_F(SpoiltT5Recording, EachRowOfTheDecoderNeedsWhatItWrites) {
+  EXPECT_THAT(refusal([](Parts& p) { p.contents["written_tokens"].erase(0); }), HasSubstr("but target_tokens are"));
+  EXPECT_THAT(refusal([](Parts& p) { p.contents.erase("written_tokens"); }), HasSubstr("written_tokens are 0"));
+  EXPECT_THAT(refusal([](Parts& p) { p.contents["written_tokens"][0]["id"] = "a"; }), HasSubstr("written_tokens[0].id"));
+}
+
+// Version 1 did not say what the decoder writes: what its rows were given tells it of all but the last.
+TEST_F(SpoiltT5Recording, OfVersionOneTheLastTokenThatIsWrittenIsNotKnown) {
+  const Reading now = load_reading(folder_ / "good.attn");
+  Parts parts = good_;
+  parts.metadata["format_version"] = "1";
+  parts.contents.erase("written_tokens");
+  write(parts, "old.attn");
+  const Reading old = load_reading(folder_ / "old.attn");
+  ASSERT_EQ(old.written.size(), now.written.size());
+  ASSERT_GT(old.written.size(), 2U);
+  for (std::size_t i = 0; i + 1 < old.written.size(); ++i) {
+    EXPECT_EQ(old.written[i].id, now.written[i].id);
+    EXPECT_EQ(old.written[i].text, now.written[i].text);
+  }
+  EXPECT_EQ(now.written.back().text, "</s>");
+  EXPECT_EQ(old.written.back().text, "?");
+  EXPECT_EQ(old.written.back().id, -1);
+  EXPECT_TRUE(old.written.back().special);
 }
 
 TEST_F(SpoiltRecording, CutAnywhereItIsAnError) {

@@ -107,6 +107,7 @@ TEST_P(EveryFamily, ComesBackInEveryBit) {
   }
   expect_same_tokens(before.tokens, after.tokens);
   expect_same_tokens(before.target, after.target);
+  expect_same_tokens(before.written, after.written);
   expect_same_states(before, after);
   EXPECT_EQ(before.origin.model, after.origin.model);
   EXPECT_EQ(before.origin.type, after.origin.type);

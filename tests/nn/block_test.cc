@@ -17,6 +17,7 @@
 namespace attn::nn {
 namespace {
 
+using test::add_dense;
 using test::argument_error;
 using test::GappedRows;
 using test::Numbers;
@@ -24,10 +25,6 @@ using test::Table;
 using testing::HasSubstr;
 
 constexpr std::int64_t kWidth = 8, kInner = 11;
-
-Dense add_dense(Parameters& to, const std::string& name, std::int64_t in, std::int64_t out) {
-  return {.w = to.matrix(name + ".weight", out, in), .b = to.vector(name + ".bias", out)};
-}
 
 FeedForwardWeights add_feed(Parameters& to, bool gate) {
   FeedForwardWeights weights{
@@ -132,22 +129,14 @@ class OneStep {
   }
 
  private:
-  Norm add_norm(const std::string& name) {
-    Norm norm{.weight = parameters_.vector(name + ".weight", kWidth),
-              .bias = {},
-              .epsilon = 1e-5F,
-              .centered = problem_.centered};
-    if (problem_.centered) norm.bias = parameters_.vector(name + ".bias", kWidth);
-    return norm;
-  }
   BlockWeights add_weights() {
     BlockWeights weights;
     weights.self = add_attention(parameters_, "self.", problem_.config.self);
     if (problem_.cross) weights.cross = add_attention(parameters_, "cross.", problem_.config.cross);
     weights.feed = add_feed(parameters_, problem_.gate);
-    weights.self_norm = norm_ = add_norm("self_norm");
-    weights.feed_norm = add_norm("feed_norm");
-    if (problem_.cross) weights.cross_norm = add_norm("cross_norm");
+    weights.self_norm = norm_ = test::add_norm(parameters_, "self_norm", kWidth, problem_.centered);
+    weights.feed_norm = test::add_norm(parameters_, "feed_norm", kWidth, problem_.centered);
+    if (problem_.cross) weights.cross_norm = test::add_norm(parameters_, "cross_norm", kWidth, problem_.centered);
     return weights;
   }
 

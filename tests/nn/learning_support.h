@@ -34,6 +34,16 @@ Numbers numbers_of(const nn::Parameters& parameters);
 // Bell-shaped numbers; vectors whose name has "norm.weight" are about 1. Gradients become 0.
 void fill(nn::Parameters& parameters, float factor = 0.5F);
 
+// "<name>.weight" and "<name>.bias".
+inline nn::Dense add_dense(nn::Parameters& to, const std::string& name, std::int64_t in, std::int64_t out) {
+  return {.w = to.matrix(name + ".weight", out, in), .b = to.vector(name + ".bias", out)};
+}
+inline nn::Norm add_norm(nn::Parameters& to, const std::string& name, std::int64_t width, bool centered = true) {
+  nn::Norm norm{.weight = to.vector(name + ".weight", width), .bias = {}, .centered = centered};
+  if (centered) norm.bias = to.vector(name + ".bias", width);
+  return norm;
+}
+
 // Layers read their numbers under "<name>.weight" and "<name>.bias", which need not be there.
 Table exact_dense(const Numbers& from, const std::string& name, const Table& x);
 Table exact_norm(const Numbers& from, const std::string& name, const Table& x, const nn::Norm& how);

@@ -17,6 +17,7 @@
 namespace attn::nn {
 namespace {
 
+using test::add_dense;
 using test::argument_error;
 using test::GappedRows;
 using test::Numbers;
@@ -25,14 +26,6 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kWidth = 8, kInner = 10, kWords = 9, kPositions = 6, kTypes = 2;
 constexpr std::uint64_t kStackPlaces = std::uint64_t{1} << 32;  // where a stack's own dropout begins
-
-Dense add_dense(Parameters& to, const std::string& name, std::int64_t in, std::int64_t out) {
-  return {.w = to.matrix(name + ".weight", out, in), .b = to.vector(name + ".bias", out)};
-}
-
-Norm add_norm(Parameters& to, const std::string& name) {
-  return {.weight = to.vector(name + ".weight", kWidth), .bias = to.vector(name + ".bias", kWidth)};
-}
 
 struct Kind {
   bool learned_positions = true, types = false, norm = true, last_norm = false, norm_first = false;
@@ -52,12 +45,12 @@ class Model {
       embedding_.positions = to.matrix(name_ + "positions", kPositions + kind.first_position, kWidth);
     if (kind.fixed_positions) embedding_.fixed = fixed_.view();
     if (kind.types) embedding_.types = to.matrix(name_ + "types", kTypes, kWidth);
-    if (kind.norm) embedding_.norm = add_norm(to, name_ + "embedding_norm");
+    if (kind.norm) embedding_.norm = test::add_norm(to, name_ + "embedding_norm", kWidth);
     embedding_.first_position = kind.first_position;
     embedding_.word_scale = kind.word_scale;
     embedding_.dropout = kind.dropout;
     for (std::int64_t i = 0; i < kind.layers; ++i) add_block(to, i);
-    if (kind.last_norm) last_ = add_norm(to, name_ + "last_norm");
+    if (kind.last_norm) last_ = test::add_norm(to, name_ + "last_norm", kWidth);
   }
 
   Stack stack() {
@@ -104,14 +97,14 @@ class Model {
     block.config.place = static_cast<std::uint64_t>(index) + 10 * kind_.place;
     BlockWeights& weights = weights_.emplace_back();
     weights.self = add_attention(to, block.name + "self.", block.config.self);
-    weights.self_norm = block.norm = add_norm(to, block.name + "self_norm");
+    weights.self_norm = block.norm = test::add_norm(to, block.name + "self_norm", kWidth);
     if (block.cross) {
       weights.cross = add_attention(to, block.name + "cross.", block.config.cross);
-      weights.cross_norm = add_norm(to, block.name + "cross_norm");
+      weights.cross_norm = test::add_norm(to, block.name + "cross_norm", kWidth);
     }
     weights.feed.up = add_dense(to, block.name + "up", kWidth, kInner);
     weights.feed.down = add_dense(to, block.name + "down", kInner, kWidth);
-    weights.feed_norm = add_norm(to, block.name + "feed_norm");
+    weights.feed_norm = test::add_norm(to, block.name + "feed_norm", kWidth);
   }
 
   Kind kind_;

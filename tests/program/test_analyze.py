@@ -125,6 +125,7 @@ def test_every_number_is_that_of_numpy_on_transformers_tables(name):
         key_ids = target if kind == "decoder" else ids
         flags = np.array([id in special for id in key_ids])
         names = told["target"] if kind == "decoder" else told["tokens"]
+        assert len(told["written"] if kind == "cross" else names) == n
         wanted = expected_shares(table, None if kind == "cross" else names, flags)
         for share, value in wanted.items():
             near(head["shares"][share], value)

@@ -74,8 +74,9 @@ def test_two_texts_differ_as_numpy_says(name):
 def test_an_encoder_decoder_has_all_three_kinds(name):
     target = "Was it asleep?"
     told = compare("--model", model_folder(name), A, B, "--target", target)
-    text, said = (told["a"]["tokens"], told["b"]["tokens"]), (told["a"]["target"], told["b"]["target"])
-    check(told, run(name, A, target), run(name, B, target), {"self": (text, text), "decoder": (said, said), "cross": (said, text)})
+    text, given, written = ((told["a"][what], told["b"][what]) for what in ("tokens", "target", "written"))
+    kinds = {"self": (text, text), "decoder": (given, given), "cross": (written, text)}
+    check(told, run(name, A, target), run(name, B, target), kinds)
 
 
 def test_two_models_read_one_text():

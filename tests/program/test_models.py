@@ -266,4 +266,4 @@ def test_what_an_encoder_decoder_says_is_looked_at_token_by_token(name):
     told = json.loads(
         attnscope("weights", "--model", folder, "--text", "The cat sat", "--kind", "cross", "--layer", 0, "--head", 0, "--json").stdout
     )
-    assert len(told["tokens"]) == len(said["ids"])  # the start token in front, the last one is not read
+    assert len(told["tokens"]) == len(said["ids"])

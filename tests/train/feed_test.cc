@@ -124,11 +124,11 @@ TEST(TextFeed, RepeatedSequencesAskForTheSecondTimeOnly) {
   const SmallTraining small(Task::lm);
   for (const std::int64_t length : {12, 11}) {
     const std::unique_ptr<Feed> feed =
-        make_feed({.task = Task::lm, .batch = 300, .length = length, .repeats = 1}, small.corpus, small.tokenizer);
+        make_feed({.task = Task::lm, .batch = 1500, .length = length, .repeats = 1}, small.corpus, small.tokenizer);
     const Batch batch = feed->batch(0);
     const auto half = static_cast<std::size_t>(length / 2);
     std::set<std::int32_t> seen;
-    for (std::size_t s = 0; s < 300; ++s) {
+    for (std::size_t s = 0; s < 1500; ++s) {
       const auto read = sequence(batch.ids, batch.starts, s), labels = sequence(batch.labels, batch.starts, s);
       ASSERT_EQ(read.size(), 2 * half);
       for (std::size_t i = 0; i < read.size(); ++i) {

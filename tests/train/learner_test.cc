@@ -6,7 +6,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/errors.h"
@@ -21,29 +23,52 @@ using testing::HasSubstr;
 
 const Shape kShape{.layers = 2, .heads = 4, .width = 64, .positions = 32, .vocabulary = 500, .labels = {"a", "b"}};
 
-// 0.02 for matrices, for GPT-2 less where layers add to the residual stream (Radford et al., 2019).
-TEST(Learner, FirstNumbersAreThoseThatTheFamiliesBeginWith) {
+bool is_norm(const std::string& name) {
+  return name.find("orm") != std::string::npos || name.find("ln_") != std::string::npos;
+}
+
+// 0.02 for words, and as large for positions, which are sines; 0.02 at 768 inputs for what lies between layers, for
+// GPT-2 less where layers add to the residual stream (Radford et al., 2019).
+TEST(Learner, FirstNumbersAreAsLargeAsTheyShouldBe) {
   for (const Task task : test::kTasks) {
     const std::unique_ptr<Learner> learner = make_learner(task, kShape);
     learner->initialise(1);
     for (const nn::Parameter& p : learner->parameters().all()) {
+      const std::span<const float> numbers(p.value.data(), static_cast<std::size_t>(p.size()));
       if (p.shape.size() == 1) {
-        const float want = p.name.find("orm") != std::string::npos || p.name.find("ln_") != std::string::npos
-                               ? (p.name.ends_with("weight") ? 1.0F : 0.0F)
-                               : 0.0F;
-        for (std::int64_t i = 0; i < p.size(); ++i) ASSERT_EQ(p.value.data()[i], want) << p.name;
+        const float want = is_norm(p.name) && p.name.ends_with("weight") ? 1 : 0;
+        EXPECT_THAT(numbers, testing::Each(want)) << p.name;
         continue;
       }
+      if (p.shape[0] == kShape.positions || p.shape[0] == kShape.positions + 2) continue;
       double mean = 0, square = 0;
-      for (std::int64_t i = 0; i < p.size(); ++i) {
-        const double x = p.value.data()[i];
-        mean += x / static_cast<double>(p.size());
-        square += x * x / static_cast<double>(p.size());
+      for (const float x : numbers) {
+        mean += double{x} / static_cast<double>(p.size());
+        square += double{x} * double{x} / static_cast<double>(p.size());
       }
-      const double want = p.name.ends_with("c_proj.weight") ? 0.02 / std::sqrt(4.0) : 0.02;
+      const bool table = p.shape[0] == kShape.vocabulary || p.name.ends_with("type_embeddings.weight");
+      const auto inputs = static_cast<double>(p.shape[task == Task::lm ? 0 : 1]);
+      double want = table ? 0.02 : 0.02 * std::sqrt(768 / inputs);
+      if (p.name.ends_with("c_proj.weight")) want /= std::sqrt(4.0);
       const double doubt = 6 * want / std::sqrt(static_cast<double>(p.size()));
       EXPECT_NEAR(mean, 0, doubt) << p.name;
       EXPECT_NEAR(std::sqrt(square), want, doubt) << p.name;
+    }
+  }
+}
+
+TEST(Learner, PositionsBeginAsSines) {
+  const std::pair<Task, const char*> tables[] = {{Task::lm, "transformer.wpe.weight"},
+                                                 {Task::mlm, "bert.embeddings.position_embeddings.weight"},
+                                                 {Task::translate, "model.decoder.embed_positions.weight"}};
+  for (const auto& [task, name] : tables) {
+    const std::unique_ptr<Learner> learner = make_learner(task, kShape);
+    learner->initialise(1);
+    const nn::Matrix& table = learner->parameters().find(name)->value;
+    const std::int64_t first = table.rows() - kShape.positions;  // BART never uses the first two
+    for (std::int64_t i = 0; i < kShape.positions; ++i) {
+      EXPECT_NEAR(table.row(first + i)[0], 0.02 * std::sqrt(2.0) * std::sin(static_cast<double>(i)), 1e-7);
+      EXPECT_NEAR(table.row(first + i)[1], 0.02 * std::sqrt(2.0) * std::cos(static_cast<double>(i)), 1e-7);
     }
   }
 }

@@ -28,7 +28,8 @@ inline std::vector<text::Example> sentences(train::Task task, int count = 60) {
   std::vector<text::Example> examples;
   for (int n = 0; n < count; ++n) {
     const std::string verb = does[n % 4], object = what[n * 7 % 6];
-    text::Example example{.text = std::string(who[n % 5]) + " " + verb + " " + object + " " + std::to_string(n)};
+    text::Example example{.text = std::string(who[n % 5]) + " " + verb + " " + object + " " + std::to_string(n),
+                          .label = {}};
     if (task == train::Task::classify) example.label = verb == "hates" ? "bad" : "good";
     if (task == train::Task::translate) example.label = object + " " + verb;
     examples.push_back(std::move(example));

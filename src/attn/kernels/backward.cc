@@ -132,7 +132,7 @@ HWY_NOINLINE void weigh(const Backward& t, const Block& b) {
 HWY_INLINE bool is_plain(const Backward& t) {
   const Scoring& how = t.scoring;
   return how.softcap == 0 && how.bias == nullptr && how.dense[0].data == nullptr && how.dense[1].data == nullptr &&
-         t.keep.threshold == 0 && t.d_bias == nullptr;
+         t.keep.threshold == 0 && t.d_bias == nullptr && t.d_dense == nullptr;
 }
 
 // Calls f(first, last) for runs of ones.

@@ -60,7 +60,9 @@ struct Backward {
 
   float* dq = nullptr;  // of query 0; added to
   std::int64_t dq_stride = 0;
-  float* d_bias = nullptr;  // added to at [j - i]; null: not wanted
+  float* d_bias = nullptr;   // added to at [j - i]; null: not wanted
+  float* d_dense = nullptr;  // added to at [i d_dense_stride + j]; null: not wanted
+  std::int64_t d_dense_stride = 0;
 
   float* scratch = nullptr;  // backward_scratch() floats, aligned to 64 bytes
 };

@@ -146,7 +146,9 @@ HWY_NOINLINE void finish_tile(const Backward& t, const Block& b, const Spot& at)
   forbid_tile(at);
   for (int r = 0; r < kRows && at.row + r < t.rows; ++r) {
     float* ds = at.ds + r * kWeightStride;
-    if (t.d_bias != nullptr) add_row(ds, at.slot.end - at.slot.key, t.d_bias + (at.slot.key - t.first - at.row - r));
+    const std::int64_t i = t.first + at.row + r, keys = at.slot.end - at.slot.key;
+    if (t.d_bias != nullptr) add_row(ds, keys, t.d_bias + (at.slot.key - i));
+    if (t.d_dense != nullptr) add_row(ds, keys, t.d_dense + i * t.d_dense_stride + at.slot.key);
     if (t.scoring.softcap == 0) continue;
     for (std::int64_t n = 0; n < kPanel; n += lanes_of_float()) {
       hn::Store(hn::Mul(hn::Load(f, ds + n), hn::Load(f, slope + r * kPanel + n)), f, ds + n);

@@ -1,0 +1,154 @@
+"""Rows of cross-attention are named by the token that they write, whichever command shows them."""
+
+import csv
+import io
+import json
+import xml.etree.ElementTree
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from conftest import ROOT, attnscope, model_folder
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+TEXT, TARGET = "The quick brown fox jumps.", "It was asleep."
+HEAD = ["--kind", "cross", "--layer", 0, "--head", 0]
+TRANSLATE = ["--model", ROOT / "models" / "tiny-translate", "--text", "I love you"]
+
+
+def told(*arguments):
+    return json.loads(attnscope(*arguments, "--json").stdout)
+
+
+def seq2seq(folder):
+    return transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+
+
+def recorded(file, *source):
+    """The recording's own description."""
+    attnscope("record", *source, "-o", file)
+    with safe_open(file, "np") as opened:
+        return json.loads(opened.metadata()["recording"])
+
+
+def ids_of(tokens):
+    return [token["id"] for token in tokens]
+
+
+@pytest.fixture(params=["t5", "mt5", "bart"])
+def source(request):
+    return ["--model", model_folder(request.param), "--text", TEXT, "--target", TARGET]
+
+
+@pytest.fixture
+def labels(source):
+    """The target's ids, as transformers wants them for training."""
+    return transformers.AutoTokenizer.from_pretrained(source[1])(TARGET)["input_ids"]
+
+
+def test_rows_write_the_labels_and_are_given_what_transformers_makes_of_them(source, labels, tmp_path):
+    given = seq2seq(source[1]).prepare_decoder_input_ids_from_labels(torch.tensor([labels]))[0].tolist()
+    contents = recorded(tmp_path / "a.attn", *source)
+    assert ids_of(contents["written_tokens"]) == labels
+    assert ids_of(contents["target_tokens"]) == given and given[1:] == labels[:-1]
+
+
+def test_every_command_names_the_rows_of_cross_attention_by_what_they_write(source, labels, tmp_path):
+    written = [token["text"] for token in recorded(tmp_path / "a.attn", *source)["written_tokens"]]
+    assert len(written) == len(labels)
+    for where in (source, ["--recording", tmp_path / "a.attn"]):
+        weights = told("weights", *where, *HEAD)
+        assert weights["tokens"] == written and len(weights["weights"]) == len(written)
+        assert told("heatmap", *where, *HEAD)["tokens"] == written
+        assert told("heads", *where, *HEAD[:4])["tokens"] == written
+        assert told("headview", *where, *HEAD[:4])["tokens"] == written
+        assert told("overview", *where, *HEAD[:2])["tokens"] == written
+        assert told("analyze", *where)["written"] == written
+        for row in (0, len(written) - 1):
+            assert told("trace", *where, *HEAD, "--query", row)["query"] == {"token": row, "text": written[row]}
+        rows = list(csv.reader(io.StringIO(attnscope("weights", *where, *HEAD, "--csv").stdout)))
+        assert [row[0] for row in rows[1:]] == written
+    assert told("record", *source, "-o", tmp_path / "b.attn")["written"] == written
+
+
+def test_rows_among_the_decoders_own_tokens_are_named_by_what_they_were_given(source):
+    shown = told("weights", *source, "--kind", "decoder", *HEAD[2:])
+    written = told("weights", *source, *HEAD)["tokens"]
+    assert shown["tokens"] == shown["keys"] and shown["tokens"][1:] == written[:-1]
+    assert told("analyze", *source)["target"] == shown["tokens"]
+
+
+def test_a_query_is_looked_up_among_what_is_written():
+    source = ["--model", model_folder("t5"), "--text", "the cat", "--target", "the dog"]
+    end = told("trace", *source, *HEAD, "--query", "</s>")
+    rows = told("weights", *source, *HEAD)
+    assert end["query"]["token"] == len(rows["tokens"]) - 1
+    assert end["weight"] == pytest.approx(max(rows["weights"][-1]))
+    assert "being written" in attnscope("trace", *source, *HEAD, "--query", "</s>").stdout
+
+
+@pytest.mark.parametrize("name", ["t5", "bart"])
+def test_what_is_generated_is_what_the_rows_write_its_end_included(name, tmp_path):
+    source = ["--model", model_folder(name)]
+    said = told("generate", *source, "--prompt", "The cat sat", "-n", 64)["ids"]
+    contents = recorded(tmp_path / "a.attn", *source, "--text", "The cat sat")
+    assert ids_of(contents["written_tokens"]) == said
+    assert ids_of(contents["target_tokens"])[1:] == said[:-1]
+
+
+def test_a_decoder_that_is_given_nothing_to_write_writes_its_end(tmp_path):
+    config = json.loads((ROOT / "tests" / "golden" / "models" / "t5" / "config.json").read_text())
+    contents = recorded(tmp_path / "a.attn", "--model", model_folder("t5"), "--text", TEXT, "--target", "")
+    assert ids_of(contents["written_tokens"]) == [config["eos_token_id"]]
+    assert ids_of(contents["target_tokens"]) == [config["decoder_start_token_id"]]
+
+
+def test_of_an_older_recording_the_last_row_is_a_question_mark(source, tmp_path):
+    file = tmp_path / "a.attn"
+    contents = recorded(file, *source)
+    written = [token["text"] for token in contents.pop("written_tokens")]
+    facts = {"format": "attnscope-recording", "format_version": "1", "written_by": "", "recording": json.dumps(contents)}
+    save_file(load_file(file), file, facts)
+    shown = told("weights", "--recording", file, *HEAD)
+    assert shown["tokens"] == [*written[:-1], "?"]
+    assert shown["weights"] == told("weights", *source, *HEAD)["weights"]
+    rows = told("explain", "--recording", file, "--kind", "cross")["rows"]  # without special tokens, as the end is
+    assert rows and "?" not in [row["text"] for row in rows]
+
+
+def texts_in(picture):
+    tree = xml.etree.ElementTree.parse(picture)
+    return ["".join(node.itertext()) for node in tree.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_pictures_say_what_rows_and_columns_are(tmp_path):
+    source, file = ["--model", model_folder("t5"), "--text", TEXT, "--target", TARGET], tmp_path / "a.svg"
+    for command in (["heatmap", *HEAD], ["heads", *HEAD[:4]]):
+        attnscope(*command, *source, "-o", file)
+        assert {"Written token", "Source token"} <= set(texts_in(file))
+        attnscope(*command, *source, "--ylabel", "Mine", "-o", file)
+        assert {"Mine", "Source token"} <= set(texts_in(file))
+    attnscope("heatmap", *source, "--kind", "decoder", *HEAD[2:], "-o", file)
+    assert {"Query", "Key"} <= set(texts_in(file))
+    attnscope("headview", *source, *HEAD[:4], "-o", file)
+    assert "From written tokens to source tokens." in " ".join(texts_in(file))
+
+
+# ---- a model that has learnt to translate ----
+
+
+def test_a_translation_looks_at_the_word_that_it_translates():
+    shown = told("weights", *TRANSLATE, "--kind", "cross", "--layer", 1, "--head", 0)
+    largest = {row: shown["keys"][int(np.argmax(weights))] for row, weights in zip(shown["tokens"], shown["weights"])}
+    assert {row: key.strip() for row, key in largest.items() if row in "我爱你"} == {"我": "I", "爱": "love", "你": "you"}
+
+
+def test_a_translation_is_written_as_transformers_generates_it(tmp_path):
+    contents = recorded(tmp_path / "a.attn", *TRANSLATE)
+    ids = torch.tensor([ids_of(contents["tokens"])])
+    with torch.inference_mode():
+        made = seq2seq(TRANSLATE[1]).generate(ids, max_new_tokens=20, do_sample=False, num_beams=1)[0].tolist()
+    assert made[1:] == ids_of(contents["written_tokens"]) and made[:-1] == ids_of(contents["target_tokens"])
+    assert contents["written_tokens"][-1]["special"]
