@@ -18,13 +18,13 @@ reviews() {
 tiny-gpt() {
   reviews
   "$program" train lm --data "$work/reviews.csv" --to "$work/tiny-gpt" --vocabulary 4096 --layers 4 --heads 4 \
-    --width 128 --length 256 --batch 16 --steps 5000 --rate 0.0015 --warmup 200 --repeats 0.1 --record-every 100 --half
+    --width 128 --length 256 --batch 16 --steps 3600 --rate 0.0015 --warmup 200 --repeats 0.25 --record-every 50 --half
 }
 
 tiny-bert() {
   reviews
   "$program" train mlm --data "$work/reviews.csv" --to "$work/tiny-bert" --vocabulary 8000 --layers 4 --heads 4 \
-    --width 160 --length 512 --batch 16 --steps 6000 --rate 0.001 --warmup 300 --masked 0.25 --held-out 0.1 --half
+    --width 160 --length 512 --batch 40 --steps 4500 --rate 0.001 --warmup 300 --masked 0.2 --held-out 0.1 --half
 }
 
 tiny-translate() {
@@ -35,10 +35,9 @@ tiny-translate() {
 
 imdb-sentiment() {
   reviews
-  [[ -f $work/tiny-bert/model.safetensors ]] || tiny-bert
-  "$program" train classify --data "$work/reviews.csv" --to "$work/imdb-sentiment" --from "$work/tiny-bert" --layers 4 \
-    --heads 4 --width 160 --length 512 --batch 32 --steps 1800 --rate 0.0003 --warmup 100 --dropout 0.1 \
-    --held-out 0.1 --half
+  "$program" train classify --data "$work/reviews.csv" --to "$work/imdb-sentiment" --vocabulary 8000 --layers 2 \
+    --heads 4 --width 128 --length 512 --batch 32 --steps 2400 --rate 0.0007 --warmup 150 --dropout 0.2 --held-out 0.1 \
+    --judge-every 300 --half
 }
 
 for name in "${names[@]}"; do

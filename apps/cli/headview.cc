@@ -40,12 +40,15 @@ void HeadviewCommand::run(ThreadPool& pool) const {
   std::vector<insight::Picture> pictures = pictures_of(*subject.specimen, names, kMostTokens, figure.reduce, pool);
   if (json) print(as_line(to_json(subject, names, pictures, view)));
   if (json && figure.file.empty()) return;
+  const AxisNames axes = axis_names(kind);
   figure::HeadView lines{.queries = labels_of(queries, std::ssize(queries)),
                          .keys = labels_of(keys, std::ssize(keys)),
                          .heads = {},
                          .threshold = threshold,
                          .title = subject.name + ", " + layer_name(names.front()),
-                         .caption = kind == model::Kind::cross ? "From written tokens to source tokens." : ""};
+                         .query_label = axes.rows,
+                         .key_label = axes.columns,
+                         .caption = ""};
   if (names.size() == 1) lines.title = subject.name + ", " + to_string(names.front());
   for (insight::Picture& picture : pictures) {
     lines.heads.push_back({fmt::format("head {}", names[lines.heads.size()].head), std::move(picture.cells)});

@@ -42,18 +42,26 @@ TrainOptions usual(Task task) {
   return options;
 }
 
-void add_shape(CLI::App& command, TrainOptions& options) {
+// A model to begin with has a shape of its own.
+void add_shape(CLI::App& command, TrainOptions& options, CLI::Option* from) {
   train::Shape& shape = options.shape;
-  at_least(1, command.add_option("--layers", shape.layers, "Layers; of encoder and decoder each, where there are both"))
-      ->capture_default_str();
-  at_least(1, command.add_option("--heads", shape.heads, "Heads a layer"))->capture_default_str();
-  at_least(1, command.add_option("--width", shape.width, "Numbers a token; the heads share them"))
-      ->capture_default_str();
-  at_least(1, command.add_option("--inner", shape.inner, "Numbers inside feed-forward layers (default: 4 x width)"));
-  at_least(1, command.add_option("--positions", shape.positions, "The longest text it can take (default: --length)"));
-  at_least(0, command.add_option("--vocabulary", shape.vocabulary,
-                                 "Tokens of the tokenizer that is trained; 0: all words of the texts"))
-      ->capture_default_str();
+  at_least(1, command.add_option("--layers", options.layers,
+                                 "Layers, of encoder and decoder each where there are both; of --from, its first"))
+      ->default_str(std::to_string(shape.layers));
+  CLI::Option* const own[] = {
+      at_least(1, command.add_option("--heads", shape.heads, "Heads a layer"))->capture_default_str(),
+      at_least(1, command.add_option("--width", shape.width, "Numbers a token; the heads share them"))
+          ->capture_default_str(),
+      at_least(1,
+               command.add_option("--inner", shape.inner, "Numbers inside feed-forward layers (default: 4 x width)")),
+      at_least(1,
+               command.add_option("--positions", shape.positions, "The longest text it can take (default: --length)")),
+      at_least(0, command.add_option("--vocabulary", shape.vocabulary,
+                                     "Tokens of the tokenizer that is trained; 0: all words of the texts"))
+          ->capture_default_str()};
+  if (from != nullptr) {
+    for (CLI::Option* option : own) option->excludes(from);
+  }
   command.add_option("--dropout", shape.dropout, "Share of numbers that are dropped while it learns")
       ->check(CLI::Range(0.0, 0.95))
       ->capture_default_str();
@@ -103,9 +111,10 @@ void add_task(CLI::App& train, Task task, const std::string& what, Shell& shell)
   command->add_option("--to,-o", options->to, "The model's folder; what an earlier run left there is gone on with")
       ->required()
       ->type_name("DIR");
+  CLI::Option* from = nullptr;
   if (task != Task::translate) {
-    command->add_option("--from", options->from, "Begin with this model's weights and tokenizer")
-        ->type_name("DIR|NAME");
+    from = command->add_option("--from", options->from, "Begin with this model: its shape, weights and tokenizer");
+    from->type_name("DIR|NAME");
   }
   command->add_option("--text-column", options->text_column, "The column or key that holds the texts")
       ->type_name("NAME");
@@ -127,7 +136,7 @@ void add_task(CLI::App& train, Task task, const std::string& what, Shell& shell)
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
   }
-  add_shape(*command, *options);
+  add_shape(*command, *options, from);
   add_plan(*command, *options);
   add_outputs(*command, *options);
   command->callback([options, &shell] { train_model(*options, shell.pool()); });

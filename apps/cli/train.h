@@ -18,7 +18,8 @@ struct TrainOptions {
   std::string data, to;
   std::optional<std::string> from;  // a model to go on with
   std::optional<std::string> text_column, label_column;
-  train::Shape shape;  // vocabulary: of the tokenizer to be trained
+  std::optional<std::int64_t> layers;  // as asked for; none: the usual number, or all of `from`
+  train::Shape shape;                  // unless there is `from`; vocabulary: of the tokenizer to be trained
   train::FeedPlan feed;
   train::TrainPlan plan;
   double held_out = 0.05;

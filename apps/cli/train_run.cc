@@ -50,6 +50,7 @@ class Training {
   [[nodiscard]] std::unique_ptr<train::Learner> make_learner(const text::Tokenizer& tokenizer,
                                                              const train::Corpus& corpus) const;
   [[nodiscard]] train::Trainer::Facts facts(const train::Learner& learner, const train::Corpus& corpus) const;
+  void check_probe(const text::Tokenizer& tokenizer, std::int64_t positions) const;
   void learn(train::Trainer& trainer);
   void after_step(train::Trainer& trainer, HeadWatch* watch, bool& saved);
   void show(const train::Trainer& trainer, const train::Trainer::Step& step);
@@ -109,6 +110,18 @@ std::unique_ptr<train::Learner> Training::make_learner(const text::Tokenizer& to
                                                        const train::Corpus& corpus) const {
   train::Shape shape = options_.shape;
   shape.vocabulary = tokenizer.size();
+  if (options_.from) {
+    const auto first = or_usage([&] { return shape_of(ModelOption{.name = *options_.from}.folder(), options_.task); });
+    if (options_.layers > first.layers) {
+      throw UsageError(
+          fmt::format("{} has {} layers, fewer than the {} asked for", *options_.from, first.layers, *options_.layers));
+    }
+    shape = first;
+    shape.layers = options_.layers.value_or(first.layers);
+    shape.dropout = options_.shape.dropout;
+  } else if (options_.layers) {
+    shape.layers = *options_.layers;
+  }
   shape.labels = corpus.labels;
   if (shape.positions == 0) shape.positions = options_.feed.length;
   if (shape.positions < options_.feed.length) {
@@ -123,6 +136,14 @@ std::unique_ptr<train::Learner> Training::make_learner(const text::Tokenizer& to
     throw UsageError("nothing in " + *options_.from + " has the name of anything that is learned here");
   }
   return learner;
+}
+
+void Training::check_probe(const text::Tokenizer& tokenizer, std::int64_t positions) const {
+  if (options_.record_every == 0) return;
+  const auto tokens = std::ssize(tokenizer.ids(options_.probe));
+  if (tokens == 0 || tokens > positions) {
+    throw UsageError(fmt::format("--probe has {} tokens; the model takes 1 to {}", tokens, positions));
+  }
 }
 
 train::Trainer::Facts Training::facts(const train::Learner& learner, const train::Corpus& corpus) const {
@@ -161,6 +182,7 @@ void Training::run() {
   plan.seed = options_.plan.seed;
   const std::unique_ptr<train::Feed> feed = or_usage([&] { return make_feed(plan, corpus, tokenizer); });
   std::unique_ptr<train::Learner> learner = make_learner(tokenizer, corpus);
+  check_probe(tokenizer, learner->shape().positions);
   tell(fmt::format("{} texts, {} tokens to learn from, {} texts held out; {} tokens in the vocabulary; {} numbers",
                    grouped(std::ssize(corpus.learned.ids)), grouped(corpus.tokens()),
                    grouped(std::ssize(corpus.held_out.ids)), grouped(tokenizer.size()),

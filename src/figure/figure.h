@@ -68,7 +68,7 @@ struct HeadView {
   std::vector<std::string> queries, keys;
   std::vector<Head> heads;  // each has its own colour, dash and label
   double threshold = 0.01;  // weights below are not drawn; the caption says how much mass that is
-  std::string title, caption;
+  std::string title, query_label = "Query", key_label = "Key", caption;
 };
 
 // True: may be seen.

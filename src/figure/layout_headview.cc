@@ -92,8 +92,9 @@ class View {
     const Labels keys = fit_labels(sheet_, view_.keys, pitch_, Side::rows);
     put_column(queries, -4, Anchor::end);
     put_column(keys, width_ + 4, Anchor::start);
-    sheet_.add(Writing{.at = {-4, -9}, .text = "Query", .size = 8, .anchor = Anchor::end, .colour = kQuietInk});
-    sheet_.add(Writing{.at = {width_ + 4, -9}, .text = "Key", .size = 8, .colour = kQuietInk});
+    const std::string left = visible(view_.query_label), right = visible(view_.key_label);
+    sheet_.add(Writing{.at = {-4, -9}, .text = left, .size = 8, .anchor = Anchor::end, .colour = kQuietInk});
+    sheet_.add(Writing{.at = {width_ + 4, -9}, .text = right, .size = 8, .colour = kQuietInk});
     return thinning_note(queries.every > keys.every ? queries : keys, "token");
   }
 

@@ -54,6 +54,12 @@ std::string name_in(const std::string& name, int width) {
   return fitted((numbers.find('.') == std::string::npos ? "h" : "") + numbers, width);
 }
 
+// "Query" as "query".
+std::string inside_a_sentence(std::string name) {
+  if (!name.empty() && name[0] >= 'A' && name[0] <= 'Z') name[0] = static_cast<char>(name[0] - 'A' + 'a');
+  return figure::visible(name);
+}
+
 // The last on its line, so not filled with spaces.
 std::string last_bar(double share, int width) {
   std::string bar = " " + bar_of(share, width);
@@ -226,8 +232,8 @@ Lines lines_of(const HeadView& figure, const Screen& screen) {
       listed += line.weight;
     }
   }
-  std::string caption = "The " + std::to_string(kListed) + " largest weights of each query, " +
-                        percent(all > 0 ? listed / all : 0) + " of all.";
+  std::string caption = "The " + std::to_string(kListed) + " largest weights of each " +
+                        inside_a_sentence(figure.query_label) + ", " + percent(all > 0 ? listed / all : 0) + " of all.";
   if (queries < figure.queries.size())
     caption += " " + std::to_string(figure.queries.size() - queries) + " more queries are not shown.";
   add_caption(lines, joined({figure.caption, caption}), screen);

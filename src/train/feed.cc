@@ -114,8 +114,8 @@ class TextFeed final : public Feed {
   // Random tokens, again and again until the sequence is full; every doubling of their number is as likely as any
   // other. What comes for the first time cannot be known and is not asked for.
   void add_repeated(Batch& batch, Random& random) const {
-    const auto most = static_cast<double>(std::max<std::int64_t>(plan_.length / 2, 2));
-    const auto period = static_cast<std::int64_t>(std::lround(2 * std::pow(most / 2, random.unit())));
+    const std::int64_t most = std::max<std::int64_t>(plan_.length / 2, 1), least = (most + 3) / 4;
+    const std::int64_t period = least + random.below(most - least + 1);
     std::vector<std::int32_t> ids(static_cast<std::size_t>(plan_.length));
     for (std::int64_t i = 0; i < plan_.length; ++i) {
       ids[static_cast<std::size_t>(i)] =
@@ -123,7 +123,7 @@ class TextFeed final : public Feed {
     }
     batch.add(ids);
     for (std::int64_t next = 1; next <= plan_.length; ++next) {
-      batch.labels.push_back(next < period ? nn::kNoLabel : ids[static_cast<std::size_t>(next % period)]);
+      batch.labels.push_back(next <= period ? nn::kNoLabel : ids[static_cast<std::size_t>(next % period)]);
     }
   }
 
@@ -208,7 +208,7 @@ class FillFeed final : public PieceFeed {
     return std::clamp(static_cast<std::int64_t>(std::lround(length)), std::int64_t{1}, room());
   }
 
-  // Of the last sequence. Something is always asked for.
+  // Of the last sequence. Of a piece so short that chance might ask for nothing, one token always is asked for.
   void hide(Batch& batch, Random& random, std::int64_t length) const {
     batch.labels.resize(batch.ids.size(), nn::kNoLabel);
     const std::int64_t begin = std::ssize(batch.ids) - 1 - length;

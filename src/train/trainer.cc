@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "attn/error.h"
+#include "model/config.h"
 #include "model/file_io.h"
+#include "model/model.h"
 #include "model/safetensors.h"
 #include "model/weights.h"
 #include "nn/embedding.h"
@@ -202,6 +204,24 @@ void Trainer::save_model(const std::filesystem::path& folder, bool half) const {
   file.write(config.data(), config.size());
   file.commit();
   model::write_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
+}
+
+Shape shape_of(const text::Folder& folder, Task task) {
+  const model::Facts facts = model::read_facts(folder);
+  const std::string wanted = task == Task::lm ? "gpt2" : task == Task::translate ? "bart" : "bert";
+  if (facts.type != wanted) {
+    throw std::invalid_argument(folder.name() + " is a " + facts.type + "; " + std::string(name_of(task)) +
+                                " begins with a " + wanted);
+  }
+  const model::Config config = model::Config::read(folder, "config.json");
+  Shape shape;
+  shape.layers = facts.layers;
+  shape.heads = facts.heads.heads;
+  shape.width = facts.width;
+  shape.inner = config.integer({"intermediate_size", "n_inner", "encoder_ffn_dim"}, 4 * facts.width);
+  shape.positions = facts.max_tokens;
+  shape.vocabulary = facts.vocabulary;
+  return shape;
 }
 
 std::int64_t take_weights(Learner& learner, const text::Folder& folder) {

@@ -90,6 +90,10 @@ class Trainer {
   std::optional<std::vector<Batch>> held_out_;
 };
 
+// The shape of a model that a task begins with. Throws std::invalid_argument if it is of another kind than the task
+// learns, attn::Error if its files are not right.
+Shape shape_of(const text::Folder& folder, Task task);
+
 // Learned numbers from a model's folder, to go on with another task: every parameter that the file has under the same
 // name. Returns how many it took; the others stay. Throws attn::Error for one of another shape, with both.
 std::int64_t take_weights(Learner& learner, const text::Folder& folder);

@@ -253,15 +253,6 @@ TEST(CrossAttentionLayer, GradientsAreRightWhereAQuerySeesNothing) {
   expect_right(problem);
 }
 
-TEST(CrossAttentionLayer, RefusesRotaryPositions) {
-  Parameters parameters;
-  AttentionConfig config = config_of();
-  config.relation = Relation::rope;
-  config.rope = {.frequencies = rope_frequencies(100, 6)};
-  const AttentionWeights weights = add_attention(parameters, "", config);
-  EXPECT_THAT(argument_error([&] { CrossAttention(config, weights); }), HasSubstr("rotary"));
-}
-
 TEST(AttentionLayer, WeightsAreTheSoftmaxOfEachSequence) {
   AttentionConfig plain = config_of(3), relative = config_of(4, 2);
   plain.mask = Causal{};
@@ -362,40 +353,6 @@ TEST(AttentionLayer, SelfAttentionAndRelativePositionAttentionAreTheSameLayer) {
   by_option.backward({dy.view(), {}, want_dx.view(), {}}, pass);
   EXPECT_TRUE(y.same_bits(want_y));
   EXPECT_TRUE(dx.same_bits(want_dx));
-}
-
-TEST(AttentionLayer, WidthThatHeadsDoNotDivideIsRefusedWithBothNumbers) {
-  Parameters parameters;
-  const AttentionConfig config{.width = 100, .heads = 7};
-  EXPECT_THAT(argument_error([&] { add_attention(parameters, "", config); }),
-              testing::AllOf(HasSubstr("100"), HasSubstr("7 heads")));
-  EXPECT_THAT(argument_error([&] { MultiHeadAttention(config, {}); }),
-              testing::AllOf(HasSubstr("100"), HasSubstr("7 heads")));
-  EXPECT_THAT(argument_error([] { return AttentionConfig{.width = 12, .heads = 6, .key_heads = 4}.head_width(); }),
-              testing::AllOf(HasSubstr("6 heads"), HasSubstr("4 key heads")));
-}
-
-TEST(AttentionLayer, MatricesAndTablesOfOtherShapesAreRefused) {
-  Parameters parameters;
-  const AttentionConfig config = config_of(3), wider{.width = 18, .heads = 3};
-  const AttentionWeights weights = add_attention(parameters, "", config, 0, 5);
-  EXPECT_THAT(argument_error([&] { MultiHeadAttention(wider, weights); }), HasSubstr("q leads from 12 to 12"));
-  EXPECT_THAT(argument_error([&] { MultiHeadAttention(config, weights); }), HasSubstr("nothing asks for"));
-  AttentionConfig relative = config;
-  relative.relation = Relation::relative;
-  AttentionWeights without = weights;
-  without.relation = {};
-  EXPECT_THAT(argument_error([&] { MultiHeadAttention(relative, without); }), HasSubstr("need a table"));
-  AttentionWeights of_others = weights;
-  of_others.relation = parameters.matrix("other", 5, 4);
-  EXPECT_THAT(argument_error([&] { MultiHeadAttention(relative, of_others); }),
-              testing::AllOf(HasSubstr("4 heads"), HasSubstr("there are 3")));
-  AttentionConfig rope = config;
-  rope.relation = Relation::rope;
-  rope.rope.frequencies = {1, 1, 1};
-  AttentionWeights plain = weights;
-  plain.relation = {};
-  EXPECT_THAT(argument_error([&] { MultiHeadAttention(rope, plain); }), HasSubstr("3 pairs"));
 }
 
 }  // namespace

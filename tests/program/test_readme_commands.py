@@ -22,8 +22,18 @@ def stand_in(command):
     return [PLACES.get(before, word) for before, word in zip(["", *words], words)]
 
 
-def test_commands_on_models_run():
+def test_commands_on_built_in_models_run():
     commands = blocks()[0]
+    assert {command[0] for command in commands} == {"analyze", "heatmap", "fill", "generate", "classify"}
+    for command in commands:
+        done = attnscope(*command)
+        assert done.stdout
+        if command[-1] == "I love you":
+            assert done.stdout.strip() == "我爱你"
+
+
+def test_commands_on_models_run():
+    commands = blocks()[1]
     assert {command[0] for command in commands} == {"pull", "fill", "weights", "generate", "tokenize", "models"}
     for command in commands:
         if command[0] == "pull":  # test_pull.py
@@ -32,7 +42,7 @@ def test_commands_on_models_run():
 
 
 def test_commands_that_look_at_heads_run(tmp_path):
-    commands = blocks()[1]
+    commands = blocks()[2]
     asked = "analyze heatmap heads explain trace ablate compare find rollout record mask"
     assert {command[0] for command in commands} == set(asked.split())
     (tmp_path / "article.txt").write_text("The cat sat on the mat.")
@@ -42,3 +52,21 @@ def test_commands_that_look_at_heads_run(tmp_path):
         assert done.stdout or "-o" in command
         if "-o" in command:
             assert (tmp_path / command[command.index("-o") + 1]).stat().st_size > 0
+
+
+def test_commands_that_train_run(tmp_path):
+    """With a step or two instead of a thousand."""
+    commands = blocks()[3]
+    assert [command[:2] for command in commands] == [["train", "mlm"], ["train", "classify"], ["train", "lm"], ["lesson", "imdb"]]
+    words = "the film was good and the cast was not bad but this story has no end so we left".split()
+    texts = [" ".join(words[n:] + words[:n]) for n in range(len(words))]
+    rows = [f"{text},{label}" for text, label in zip(texts, ["good", "bad"] * 9)]
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *rows]))
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "one.txt").write_text(" ".join(texts))
+    small = {"mlm": ["--vocabulary", "0"], "classify": [], "lm": ["--vocabulary", "0", "--held-out", "0", "--length", "16"]}
+    for command in commands:
+        few = ["--steps", "2", "--batch", "2", *small[command[1]]] if command[0] == "train" else []
+        attnscope(*command, *few, cwd=tmp_path)
+    for folder in ("my-bert", "my-judge", "my-gpt"):
+        assert (tmp_path / folder / "model.safetensors").stat().st_size > 0
