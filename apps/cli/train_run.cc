@@ -168,12 +168,15 @@ train::Trainer::Facts Training::facts(const train::Learner& learner, const train
 
 void Training::run() {
   watch_for_interrupt();
+  bar_.show(0, "reading " + options_.data);
   const std::vector<text::Example> examples = text::read_examples(
       options_.data, wanted_by(options_.task), {.text = options_.text_column, .label = options_.label_column});
   std::error_code problem;
   std::filesystem::create_directories(folder_, problem);
   if (problem) throw Error(options_.to, "cannot be made: " + problem.message());
+  bar_.show(0, fmt::format("making a tokenizer of {} texts", grouped(std::ssize(examples))));
   const text::Tokenizer tokenizer = make_tokenizer(examples);
+  bar_.show(0, fmt::format("cutting {} texts into tokens", grouped(std::ssize(examples))));
   const train::Corpus corpus =
       or_usage([&] { return make_corpus(examples, options_.task, tokenizer, options_.held_out, pool_); });
   if (interrupted()) throw Interrupted();
@@ -199,7 +202,7 @@ void Training::show(const train::Trainer& trainer, const train::Trainer::Step& s
   loss_ = loss_ == 0 ? step.loss : 0.98 * loss_ + 0.02 * step.loss;
   if (!bar_.due()) return;
   const std::int64_t done = trainer.steps_done(), all = trainer.plan().steps;
-  const double left = bar_.seconds() / static_cast<double>(done - first_step_) * static_cast<double>(all - done);
+  const double left = seconds_ / static_cast<double>(done - first_step_) * static_cast<double>(all - done);
   bar_.show(static_cast<double>(done) / static_cast<double>(all),
             fmt::format("step {} of {}  loss {:.3f}  {} tokens/s  {}:{:02} left", grouped(done), grouped(all), loss_,
                         grouped(static_cast<long long>(static_cast<double>(tokens_) / seconds_)),

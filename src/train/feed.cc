@@ -111,19 +111,29 @@ class TextFeed final : public Feed {
     batch.labels.insert(batch.labels.end(), next.begin(), next.end());
   }
 
-  // Random tokens, again and again until the sequence is full; every doubling of their number is as likely as any
-  // other. What comes for the first time cannot be known and is not asked for.
+  // Tokens that come again and again until the sequence is full, an eighth to half of it at a time: a piece of text or
+  // random ones. What comes for the first time cannot be known of random ones and is not asked for; nor can it be known
+  // when the second time begins. (Random tokens alone teach slowly: heads that look at the token before have formed on
+  // text.)
   void add_repeated(Batch& batch, Random& random) const {
     const std::int64_t most = std::max<std::int64_t>(plan_.length / 2, 1), least = (most + 3) / 4;
     const std::int64_t period = least + random.below(most - least + 1);
+    const std::int64_t first = random.below(std::ssize(learned_) - period + 1);
+    const bool text = random.below(2) == 0;
     std::vector<std::int32_t> ids(static_cast<std::size_t>(plan_.length));
     for (std::int64_t i = 0; i < plan_.length; ++i) {
-      ids[static_cast<std::size_t>(i)] =
-          i < period ? static_cast<std::int32_t>(random.below(vocabulary_)) : ids[static_cast<std::size_t>(i - period)];
+      const auto at = static_cast<std::size_t>(i);
+      if (i >= period) {
+        ids[at] = ids[static_cast<std::size_t>(i - period)];
+      } else {
+        ids[at] =
+            text ? learned_[static_cast<std::size_t>(first + i)] : static_cast<std::int32_t>(random.below(vocabulary_));
+      }
     }
     batch.add(ids);
     for (std::int64_t next = 1; next <= plan_.length; ++next) {
-      batch.labels.push_back(next <= period ? nn::kNoLabel : ids[static_cast<std::size_t>(next % period)]);
+      batch.labels.push_back(next == period || (!text && next < period) ? nn::kNoLabel
+                                                                        : ids[static_cast<std::size_t>(next % period)]);
     }
   }
 
