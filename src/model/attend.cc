@@ -7,16 +7,11 @@
 #include <utility>
 
 #include "model/cache.h"
+#include "nn/split.h"
 
 namespace attn::model {
 
 namespace {
-
-std::int64_t longest(std::span<const std::int64_t> starts) {
-  std::int64_t most = 0;
-  for (std::size_t s = 0; s + 1 < starts.size(); ++s) most = std::max(most, starts[s + 1] - starts[s]);
-  return most;
-}
 
 View<float, 2> scratch(nn::Matrix& memory, std::int64_t rows, std::int64_t columns) {
   if (memory.rows() < rows || memory.columns() != columns) memory = nn::Matrix(rows, columns);
@@ -151,7 +146,7 @@ void Attend::mix(std::int64_t layer, View<float, 2> out) {
   const Keys met = keys(layer);
   const Inputs in{by_head(rows_.q, shape_.heads, shape_.width), met.k, met.v};
   const View<float, 4> to = by_head(out, shape_.heads, shape_.width);
-  const Options how = options(longest(query_starts_), longest(key_starts_));
+  const Options how = options(nn::longest(query_starts_), nn::longest(key_starts_));
   if (query_starts_.size() == 2) {
     attention(in, how, to, lse_, pass_.pool);
   } else {

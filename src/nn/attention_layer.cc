@@ -6,15 +6,10 @@
 #include <utility>
 
 #include "attn/backward.h"
+#include "nn/split.h"
 
 namespace attn::nn {
 namespace {
-
-std::int64_t longest(std::span<const std::int64_t> starts) {
-  std::int64_t most = 0;
-  for (std::size_t s = 0; s + 1 < starts.size(); ++s) most = std::max(most, starts[s + 1] - starts[s]);
-  return most;
-}
 
 void check_shape(const char* name, const Dense& layer, std::int64_t inputs, std::int64_t outputs) {
   if (layer.inputs() == inputs && layer.outputs() == outputs) return;

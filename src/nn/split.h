@@ -1,8 +1,9 @@
-// nn/split.h - rows shared out over threads, where that pays.
+// nn/split.h - rows shared out over threads, where that pays; sequences that lie one behind the other.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "attn/thread_pool.h"
 
@@ -23,6 +24,13 @@ void split_rows(std::int64_t rows, std::int64_t work, ThreadPool& pool, const F&
     const std::int64_t first = rows * t / tasks;
     f(first, rows * (t + 1) / tasks - first);
   });
+}
+
+// Of sequences [starts[s], starts[s + 1]).
+inline std::int64_t longest(std::span<const std::int64_t> starts) noexcept {
+  std::int64_t most = 0;
+  for (std::size_t s = 0; s + 1 < starts.size(); ++s) most = std::max(most, starts[s + 1] - starts[s]);
+  return most;
 }
 
 }  // namespace attn::nn

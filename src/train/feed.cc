@@ -48,6 +48,23 @@ class Order {
   std::int64_t round_ = -1;
 };
 
+// What a step sees of examples that are taken as they are; add(batch, n) adds the n-th.
+template <typename F>
+Batch next_batch(const FeedPlan& plan, std::int64_t step, Order& order, const F& add) {
+  Batch batch;
+  for (std::int64_t n = 0; n < plan.batch; ++n) add(batch, order.at(step * plan.batch + n));
+  return batch;
+}
+template <typename F>
+std::vector<Batch> all_batches(const FeedPlan& plan, const Corpus& corpus, const F& add) {
+  std::vector<Batch> batches;
+  for (std::int64_t n = 0; n < std::ssize(corpus.held_out.ids); ++n) {
+    if (n % plan.batch == 0) batches.emplace_back();
+    add(batches.back(), n);
+  }
+  return batches;
+}
+
 std::span<const std::int32_t> part_of(std::span<const std::int32_t> ids, std::int64_t first, std::int64_t count) {
   return ids.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
@@ -242,18 +259,10 @@ class ClassFeed final : public PieceFeed {
   using PieceFeed::PieceFeed;
 
   Batch batch(std::int64_t step) override {
-    Batch batch;
-    for (std::int64_t n = 0; n < plan_.batch; ++n) add(batch, corpus_.learned, order_.at(step * plan_.batch + n));
-    return batch;
+    return next_batch(plan_, step, order_, [&](Batch& to, std::int64_t n) { add(to, corpus_.learned, n); });
   }
-
   std::vector<Batch> held_out() override {
-    std::vector<Batch> batches;
-    for (std::int64_t n = 0; n < std::ssize(corpus_.held_out.ids); ++n) {
-      if (n % plan_.batch == 0) batches.emplace_back();
-      add(batches.back(), corpus_.held_out, n);
-    }
-    return batches;
+    return all_batches(plan_, corpus_, [&](Batch& to, std::int64_t n) { add(to, corpus_.held_out, n); });
   }
 
  private:
@@ -274,18 +283,10 @@ class PairFeed final : public Feed {
         order_(std::ssize(corpus.learned.ids), plan.seed) {}
 
   Batch batch(std::int64_t step) override {
-    Batch batch;
-    for (std::int64_t n = 0; n < plan_.batch; ++n) add(batch, corpus_.learned, order_.at(step * plan_.batch + n));
-    return batch;
+    return next_batch(plan_, step, order_, [&](Batch& to, std::int64_t n) { add(to, corpus_.learned, n); });
   }
-
   std::vector<Batch> held_out() override {
-    std::vector<Batch> batches;
-    for (std::int64_t n = 0; n < std::ssize(corpus_.held_out.ids); ++n) {
-      if (n % plan_.batch == 0) batches.emplace_back();
-      add(batches.back(), corpus_.held_out, n);
-    }
-    return batches;
+    return all_batches(plan_, corpus_, [&](Batch& to, std::int64_t n) { add(to, corpus_.held_out, n); });
   }
   [[nodiscard]] std::int64_t examples() const noexcept override { return std::ssize(corpus_.learned.ids); }
 
