@@ -213,7 +213,8 @@ TEST_F(SpoiltT5Recording, BiasesAreChecked) {
 TEST_F(SpoiltT5Recording, EachRowOfTheDecoderNeedsWhatItWrites) {
   EXPECT_THAT(refusal([](Parts& p) { p.contents["written_tokens"].erase(0); }), HasSubstr("but target_tokens are"));
   EXPECT_THAT(refusal([](Parts& p) { p.contents.erase("written_tokens"); }), HasSubstr("written_tokens are 0"));
-  EXPECT_THAT(refusal([](Parts& p) { p.contents["written_tokens"][0]["id"] = "a"; }), HasSubstr("written_tokens[0].id"));
+  EXPECT_THAT(refusal([](Parts& p) { p.contents["written_tokens"][0]["id"] = "a"; }),
+              HasSubstr("written_tokens[0].id"));
 }
 
 // Version 1 did not say what the decoder writes: what its rows were given tells it of all but the last.
