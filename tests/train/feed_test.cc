@@ -122,6 +122,14 @@ TEST(TextFeed, EveryTokenIsAskedForFromThoseBeforeIt) {
 
 // The period shows where labels begin: what comes for the first time is not asked for. The token that the second time
 // begins with is left open here: before it nothing has come twice.
+// Of a sequence in which tokens come again and again: after how many. When the second time begins is never asked for.
+std::size_t period_of(std::span<const std::int32_t> labels) {
+  std::size_t period = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] == nn::kNoLabel) period = i + 1;
+  return period;
+}
+
 TEST(TextFeed, RepeatedSequencesAskForWhatCameBefore) {
   const SmallTraining small(Task::lm);
   for (const std::int64_t length : {12, 11, 64}) {
@@ -130,20 +138,25 @@ TEST(TextFeed, RepeatedSequencesAskForWhatCameBefore) {
     const Batch batch = feed->batch(0);
     std::set<std::int32_t> seen;
     std::set<std::size_t> periods;
+    int random = 0;
     for (std::size_t s = 0; s < 1500; ++s) {
       const auto read = sequence(batch.ids, batch.starts, s), labels = sequence(batch.labels, batch.starts, s);
       ASSERT_EQ(std::ssize(read), length);
-      const auto first = std::ranges::find_if(labels, [](std::int32_t label) { return label != nn::kNoLabel; });
-      const auto period = static_cast<std::size_t>(first - labels.begin()) + 1;
+      const std::size_t period = period_of(labels);
+      ASSERT_GT(period, 1U);
       periods.insert(period);
-      seen.insert(read.begin(), read.end());
+      const bool is_random = labels[0] == nn::kNoLabel;
+      random += is_random ? 1 : 0;
+      if (is_random) seen.insert(read.begin(), read.end());
+      for (std::size_t i = 0; i + 1 < period; ++i) EXPECT_EQ(labels[i], is_random ? nn::kNoLabel : read[i + 1]);
       for (std::size_t i = period; i < read.size(); ++i) {
         EXPECT_EQ(read[i], read[i - period]);
         EXPECT_EQ(labels[i], read[(i + 1) % period]);
       }
     }
-    EXPECT_EQ(*periods.begin(), 2);
+    EXPECT_EQ(static_cast<std::int64_t>(*periods.begin()), (length / 2 + 3) / 4);
     EXPECT_EQ(static_cast<std::int64_t>(*periods.rbegin()), length / 2);
+    EXPECT_NEAR(random, 750, 116) << "half of them are random tokens, within six standard deviations";
     EXPECT_EQ(std::ssize(seen), small.tokenizer.size()) << "any token may come";
   }
 }
@@ -154,7 +167,7 @@ TEST(TextFeed, RepeatsHaveTheShareAskedFor) {
       make_feed({.task = Task::lm, .batch = 2000, .length = 12, .repeats = 0.3}, small.corpus, small.tokenizer);
   const Batch batch = feed->batch(1);
   int repeated = 0;
-  for (std::size_t s = 0; s < 2000; ++s) repeated += sequence(batch.labels, batch.starts, s)[0] == nn::kNoLabel ? 1 : 0;
+  for (std::size_t s = 0; s < 2000; ++s) repeated += period_of(sequence(batch.labels, batch.starts, s)) > 0 ? 1 : 0;
   EXPECT_NEAR(repeated, 600, 123) << "six standard deviations";
 }
 
