@@ -50,6 +50,7 @@ class Training {
   [[nodiscard]] std::unique_ptr<train::Learner> make_learner(const text::Tokenizer& tokenizer,
                                                              const train::Corpus& corpus) const;
   [[nodiscard]] train::Trainer::Facts facts(const train::Learner& learner, const train::Corpus& corpus) const;
+  void look_at_first();
   void check_probe(const text::Tokenizer& tokenizer, std::int64_t positions) const;
   void learn(train::Trainer& trainer);
   void after_step(train::Trainer& trainer, HeadWatch* watch, bool& saved);
@@ -64,6 +65,7 @@ class Training {
   const TrainOptions& options_;
   ThreadPool& pool_;
   std::filesystem::path folder_;
+  std::optional<train::Shape> first_;  // of the model that it begins with
   ProgressLine bar_;
   std::int64_t tokens_ = 0, first_step_ = 0;
   std::int64_t kept_ = 0;  // the checkpoint's step; 0: there is none
@@ -166,8 +168,18 @@ train::Trainer::Facts Training::facts(const train::Learner& learner, const train
           {"data", fmt::format("{:016x}", corpus.fingerprint)}};
 }
 
+// What it begins with must be of the right kind: said before anything is read or written.
+void Training::look_at_first() {
+  if (!options_.from) return;
+  first_ = or_usage([&] { return shape_of(ModelOption{.name = *options_.from}.folder(), options_.task); });
+  if (options_.layers <= first_->layers) return;
+  throw UsageError(
+      fmt::format("{} has {} layers, fewer than the {} asked for", *options_.from, first_->layers, *options_.layers));
+}
+
 void Training::run() {
   watch_for_interrupt();
+  look_at_first();
   bar_.show(0, "reading " + options_.data);
   const std::vector<text::Example> examples = text::read_examples(
       options_.data, wanted_by(options_.task), {.text = options_.text_column, .label = options_.label_column});

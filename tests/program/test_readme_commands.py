@@ -64,7 +64,7 @@ def test_commands_that_train_run(tmp_path):
     (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *rows]))
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "one.txt").write_text(" ".join(texts))
-    small = {"mlm": ["--vocabulary", "0"], "classify": [], "lm": ["--vocabulary", "0", "--held-out", "0", "--length", "16"]}
+    small = {"mlm": ["--vocabulary", "0"], "classify": [], "lm": ["--vocabulary", "0", "--held-out", "0", "--length", "16", "--probe", "film"]}
     for command in commands:
         few = ["--steps", "2", "--batch", "2", *small[command[1]]] if command[0] == "train" else []
         attnscope(*command, *few, cwd=tmp_path)

@@ -227,10 +227,22 @@ def test_half_is_half_as_large_and_says_nearly_the_same(data, trained, tmp_path)
 
 
 def test_classifier_begins_with_a_model_that_fills_in_words(data, trained, tmp_path):
-    told = json.loads(attnscope(*command("classify", data, tmp_path / "c", "--from", trained["mlm"][0], "--json")).stdout)
+    first = trained["mlm"][0]
+    few = ["--steps", 20, "--batch", 4, "--length", 8, "--json"]
+    told = json.loads(attnscope("train", "classify", "--data", data["classify"], "--to", tmp_path / "c", "--from", first, *few).stdout)
     assert told["steps"] == 20
+    ours, theirs = (json.loads((folder / "config.json").read_text()) for folder in (tmp_path / "c", first))
+    for size in ("num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size", "max_position_embeddings", "vocab_size"):
+        assert ours[size] == theirs[size]
     for name in ("tokenizer.json", "tokenizer_config.json"):
         assert (tmp_path / "c" / name).read_bytes() == (trained["mlm"][0] / name).read_bytes()
+
+
+def test_what_it_begins_with_has_a_shape_of_its_own_and_is_of_the_right_kind(data, trained, tmp_path):
+    asked = ["train", "classify", "--data", data["classify"], "--to", tmp_path / "c"]
+    assert "--from excludes --width" in refused(2, *asked, "--from", trained["mlm"][0], "--width", 32)
+    assert "is a gpt2; classify begins with a bert" in refused(2, *asked, "--from", trained["lm"][0])
+    assert "fewer than the 9 asked for" in refused(2, *asked, "--from", trained["mlm"][0], "--layers", 9, "--length", 8)
 
 
 # ---- broken off ----
@@ -238,6 +250,12 @@ def test_classifier_begins_with_a_model_that_fills_in_words(data, trained, tmp_p
 
 def same_model(a, b):
     return all((a / name).read_bytes() == (b / name).read_bytes() for name in ("model.safetensors", "training.safetensors", "loss.csv", "tokenizer.json"))
+
+
+def checkpoint_of(folder):
+    """Another number for every checkpoint; 0: there is none."""
+    file = folder / "training.safetensors"
+    return file.stat().st_ino if file.exists() else 0
 
 
 def start(*arguments):
@@ -255,14 +273,15 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(data, tmp_path, task)
             arguments[arguments.index(name) + 1] = value
         else:
             arguments += [name, value]
-    begin = time.monotonic()
     attnscope(*[unbroken if one == broken else one for one in arguments], "--threads", 1)
-    whole = time.monotonic() - begin
     moments = random.Random(task)
     killed = 0
     for threads in (2, 1, 3):
+        before = checkpoint_of(broken)
         process = start(*arguments, "--threads", threads)
-        time.sleep(moments.uniform(0.2, 0.7) * whole)
+        while process.poll() is None and checkpoint_of(broken) == before:
+            time.sleep(0.001)
+        time.sleep(moments.uniform(0, 0.02))
         process.kill()
         killed += process.wait() == -signal.SIGKILL
         process.communicate()
