@@ -112,14 +112,9 @@ std::unique_ptr<train::Learner> Training::make_learner(const text::Tokenizer& to
                                                        const train::Corpus& corpus) const {
   train::Shape shape = options_.shape;
   shape.vocabulary = tokenizer.size();
-  if (options_.from) {
-    const auto first = or_usage([&] { return shape_of(ModelOption{.name = *options_.from}.folder(), options_.task); });
-    if (options_.layers > first.layers) {
-      throw UsageError(
-          fmt::format("{} has {} layers, fewer than the {} asked for", *options_.from, first.layers, *options_.layers));
-    }
-    shape = first;
-    shape.layers = options_.layers.value_or(first.layers);
+  if (first_) {
+    shape = *first_;
+    shape.layers = options_.layers.value_or(first_->layers);
     shape.dropout = options_.shape.dropout;
   } else if (options_.layers) {
     shape.layers = *options_.layers;
@@ -172,7 +167,7 @@ train::Trainer::Facts Training::facts(const train::Learner& learner, const train
 void Training::look_at_first() {
   if (!options_.from) return;
   first_ = or_usage([&] { return shape_of(ModelOption{.name = *options_.from}.folder(), options_.task); });
-  if (options_.layers <= first_->layers) return;
+  if (!options_.layers || *options_.layers <= first_->layers) return;
   throw UsageError(
       fmt::format("{} has {} layers, fewer than the {} asked for", *options_.from, first_->layers, *options_.layers));
 }

@@ -51,8 +51,8 @@ AttentionWeights add_attention(Parameters& parameters, const std::string& name, 
   return weights;
 }
 
-MultiHeadAttention::MultiHeadAttention(AttentionConfig config, AttentionWeights weights)
-    : config_(std::move(config)), weights_(std::move(weights)), width_(config_.head_width()) {
+MultiHeadAttention::MultiHeadAttention(AttentionConfig config, const AttentionWeights& weights)
+    : config_(std::move(config)), weights_(weights), width_(config_.head_width()) {
   key_heads_ = config_.key_heads == 0 ? config_.heads : config_.key_heads;
   check_shape("q", weights_.q, config_.width, config_.width);
   check_shape("k", weights_.k, weights_.k.inputs(), key_heads_ * width_);
@@ -74,8 +74,8 @@ MultiHeadAttention::MultiHeadAttention(AttentionConfig config, AttentionWeights 
   }
 }
 
-CrossAttention::CrossAttention(AttentionConfig config, AttentionWeights weights)
-    : all_(std::move(config), std::move(weights)) {
+CrossAttention::CrossAttention(AttentionConfig config, const AttentionWeights& weights)
+    : all_(std::move(config), weights) {
   if (all_.config().relation == Relation::rope) {
     throw std::invalid_argument("CrossAttention: rotary positions of two texts cannot be compared");
   }
@@ -148,10 +148,10 @@ void MultiHeadAttention::forward(const In& in, View<const float, 2> add, View<fl
 }
 
 // The gradient of a bias goes to the row of the table that it was read from.
-void MultiHeadAttention::add_relation_gradient(View<const float, 2> d_bias) const {
+void MultiHeadAttention::add_relation_gradient(const DistanceBias& bias, View<const float, 2> d_bias) const {
   const std::int64_t rows = weights_.relation.value.shape[0];
   for (std::int64_t x = 0; x < d_bias.shape[1]; ++x) {
-    const std::int64_t distance = bias_->distance(x);
+    const std::int64_t distance = bias.distance(x);
     const std::int64_t row = config_.relation == Relation::buckets
                                  ? t5_bucket(distance, config_.bucketing)
                                  : std::clamp(distance + rows / 2, std::int64_t{0}, rows - 1);
@@ -177,12 +177,12 @@ void MultiHeadAttention::backward(const Back& back, const LearnPass& pass) {
                       .d_bias = {},
                       .d_sink = {}};
   Matrix d_bias;
-  if (has_learned_relation()) {
+  if (has_learned_relation() && bias_) {
     d_bias = Matrix(config_.heads, bias_->view().shape[1]);
     gradients.d_bias = d_bias.view();
   }
   attention_backward(inputs(), options(&pass), in_.packing, outputs, gradients, pass.pool);
-  if (has_learned_relation()) add_relation_gradient(d_bias.view());
+  if (has_learned_relation() && bias_) add_relation_gradient(*bias_, d_bias.view());
   if (turns_ != nullptr) {
     turns_->turn_back(dq, config_.heads, pass.pool);
     turns_->turn_back(dk, key_heads_, pass.pool);

@@ -61,7 +61,7 @@ AttentionWeights add_attention(Parameters& parameters, const std::string& name, 
 class MultiHeadAttention {
  public:
   // Throws std::invalid_argument if a matrix has another shape than the configuration asks for.
-  MultiHeadAttention(AttentionConfig config, AttentionWeights weights);
+  MultiHeadAttention(AttentionConfig config, const AttentionWeights& weights);
 
   struct In {
     View<const float, 2> x, memory;
@@ -89,7 +89,7 @@ class MultiHeadAttention {
   [[nodiscard]] Inputs inputs() const;
   [[nodiscard]] Options options(const LearnPass* pass) const;
   void take_positions(const In& in);
-  void add_relation_gradient(View<const float, 2> d_bias) const;
+  void add_relation_gradient(const DistanceBias& bias, View<const float, 2> d_bias) const;
   [[nodiscard]] bool has_learned_relation() const noexcept { return !weights_.relation.empty(); }
 
   AttentionConfig config_;
@@ -108,7 +108,7 @@ class MultiHeadAttention {
 // Keys and values are those of the sequence itself.
 class SelfAttention {
  public:
-  SelfAttention(AttentionConfig config, AttentionWeights weights) : all_(std::move(config), std::move(weights)) {}
+  SelfAttention(AttentionConfig config, const AttentionWeights& weights) : all_(std::move(config), weights) {}
   void forward(View<const float, 2> x, std::span<const std::int64_t> starts, View<float, 2> y, const LearnPass& pass) {
     all_.forward({x, x, {starts, starts}}, {}, y, pass);
   }
@@ -125,7 +125,7 @@ class SelfAttention {
 class CrossAttention {
  public:
   CrossAttention(AttentionConfig config,
-                 AttentionWeights weights);  // throws std::invalid_argument for rotary positions
+                 const AttentionWeights& weights);  // throws std::invalid_argument for rotary positions
   void forward(const MultiHeadAttention::In& in, View<float, 2> y, const LearnPass& pass) {
     all_.forward(in, {}, y, pass);
   }
@@ -142,8 +142,8 @@ class CrossAttention {
 // Self-attention with a learned bias for each clamped distance and head.
 class RelativePositionAttention : public SelfAttention {
  public:
-  RelativePositionAttention(AttentionConfig config, AttentionWeights weights)
-      : SelfAttention(with_relation(std::move(config)), std::move(weights)) {}
+  RelativePositionAttention(AttentionConfig config, const AttentionWeights& weights)
+      : SelfAttention(with_relation(std::move(config)), weights) {}
 
  private:
   static AttentionConfig with_relation(AttentionConfig config) {

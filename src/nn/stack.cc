@@ -35,7 +35,8 @@ Matrix sinusoidal(std::int64_t positions, std::int64_t width) {
   Matrix table(positions, width);
   for (std::int64_t p = 0; p < positions; ++p) {
     for (std::int64_t j = 0; j < width; ++j) {
-      const double period = std::pow(10000.0, static_cast<double>(j / 2 * 2) / static_cast<double>(width));
+      const std::int64_t pair = j - j % 2;
+      const double period = std::pow(10000.0, static_cast<double>(pair) / static_cast<double>(width));
       const double angle = static_cast<double>(p) / period;
       table.row(p)[j] = static_cast<float>(j % 2 == 0 ? std::sin(angle) : std::cos(angle));
     }
@@ -43,11 +44,9 @@ Matrix sinusoidal(std::int64_t positions, std::int64_t width) {
   return table;
 }
 
-Stack::Stack(EmbeddingWeights embedding, std::vector<Block> blocks, std::optional<Norm> last, std::uint64_t place)
-    : embedding_(std::move(embedding)),
-      blocks_(std::move(blocks)),
-      last_(std::move(last)),
-      place_(kOwnPlaces + place) {}
+Stack::Stack(const EmbeddingWeights& embedding, std::vector<Block> blocks, const std::optional<Norm>& last,
+             std::uint64_t place)
+    : embedding_(embedding), blocks_(std::move(blocks)), last_(last), place_(kOwnPlaces + place) {}
 
 void Stack::check(const Tokens& tokens) const {
   check_ids(tokens.ids, embedding_.words.value.shape[0], "token");

@@ -39,7 +39,8 @@ struct Tokens {
 class Stack {
  public:
   // place: tells this stack's dropout from others'; blocks have theirs already.
-  Stack(EmbeddingWeights embedding, std::vector<Block> blocks, std::optional<Norm> last, std::uint64_t place);
+  Stack(const EmbeddingWeights& embedding, std::vector<Block> blocks, const std::optional<Norm>& last,
+        std::uint64_t place);
 
   // Hidden states [T, width] after the last layer, this stack's own until its next forward(). Throws
   // std::invalid_argument for an id or a position that the tables do not have.
