@@ -165,9 +165,10 @@ void Classify::run_text(const model::Reader& reader, ThreadPool& pool) const {
   model::Reading reading =
       model::read(reader, {.text = written, .pair = pair, .target = {}, .target_ids = {}, .cut = true}, {}, pool);
   if (std::ranges::all_of(reading.tokens, &text::Token::special)) throw UsageError("the text is empty");
-  const std::int64_t whole =
-      std::ssize((pair ? reader.tokenizer.encode(written, *pair) : reader.tokenizer.encode(written)).tokens);
   const std::int64_t read = std::ssize(reading.tokens);
+  std::int64_t whole = read;
+  if (read == facts.max_tokens)  // more may have been cut off
+    whole = std::ssize((pair ? reader.tokenizer.encode(written, *pair) : reader.tokenizer.encode(written)).tokens);
   const nn::Matrix logits = model::classify(reader, reading, pool);
   const std::vector<model::Choice> choices =
       label_choices(facts, {logits.data(), static_cast<std::size_t>(logits.columns())});

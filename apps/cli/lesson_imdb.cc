@@ -15,6 +15,7 @@
 #include "figure/figure.h"
 #include "json.h"
 #include "lesson.h"
+#include "nn/embedding.h"
 #include "nn/numpy_random.h"
 #include "progress.h"
 #include "table_file.h"
@@ -97,14 +98,12 @@ Words words_of(std::span<const text::Example> examples, std::int64_t length) {
   Words words{.vocabulary = tokenizer.size(), .ids = {}, .lengths = {}, .first = {}};
   words.ids.resize(examples.size() * static_cast<std::size_t>(length), 0);
   for (std::size_t s = 0; s < examples.size(); ++s) {
-    const text::Encoding encoding = tokenizer.encode(examples[s].text);
-    const std::int64_t used = std::min(std::ssize(encoding.tokens), length);
-    words.lengths.push_back(used);
-    for (std::int64_t i = 0; i < used; ++i) {
-      const text::Token& token = encoding.tokens[static_cast<std::size_t>(i)];
-      words.ids[s * static_cast<std::size_t>(length) + static_cast<std::size_t>(i)] = token.id;
-      if (s == 0) words.first.push_back(token.piece);
-    }
+    std::vector<std::int32_t> ids = tokenizer.ids(examples[s].text);
+    ids.resize(std::min(ids.size(), static_cast<std::size_t>(length)));
+    words.lengths.push_back(std::ssize(ids));
+    std::ranges::copy(ids, words.ids.begin() + static_cast<std::ptrdiff_t>(s) * length);
+    if (s > 0) continue;
+    for (const text::Token& token : tokenizer.tokens(ids)) words.first.push_back(token.piece);
   }
   words.first.resize(static_cast<std::size_t>(length), "<pad>");
   return words;
@@ -155,10 +154,7 @@ class Course {
   void attend(const Batch& batch, bool masked, Attended& all, ThreadPool& pool) const {
     const std::int64_t N = lesson_.length, D = lesson_.width;
     nn::Matrix x(batch.size * N, D), out(batch.size * N, D), weights(batch.size * N, N);
-    for (std::int64_t row = 0; row < x.rows(); ++row) {
-      const std::int32_t id = words_.ids[static_cast<std::size_t>(batch.from * N + row)];
-      std::copy_n(table_.row(id), D, x.row(row));
-    }
+    nn::embed(table_.view(), {words_.ids.data() + batch.from * N, static_cast<std::size_t>(x.rows())}, x.view());
     const View<float, 4> rows(x.data(), {batch.size, 1, N, D});
     Options options;
     const auto first = words_.lengths.begin() + batch.from;

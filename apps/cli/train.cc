@@ -17,7 +17,7 @@ TrainOptions usual(Task task) {
   TrainOptions options;
   options.task = task;
   options.shape = {.layers = 4, .heads = 4, .width = 128, .vocabulary = 8000, .labels = {}};
-  options.feed = {.task = task, .batch = 32, .length = 128};
+  options.feed = {.batch = 32, .length = 128};
   options.probe = "The cat sat on the mat because it was tired.";
   switch (task) {
     case Task::lm:

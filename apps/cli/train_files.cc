@@ -12,7 +12,7 @@
 #include "insight/statistics.h"
 #include "model/reading.h"
 #include "model/recording_file.h"
-#include "table_file.h"
+#include "text/new_file.h"
 #include "train.h"
 
 namespace attn::cli {
@@ -21,14 +21,8 @@ namespace {
 
 constexpr std::size_t kPoints = 200;  // of a curve: each is a mean over steps
 
-void write_file(const std::filesystem::path& file, std::string_view bytes) {
-  OutputFile out(file.string());
-  out.write(bytes);
-  out.commit();
-}
-
 void draw_curves(const figure::Curves& curves, const std::filesystem::path& file) {
-  write_file(file, figure::draw(curves, figure::Output{.format = figure::Format::svg}));
+  text::write_file(file, figure::draw(curves, figure::Output{.format = figure::Format::svg}));
 }
 
 }  // namespace
@@ -43,7 +37,7 @@ void write_losses(const train::History& history, const std::filesystem::path& fo
     csv += judged != history.judged.end() && judged->step == step ? fmt::format(",{},{}\n", judged->loss, judged->right)
                                                                   : ",,\n";
   }
-  write_file(folder / "loss.csv", csv);
+  text::write_file(folder / "loss.csv", csv);
   if (history.losses.size() < 2) return;
 
   figure::Curves curves;
@@ -112,7 +106,7 @@ void HeadWatch::write() const {
     previous = std::max(previous, seen.previous);
     induction = std::max(induction, seen.induction);
   }
-  write_file(folder_ / "heads.csv", csv);
+  text::write_file(folder_ / "heads.csv", csv);
   if (best.size() < 2) return;
   figure::Curves curves;
   curves.title = "Heads forming";

@@ -65,7 +65,8 @@ class Training {
   const TrainOptions& options_;
   ThreadPool& pool_;
   std::filesystem::path folder_;
-  std::optional<train::Shape> first_;  // of the model that it begins with
+  std::optional<text::Folder> from_;   // the model that it begins with
+  std::optional<train::Shape> first_;  // its shape
   ProgressLine bar_;
   std::int64_t tokens_ = 0, first_step_ = 0;
   std::int64_t kept_ = 0;  // the checkpoint's step; 0: there is none
@@ -77,17 +78,14 @@ void Training::copy_tokenizer(const text::Folder& from) const {
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt",
                            "vocab.json", "merges.txt"}) {
     if (!from.has(name)) continue;
-    const std::string bytes = from.read(name);
-    text::NewFile file(folder_ / name);
-    file.write(bytes.data(), bytes.size());
-    file.commit();
+    text::write_file(folder_ / name, from.read(name));
   }
 }
 
 text::Tokenizer Training::make_tokenizer(const std::vector<text::Example>& examples) const {
   if (!train::Trainer::has_checkpoint(folder_)) {
-    if (options_.from) {
-      copy_tokenizer(ModelOption{.name = *options_.from}.folder());
+    if (from_) {
+      copy_tokenizer(*from_);
     } else {
       std::size_t next = 0;
       const bool pairs = options_.task == Task::translate;
@@ -129,8 +127,8 @@ std::unique_ptr<train::Learner> Training::make_learner(const text::Tokenizer& to
   }
   std::unique_ptr<train::Learner> learner = or_usage([&] { return train::make_learner(options_.task, shape); });
   learner->initialise(options_.plan.seed);
-  if (options_.from && train::take_weights(*learner, ModelOption{.name = *options_.from}.folder()) == 0) {
-    throw UsageError("nothing in " + *options_.from + " has the name of anything that is learned here");
+  if (from_ && train::take_weights(*learner, *from_) == 0) {
+    throw UsageError("nothing in " + from_->name() + " has the name of anything that is learned here");
   }
   return learner;
 }
@@ -166,7 +164,8 @@ train::Trainer::Facts Training::facts(const train::Learner& learner, const train
 // What it begins with must be of the right kind: said before anything is read or written.
 void Training::look_at_first() {
   if (!options_.from) return;
-  first_ = or_usage([&] { return shape_of(ModelOption{.name = *options_.from}.folder(), options_.task); });
+  from_ = ModelOption{.name = *options_.from}.folder();
+  first_ = or_usage([&] { return shape_of(*from_, options_.task); });
   if (!options_.layers || *options_.layers <= first_->layers) return;
   throw UsageError(
       fmt::format("{} has {} layers, fewer than the {} asked for", *options_.from, first_->layers, *options_.layers));

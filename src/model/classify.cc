@@ -1,7 +1,8 @@
 #include "model/classify.h"
 
-#include <algorithm>
 #include <cmath>
+
+#include "nn/embedding.h"
 
 namespace attn::model {
 
@@ -10,8 +11,7 @@ nn::Matrix classify(const Reader& reader, std::span<const text::Encoding> texts,
   for (const text::Encoding& text : texts) batch.add(text.ids(), text.types());
   const nn::Matrix hidden = reader.model->encode(batch, {.pool = pool});
   nn::Matrix first(batch.sequences(), hidden.columns());
-  for (std::int64_t s = 0; s < first.rows(); ++s)
-    std::copy_n(hidden.row(batch.starts[static_cast<std::size_t>(s)]), hidden.columns(), first.row(s));
+  nn::embed(hidden.view(), std::vector<std::int32_t>(batch.starts.begin(), batch.starts.end() - 1), first.view());
   return reader.model->classify(first.view(), pool);
 }
 

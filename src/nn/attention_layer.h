@@ -100,7 +100,6 @@ class MultiHeadAttention {
   Buffer q_, k_, v_, mixed_;
   Buffer lse_;                        // [H, T]
   std::optional<DistanceBias> bias_;  // of the longest sequence
-  std::int64_t bias_queries_ = 0, bias_keys_ = 0;
   std::unique_ptr<RopeTable> turns_;
   std::vector<std::int64_t> turned_starts_;
 };

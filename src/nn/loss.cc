@@ -128,6 +128,11 @@ Loss cross_entropy_loss(View<const float, 2> logits, std::span<const std::int32_
   return run(logits, labels, 1, {}, pool);
 }
 
+float mean_weight(std::span<const std::int32_t> labels) noexcept {
+  const auto counted = std::ranges::count_if(labels, [](std::int32_t label) { return label != kNoLabel; });
+  return 1 / static_cast<float>(std::max<std::int64_t>(counted, 1));
+}
+
 Loss head_loss(const Dense& head, const HeadLoss& task, ThreadPool& pool) {
   if (task.x.shape[1] != head.inputs() || (!task.dx.empty() && task.dx.shape != task.x.shape)) {
     throw std::invalid_argument("head_loss: x is " + shape_text(task.x) + " and dx " + shape_text(task.dx) +

@@ -1,6 +1,7 @@
 // nn/loss.h - softmax cross-entropy, also through a linear head without ever storing all logits.
 //
-//   loss = -mean_i log softmax(logits[i])[label[i]]      d_logits[i] = (softmax(logits[i]) - onehot(label[i])) / counted
+//   loss = -mean_i log softmax(logits[i])[label[i]]      d_logits[i] = (softmax(logits[i]) - onehot(label[i])) /
+//   counted
 #pragma once
 
 #include <cstdint>
@@ -24,11 +25,14 @@ struct Loss {
 };
 
 // Logits [N, V] become the gradient of `weight` times the sum of losses: 1 / counted makes it that of the mean. A row
-// without label becomes 0. Labels must be kNoLabel or in [0, V): throws std::invalid_argument before writing. The sum is
-// made in double, row after row: the same bits whatever the number of threads.
+// without label becomes 0. Labels must be kNoLabel or in [0, V): throws std::invalid_argument before writing. The sum
+// is made in double, row after row: the same bits whatever the number of threads.
 Loss cross_entropy(View<float, 2> logits, std::span<const std::int32_t> labels, float weight, ThreadPool& pool);
 // The loss alone; logits stay.
 Loss cross_entropy_loss(View<const float, 2> logits, std::span<const std::int32_t> labels, ThreadPool& pool);
+
+// By what the sum of losses is multiplied to give their mean: 1 / counted, or 1 if nothing has a label.
+float mean_weight(std::span<const std::int32_t> labels) noexcept;
 
 // cross_entropy of dense(head, x), a few hundred rows at a time. dx [N, in] is written (0 where there is no label),
 // gradients of the head are added to what is there. Rows without label are not even multiplied.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "attn/attention.h"
 #include "attn/thread_pool.h"

@@ -134,11 +134,10 @@ Loss Transformer::run(const Tokens& source, const Tokens& target, std::span<cons
                       const LearnPass& pass) {
   const View<const float, 2> memory = encoder_.forward(source, pass);
   const View<const float, 2> hidden = decoder_.forward(target, memory, source.starts, pass);
-  const auto counted = std::ranges::count_if(labels, [](std::int32_t label) { return label != kNoLabel; });
   if (!learn) return head_loss(head_, {.x = hidden, .labels = labels, .weight = 1, .dx = {}}, pass.pool);
   const View<float, 2> d_hidden = d_hidden_.take(hidden.shape[0], hidden.shape[1]);
-  const float weight = 1 / static_cast<float>(std::max<std::int64_t>(counted, 1));
-  const Loss loss = head_loss(head_, {.x = hidden, .labels = labels, .weight = weight, .dx = d_hidden}, pass.pool);
+  const Loss loss =
+      head_loss(head_, {.x = hidden, .labels = labels, .weight = mean_weight(labels), .dx = d_hidden}, pass.pool);
   const View<float, 2> d_memory = d_memory_.take(memory.shape[0], memory.shape[1]);
   std::fill_n(d_memory.data, d_memory.size(), 0.0F);
   decoder_.backward(d_hidden, d_memory, pass);

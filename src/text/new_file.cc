@@ -72,4 +72,10 @@ void NewFile::commit() {
 
 void NewFile::fail(const std::string& what) const { throw Error(file_.string(), what + ": " + system_words(errno)); }
 
+void write_file(const std::filesystem::path& file, std::string_view bytes) {
+  NewFile out(file);
+  out.write(bytes.data(), bytes.size());
+  out.commit();
+}
+
 }  // namespace attn::text

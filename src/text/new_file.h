@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace attn::text {
 
@@ -30,5 +31,8 @@ class NewFile {
   int descriptor_ = -1;
   bool committed_ = false;
 };
+
+// All of a file at once. Throws attn::Error.
+void write_file(const std::filesystem::path& file, std::string_view bytes);
 
 }  // namespace attn::text

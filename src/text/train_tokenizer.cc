@@ -127,12 +127,6 @@ void require_size(std::int64_t pieces, std::int64_t asked) {
   }
 }
 
-void write_file(const std::filesystem::path& file, std::string_view text) {
-  NewFile out(file);
-  out.write(text.data(), text.size());
-  out.commit();
-}
-
 }  // namespace
 
 TokenizerFiles trained_tokenizer(const TokenizerPlan& plan, const NextText& next) {

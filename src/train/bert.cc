@@ -5,6 +5,7 @@
 
 #include "nn/activation.h"
 #include "nn/dropout.h"
+#include "nn/embedding.h"
 #include "nn/stack.h"
 #include "train/learner.h"
 #include "train/parts.h"
@@ -16,9 +17,10 @@ constexpr float kEpsilon = 1e-12F;
 constexpr std::int64_t kTypes = 2;
 constexpr std::uint64_t kHeadPlace = std::uint64_t{1} << 40;  // of dropout; beyond all of the stack
 
-float weight_of(std::span<const std::int32_t> labels) {
-  const auto counted = std::ranges::count_if(labels, [](std::int32_t label) { return label != nn::kNoLabel; });
-  return 1 / static_cast<float>(std::max<std::int64_t>(counted, 1));
+// Gradients of the rows that a head looked at; it makes no difference to others.
+void give_back(std::span<const std::int32_t> rows, View<const float, 2> d, View<float, 2> d_hidden, ThreadPool& pool) {
+  std::fill_n(d_hidden.data, d_hidden.size(), 0.0F);
+  nn::embed_backward(rows, d, d_hidden, pool);
 }
 
 // What leads from hidden states to a loss, and back.
@@ -50,16 +52,13 @@ class FillHead final : public Head {
     if (d_hidden.empty()) return nn::head_loss(decoder_, {.x = normed, .labels = labels_, .dx = {}}, pass.pool);
 
     const View<float, 2> d = d_.take(rows, width);
-    const nn::Loss loss =
-        nn::head_loss(decoder_, {.x = normed, .labels = labels_, .weight = weight_of(labels_), .dx = d}, pass.pool);
+    const nn::Loss loss = nn::head_loss(
+        decoder_, {.x = normed, .labels = labels_, .weight = nn::mean_weight(labels_), .dx = d}, pass.pool);
     nn::norm_backward(norm_, {.x = active, .dy = d, .dx = d}, pass.pool);
     nn::activate_backward(before, nn::Activation::gelu, d, pass.pool);
     const View<float, 2> dx = normed;  // which is needed no more
     nn::dense_backward(dense_, x_.view(), d, dx, pass.pool);
-    std::fill_n(d_hidden.data, d_hidden.size(), 0.0F);
-    for (std::size_t n = 0; n < rows_.size(); ++n) {
-      std::copy_n(dx.at(static_cast<std::int64_t>(n)), width, d_hidden.at(rows_[n]));
-    }
+    give_back(rows_, dx, d_hidden, pass.pool);
     return loss;
   }
 
@@ -69,20 +68,16 @@ class FillHead final : public Head {
     labels_.clear();
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels[i] == nn::kNoLabel) continue;
-      rows_.push_back(static_cast<std::int64_t>(i));
+      rows_.push_back(static_cast<std::int32_t>(i));
       labels_.push_back(labels[i]);
     }
-    const View<float, 2> x = x_.take(std::ssize(rows_), hidden.shape[1]);
-    for (std::int64_t n = 0; n < x.shape[0]; ++n) {
-      std::copy_n(hidden.at(rows_[static_cast<std::size_t>(n)]), hidden.shape[1], x.at(n));
-    }
+    nn::embed(hidden, rows_, x_.take(std::ssize(rows_), hidden.shape[1]));
   }
 
   nn::Dense dense_;
   nn::Norm norm_;
   nn::Dense decoder_;
-  std::vector<std::int64_t> rows_;
-  std::vector<std::int32_t> labels_;
+  std::vector<std::int32_t> rows_, labels_;
   nn::Buffer x_, before_, active_, normed_, d_;
 };
 
@@ -98,9 +93,8 @@ class ClassHead final : public Head {
                const nn::LearnPass& pass) override {
     const std::int64_t rows = std::ssize(batch.starts) - 1, width = hidden.shape[1];
     const View<float, 2> first = first_.take(rows, width);
-    for (std::int64_t s = 0; s < rows; ++s) {
-      std::copy_n(hidden.at(batch.starts[static_cast<std::size_t>(s)]), width, first.at(s));
-    }
+    const std::vector<std::int32_t> starts(batch.starts.begin(), batch.starts.end() - 1);
+    nn::embed(hidden, starts, first);
     const View<float, 2> before = before_.take(rows, width), pooled = pooled_.take(rows, width);
     nn::dense(pooler_, first, before, pass.pool);
     nn::activate(before, nn::Activation::tanh, pooled, pass.pool);
@@ -110,14 +104,12 @@ class ClassHead final : public Head {
 
     const View<float, 2> d = d_.take(rows, width), d_first = d_first_.take(rows, width);
     const nn::Loss loss = nn::head_loss(
-        classifier_, {.x = pooled, .labels = batch.labels, .weight = weight_of(batch.labels), .dx = d}, pass.pool);
+        classifier_, {.x = pooled, .labels = batch.labels, .weight = nn::mean_weight(batch.labels), .dx = d},
+        pass.pool);
     nn::drop(d, dropout, pass.pool);
     nn::activate_backward(before, nn::Activation::tanh, d, pass.pool);
     nn::dense_backward(pooler_, first, d, d_first, pass.pool);
-    std::fill_n(d_hidden.data, d_hidden.size(), 0.0F);
-    for (std::int64_t s = 0; s < rows; ++s) {
-      std::copy_n(d_first.at(s), width, d_hidden.at(batch.starts[static_cast<std::size_t>(s)]));
-    }
+    give_back(starts, d_first, d_hidden, pass.pool);
     return loss;
   }
 

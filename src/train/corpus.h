@@ -29,7 +29,7 @@ struct Corpus {
 };
 
 // Which texts are held out depends on them alone (text::held_out), so that what one task learns from is never what
-// another is judged by. `told` hears of texts done, now and then. Throws std::invalid_argument for no texts at all, and
+// another is judged by. Throws std::invalid_argument for no texts at all, and
 // to classify, if there are fewer than two labels.
 Corpus make_corpus(std::span<const text::Example> examples, Task task, const text::Tokenizer& tokenizer,
                    double held_out, ThreadPool& pool);

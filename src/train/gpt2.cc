@@ -36,11 +36,10 @@ class Gpt2 final : public Learner {
     const View<const float, 2> hidden = stack_.forward({batch.ids, batch.starts}, pass);
     const nn::Dense head{.w = words_};
     if (!learn) return nn::head_loss(head, {.x = hidden, .labels = batch.labels, .dx = {}}, pass.pool);
-    const auto counted = std::ranges::count_if(batch.labels, [](std::int32_t label) { return label != nn::kNoLabel; });
     const View<float, 2> d_hidden = d_hidden_.take(hidden.shape[0], hidden.shape[1]);
-    const float weight = 1 / static_cast<float>(std::max<std::int64_t>(counted, 1));
-    const nn::Loss loss =
-        nn::head_loss(head, {.x = hidden, .labels = batch.labels, .weight = weight, .dx = d_hidden}, pass.pool);
+    const nn::Loss loss = nn::head_loss(
+        head, {.x = hidden, .labels = batch.labels, .weight = nn::mean_weight(batch.labels), .dx = d_hidden},
+        pass.pool);
     stack_.backward(d_hidden, {}, pass);
     return loss;
   }

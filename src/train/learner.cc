@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "nn/attention_layer.h"
 #include "nn/stack.h"
 #include "train/random.h"
 
@@ -20,10 +21,7 @@ void check(const Shape& shape) {
   need(shape.inner_width(), "numbers in its feed-forward layers");
   need(shape.positions, "positions");
   need(shape.vocabulary, "tokens in its vocabulary");
-  if (shape.width % shape.heads != 0) {
-    throw std::invalid_argument("a width of " + std::to_string(shape.width) + " is not divisible by " +
-                                std::to_string(shape.heads) + " heads");
-  }
+  static_cast<void>(nn::AttentionConfig{.width = shape.width, .heads = shape.heads}.head_width());
 }
 
 }  // namespace

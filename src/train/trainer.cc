@@ -199,10 +199,7 @@ void Trainer::save_model(const std::filesystem::path& folder, bool half) const {
     tensors.back().dtype = model::Dtype::f16;
     tensors.back().data = numbers.data();
   }
-  const std::string config = learner_->config();
-  text::NewFile file(folder / "config.json");
-  file.write(config.data(), config.size());
-  file.commit();
+  text::write_file(folder / "config.json", learner_->config());
   model::write_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
 }
 

@@ -44,6 +44,14 @@ void learn(Trainer& trainer, std::int64_t until, int threads) {
   }
 }
 
+// One that has learned so many steps and left its checkpoint in the folder.
+Trainer saved_after(std::int64_t steps, const SmallTraining& small, const TemporaryFolder& folder) {
+  Trainer trainer = small.trainer();
+  learn(trainer, steps, 1);
+  trainer.save(folder.path());
+  return trainer;
+}
+
 std::vector<std::vector<float>> values(Trainer& trainer) {
   std::vector<std::vector<float>> all;
   for (const nn::Parameter& p : trainer.learner().parameters().all())
@@ -143,9 +151,7 @@ TEST(Trainer, NoCheckpointIsNoProblem) {
 TEST(Trainer, CheckpointOfAnotherPlanIsRefusedWithBothValues) {
   const TemporaryFolder folder;
   const SmallTraining small(Task::mlm);
-  Trainer trainer = small.trainer();
-  learn(trainer, 2, 1);
-  trainer.save(folder.path());
+  saved_after(2, small, folder);
   const auto refused = [&](const Shape& shape, const TrainPlan& plan) {
     Trainer other = small.trainer(shape, plan);
     return std::string(error_of([&] { other.resume(folder.path()); }).what());
@@ -170,9 +176,7 @@ TEST(Trainer, CheckpointOfAnotherPlanIsRefusedWithBothValues) {
 TEST(Trainer, CheckpointThatIsCutAnywhereIsRefused) {
   const TemporaryFolder folder;
   const SmallTraining small(Task::classify);
-  Trainer trainer = small.trainer();
-  learn(trainer, 4, 1);
-  trainer.save(folder.path());
+  saved_after(4, small, folder);
   const std::string whole = folder.read("training.safetensors");
   for (const std::size_t length :
        {std::size_t{0}, std::size_t{7}, std::size_t{100}, whole.size() / 2, whole.size() - 1}) {
@@ -186,9 +190,7 @@ TEST(Trainer, CheckpointThatIsCutAnywhereIsRefused) {
 TEST(Trainer, CheckpointThatSaysSomethingElseIsRefused) {
   const TemporaryFolder folder;
   const SmallTraining small(Task::classify);
-  Trainer trainer = small.trainer();
-  learn(trainer, 4, 1);
-  trainer.save(folder.path());
+  saved_after(4, small, folder);
   const std::string whole = folder.read("training.safetensors");
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string bytes = whole;
@@ -209,9 +211,7 @@ TEST(Trainer, CheckpointThatSaysSomethingElseIsRefused) {
 TEST(Trainer, FullDiskKeepsTheCheckpointThatIsThere) {
   const TemporaryFolder folder;
   const SmallTraining small(Task::translate);
-  Trainer trainer = small.trainer();
-  learn(trainer, 3, 1);
-  trainer.save(folder.path());
+  Trainer trainer = saved_after(3, small, folder);
   const std::string before = folder.read("training.safetensors"), model = folder.read("model.safetensors");
   const std::size_t files = folder.files();
   learn(trainer, 5, 1);
