@@ -83,8 +83,8 @@ class SequenceSpecimen final : public Specimen {
 Corpus::Corpus(const model::Reader& reader, const CorpusOptions& options) : reader_(reader), options_(options) {
   const model::Facts& facts = reader.model->facts();
   if (facts.max_tokens > 0) options_.max_tokens = std::min(options_.max_tokens, facts.max_tokens);
-  sums_.assign(static_cast<std::size_t>(facts.layers * facts.heads.heads), std::vector<double>(kNumbers));
-  numbers_counts_.resize(kNumbers);
+  sums_.heads.assign(static_cast<std::size_t>(facts.layers * facts.heads.heads), std::vector<double>(kNumbers));
+  sums_.counts.resize(kNumbers);
 }
 
 void Corpus::add(std::string_view text, ThreadPool& pool) {
@@ -103,7 +103,7 @@ void Corpus::add(std::string_view text, ThreadPool& pool) {
 
 void Corpus::finish(ThreadPool& pool) {
   if (!waiting_.empty()) run_batch(pool);
-  counts_.empty += std::exchange(waiting_empty_, 0);
+  sums_.texts.empty += std::exchange(waiting_empty_, 0);
   waiting_.clear();
   waiting_tokens_ = 0;
 }
@@ -119,66 +119,80 @@ void Corpus::run_batch(ThreadPool& pool) {
   for (std::size_t s = 0; s < waiting_.size(); ++s) {
     const SequenceSpecimen specimen(reading, static_cast<std::int64_t>(s), waiting_[s].tokens);
     add_to_sums(statistics(specimen, {.beyond = options_.beyond}, pool));
-    ++counts_.texts;
-    counts_.cut += waiting_[s].cut ? 1 : 0;
-    counts_.tokens += std::ssize(waiting_[s].tokens);
+    ++sums_.texts.texts;
+    sums_.texts.cut += waiting_[s].cut ? 1 : 0;
+    sums_.texts.tokens += std::ssize(waiting_[s].tokens);
   }
 }
 
 void Corpus::add_to_sums(const std::vector<HeadStatistics>& heads) {
   for (std::size_t h = 0; h < heads.size(); ++h) {
-    each_number(heads[h], [&](double number, std::size_t at) { sums_[h][at] += number; });
+    each_number(heads[h], [&](double number, std::size_t at) { sums_.heads[h][at] += number; });
   }
-  for (std::size_t at = 0; at < kNumbers; ++at) numbers_counts_[at] += says(heads.front(), at) ? 1 : 0;
-  duplicate_queries_ += heads.front().duplicate_queries;
-  induction_queries_ += heads.front().induction_queries;
+  for (std::size_t at = 0; at < kNumbers; ++at) sums_.counts[at] += says(heads.front(), at) ? 1 : 0;
+  sums_.duplicate_queries += heads.front().duplicate_queries;
+  sums_.induction_queries += heads.front().induction_queries;
 }
 
 std::vector<HeadStatistics> Corpus::means() const {
-  if (counts_.texts == 0) throw std::invalid_argument("there is no text: all are empty");
+  if (counts().texts == 0) throw std::invalid_argument("there is no text: all are empty");
   const std::int64_t heads = reader_.model->facts().heads.heads;
-  std::vector<HeadStatistics> means(sums_.size());
+  std::vector<HeadStatistics> means(sums_.heads.size());
   for (std::size_t h = 0; h < means.size(); ++h) {
     HeadStatistics& head = means[h];
     head.name = {Kind::self, static_cast<std::int64_t>(h) / heads, static_cast<std::int64_t>(h) % heads};
-    head.queries = head.keys = counts_.tokens / counts_.texts;
-    head.duplicate_queries = duplicate_queries_;
-    head.induction_queries = induction_queries_;
+    head.queries = head.keys = counts().tokens / counts().texts;
+    head.duplicate_queries = sums_.duplicate_queries;
+    head.induction_queries = sums_.induction_queries;
     each_number(head, [&](double& number, std::size_t at) {
-      number = numbers_counts_[at] > 0 ? sums_[h][at] / static_cast<double>(numbers_counts_[at]) : 0;
+      number = sums_.counts[at] > 0 ? sums_.heads[h][at] / static_cast<double>(sums_.counts[at]) : 0;
     });
   }
   return means;
 }
 
 std::string Corpus::save() const {
-  const nlohmann::json saved = {{"texts", counts_.texts},
-                                {"cut", counts_.cut},
-                                {"empty", counts_.empty},
-                                {"tokens", counts_.tokens},
-                                {"duplicate_queries", duplicate_queries_},
-                                {"induction_queries", induction_queries_},
-                                {"counts", numbers_counts_},
-                                {"sums", sums_}};
+  const nlohmann::json saved = {{"texts", sums_.texts.texts},
+                                {"cut", sums_.texts.cut},
+                                {"empty", sums_.texts.empty},
+                                {"tokens", sums_.texts.tokens},
+                                {"duplicate_queries", sums_.duplicate_queries},
+                                {"induction_queries", sums_.induction_queries},
+                                {"counts", sums_.counts},
+                                {"sums", sums_.heads}};
   return saved.dump();  // doubles come back as they were
 }
 
-void Corpus::load(const std::string& saved) {
+Corpus::Sums Corpus::parsed(const std::string& saved) const {
   try {
     const nlohmann::json from = nlohmann::json::parse(saved);
-    auto sums = from.at("sums").get<std::vector<std::vector<double>>>();
-    auto counts = from.at("counts").get<std::vector<std::int64_t>>();
-    const bool fits = sums.size() == sums_.size() && counts.size() == kNumbers &&
-                      std::ranges::all_of(sums, [](const auto& head) { return head.size() == kNumbers; });
+    Sums sums{{from.at("texts"), from.at("cut"), from.at("empty"), from.at("tokens")},
+              from.at("sums"),
+              from.at("counts"),
+              from.at("duplicate_queries"),
+              from.at("induction_queries")};
+    const bool fits = sums.heads.size() == sums_.heads.size() && sums.counts.size() == kNumbers &&
+                      std::ranges::all_of(sums.heads, [](const auto& head) { return head.size() == kNumbers; });
     if (!fits) throw std::invalid_argument("it is of another number of heads or numbers");
-    counts_ = {from.at("texts"), from.at("cut"), from.at("empty"), from.at("tokens")};
-    duplicate_queries_ = from.at("duplicate_queries");
-    induction_queries_ = from.at("induction_queries");
-    sums_ = std::move(sums);
-    numbers_counts_ = std::move(counts);
+    return sums;
   } catch (const nlohmann::json::exception&) {
     throw std::invalid_argument("it holds no sums of a corpus");
   }
+}
+
+void Corpus::load(const std::string& saved) { sums_ = parsed(saved); }
+
+void Corpus::merge(const std::string& saved) {
+  const Sums other = parsed(saved);
+  sums_.texts.texts += other.texts.texts;
+  sums_.texts.cut += other.texts.cut;
+  sums_.texts.empty += other.texts.empty;
+  sums_.texts.tokens += other.texts.tokens;
+  sums_.duplicate_queries += other.duplicate_queries;
+  sums_.induction_queries += other.induction_queries;
+  for (std::size_t at = 0; at < kNumbers; ++at) sums_.counts[at] += other.counts[at];
+  for (std::size_t h = 0; h < sums_.heads.size(); ++h)
+    for (std::size_t at = 0; at < kNumbers; ++at) sums_.heads[h][at] += other.heads[h][at];
 }
 
 }  // namespace attn::insight

@@ -40,32 +40,39 @@ class Corpus {
   [[nodiscard]] bool settled() const noexcept { return waiting_.empty(); }
 
   // Of the texts that do not wait.
-  [[nodiscard]] const CorpusCounts& counts() const noexcept { return counts_; }
+  [[nodiscard]] const CorpusCounts& counts() const noexcept { return sums_.texts; }
   // Without received, outgoing and diagonal, which are of one text; queries and keys are the mean length. Throws
   // std::invalid_argument if there was no text.
   [[nodiscard]] std::vector<HeadStatistics> means() const;
 
-  // All of it as JSON, to go on another time. load() throws std::invalid_argument if `saved` is of another shape.
+  // All of it as JSON, to go on another time or to be put together with other parts of the corpus. load() takes its
+  // place, merge() adds it; both throw std::invalid_argument, and change nothing, if `saved` is of another shape.
   [[nodiscard]] std::string save() const;
   void load(const std::string& saved);
+  void merge(const std::string& saved);
 
  private:
   struct Waiting {
     std::vector<text::Token> tokens;
     bool cut = false;
   };
+  // Of the texts that do not wait.
+  struct Sums {
+    CorpusCounts texts;
+    std::vector<std::vector<double>> heads;  // [heads][numbers]
+    std::vector<std::int64_t> counts;        // [numbers]: texts that have such a number
+    std::int64_t duplicate_queries = 0, induction_queries = 0;
+  };
   void run_batch(ThreadPool& pool);
   void add_to_sums(const std::vector<HeadStatistics>& heads);
+  [[nodiscard]] Sums parsed(const std::string& saved) const;
 
   const model::Reader& reader_;
   CorpusOptions options_;
-  CorpusCounts counts_;
   std::vector<Waiting> waiting_;
   std::int64_t waiting_tokens_ = 0;
-  std::int64_t waiting_empty_ = 0;            // counted with the batch
-  std::vector<std::vector<double>> sums_;     // [heads][numbers]
-  std::vector<std::int64_t> numbers_counts_;  // [numbers]: texts that have such a number
-  std::int64_t duplicate_queries_ = 0, induction_queries_ = 0;
+  std::int64_t waiting_empty_ = 0;  // counted with the batch
+  Sums sums_;
 };
 
 }  // namespace attn::insight

@@ -51,6 +51,31 @@ TEST_F(CorpusOfTexts, WhatWasSavedGoesOnWithTheSameBits) {
   EXPECT_TRUE(whole.save() == continued.save());
 }
 
+TEST_F(CorpusOfTexts, PartsPutTogetherSayWhatTheWholeSays) {
+  Corpus whole(reader_, {}), one(reader_, {}), other(reader_, {});
+  add(whole, 0, kTexts.size());
+  add(one, 0, 3);
+  add(other, 3, kTexts.size());
+  one.merge(other.save());
+  EXPECT_EQ(one.counts().texts, whole.counts().texts);
+  EXPECT_EQ(one.counts().empty, whole.counts().empty);
+  EXPECT_EQ(one.counts().tokens, whole.counts().tokens);
+  const auto a = whole.means(), b = one.means();
+  for (std::size_t h = 0; h < a.size(); ++h) {
+    EXPECT_NEAR(a[h].entropy, b[h].entropy, 1e-6);
+    EXPECT_EQ(a[h].induction_queries, b[h].induction_queries);
+    for (const ShareName& name : kShareNames) EXPECT_NEAR(a[h].shares.*name.share, b[h].shares.*name.share, 1e-6);
+  }
+}
+
+TEST_F(CorpusOfTexts, APartOfAnotherShapeIsRefusedAndChangesNothing) {
+  Corpus corpus(reader_, {});
+  add(corpus, 0, 2);
+  const std::string before = corpus.save();
+  EXPECT_THROW(corpus.merge("{}"), std::invalid_argument);
+  EXPECT_TRUE(corpus.save() == before);
+}
+
 TEST_F(CorpusOfTexts, TextsSayTheSameAloneAndInABatch) {
   Corpus together(reader_, {}), alone(reader_, {});
   add(together, 0, kTexts.size());
