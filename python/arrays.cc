@@ -80,8 +80,8 @@ std::optional<Type> torch_type(nb::handle dtype, const Torch& torch) {
 void refuse_gradient(const Wanted& wanted) {
   static const Name enabled("is_grad_enabled");
   if (enabled.call(nb::module_::import_("torch")).ptr() != Py_True) return;
-  throw std::runtime_error(std::string(wanted.name) + " requires a gradient, and attnscope computes none: pass " +
-                           wanted.name + ".detach(), or call inside torch.no_grad()");
+  throw GradientWanted(std::string(wanted.name) + " requires a gradient, which this call does not compute: pass " +
+                       wanted.name + ".detach(), or call inside torch.no_grad()");
 }
 
 std::optional<Type> dlpack_type(const nb::dlpack::dtype& dtype) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 #include "attn/view.h"
@@ -32,8 +33,13 @@ struct Wanted {
   bool any_float = false;  // other float types are converted to float32 instead of refused
 };
 
-// Throws TypeError for anything but a dense array of floats in the machine's memory, ValueError for a wrong rank. A
-// last axis that is not dense is copied once, with a UserWarning.
+// An argument that is watched by torch's autograd, where nothing is recorded for it.
+struct GradientWanted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws TypeError for anything but a dense array of floats in the machine's memory, ValueError for a wrong rank,
+// GradientWanted. A last axis that is not dense is copied once, with a UserWarning.
 Array read_array(nb::handle x, const Wanted& wanted);
 
 // The last Rank axes of an array that any_float was asked for.

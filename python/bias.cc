@@ -9,37 +9,31 @@
 namespace attn::python {
 namespace {
 
-using namespace nb::literals;
-
 Array read_table(nb::handle table) {
   return read_array(table, {.name = "table", .least_rank = 2, .most_rank = 2, .any_float = true});
 }
 
-DistanceTable copied(const DistanceBias& bias) {
+nb::object copied(const DistanceBias& bias) {
   const View<const float, 2> view = bias.view();
   Result result = new_result(Kind::numpy, view.shape);
   std::copy_n(view.data, view.size(), result.data);
-  return {std::move(result.array)};
+  return std::move(result.array);
 }
 
 Positions positions(const nb::tuple& given) {
   return {nb::cast<std::int64_t>(given[0]), nb::cast<std::int64_t>(given[1]), nb::cast<std::int64_t>(given[2])};
 }
 
-const char* const kDoc =
-    R"doc(A bias that depends on j - i alone: see distance_bias(), alibi(), t5_bias(), clamped_relative().
-
-``table`` is [H, N+M-1], where query i and key j meet at index j - i + N - 1.
-)doc";
-
 }  // namespace
 
+bool is_distance_bias(nb::handle x) {
+  static PyObject* const type = nb::getattr(nb::module_::import_("attnscope._bias"), "DistanceBias").release().ptr();
+  const int is = PyObject_IsInstance(x.ptr(), type);
+  if (is < 0) throw nb::python_error();
+  return is != 0;
+}
+
 void bind_bias(nb::module_& m) {
-  nb::class_<DistanceTable>(m, "DistanceBias", kDoc)
-      .def(
-          "__init__", [](DistanceTable* self, nb::object table) { new (self) DistanceTable{std::move(table)}; },
-          "table"_a)
-      .def_ro("table", &DistanceTable::table);
   m.def("alibi", [](std::int64_t heads, const nb::tuple& where) { return copied(alibi(heads, positions(where))); });
   m.def("t5_bias", [](nb::handle table, const nb::tuple& where, bool bidirectional, std::int64_t max_distance) {
     const Array array = read_table(table);

@@ -5,10 +5,9 @@
 
 namespace attn::python {
 
-// Says that a table is a bias by distance, so that attention() knows it from a dense one.
-struct DistanceTable {
-  nanobind::object table;  // numpy or torch, [1|H, N+M-1]
-};
+// Whether x is an attnscope.DistanceBias: its table, numpy or torch, [1|H, N+M-1], is a bias by distance and no dense
+// one. A class of Python's own, so that torch.compile can look into it.
+bool is_distance_bias(nanobind::handle x);
 
 void bind_bias(nanobind::module_& m);
 

@@ -9,9 +9,8 @@
 #include "arrays.h"
 #include "attn/attention.h"
 #include "attn/linear.h"
-#include "bias.h"
-#include "masks.h"
 #include "runtime.h"
+#include "settings.h"
 
 namespace attn::python {
 namespace {
@@ -21,60 +20,6 @@ using namespace nb::literals;
 // What attention() is asked to return beside its output.
 constexpr int kLse = 1;
 constexpr int kWeights = 2;
-
-float to_float(nb::handle x, const char* name) {
-  const double value = PyFloat_AsDouble(x.ptr());
-  if (value != -1 || PyErr_Occurred() == nullptr) return static_cast<float>(value);
-  PyErr_Clear();
-  throw nb::type_error((std::string(name) + " must be a number").c_str());
-}
-
-std::uint64_t to_seed(nb::handle x) {
-  const std::uint64_t value = PyLong_AsUnsignedLongLong(x.ptr());
-  if (PyErr_Occurred() == nullptr) return value;
-  const bool no_integer = PyErr_ExceptionMatches(PyExc_TypeError) != 0;
-  PyErr_Clear();
-  const char* const text = "seed must be an integer from 0 to 2**64 - 1";
-  if (no_integer) throw nb::type_error(text);
-  throw nb::value_error(text);
-}
-
-// Options, and what they borrow from.
-struct Settings {
-  Options options;
-  Array bias, sink;
-};
-
-void read_bias(nb::handle x, Settings& settings) {
-  if (nb::isinstance<DistanceTable>(x)) {
-    settings.bias = read_array(nb::cast<const DistanceTable&>(x).table,
-                               {.name = "bias", .least_rank = 1, .most_rank = 2, .any_float = true});
-    settings.options.bias = last_axes<2>(settings.bias);
-  } else {
-    settings.bias = read_array(x, {.name = "bias", .least_rank = 1, .most_rank = 4, .any_float = true});
-    settings.options.dense_bias = last_axes<4>(settings.bias);
-  }
-}
-
-// The tuple (mask, scale, softcap, bias, sink, dropout, seed) that attnscope/_attention.py builds.
-void read_settings(const nb::tuple& given, const Extent& extent, int rank, Settings& settings) {
-  const auto at = [&](int index) { return nb::handle(PyTuple_GetItem(given.ptr(), index)); };
-  Options& options = settings.options;
-  MaskArgument mask = read_mask(at(0), extent, rank);
-  options.mask = std::move(mask.mask);
-  options.plan = mask.plan;
-  if (!at(1).is_none()) options.scale = to_float(at(1), "scale");
-  if (!at(2).is_none()) options.softcap = to_float(at(2), "softcap");
-  if (!at(3).is_none()) read_bias(at(3), settings);
-  if (!at(4).is_none()) {
-    settings.sink = read_array(at(4), {.name = "sink", .least_rank = 1, .most_rank = 1, .any_float = true});
-    options.sink = last_axes<1>(settings.sink);
-  }
-  options.dropout.rate = to_float(at(5), "dropout");
-  options.dropout.seed = to_seed(at(6));
-}
-
-Extent extent_of(const AnyView<4>& q, const AnyView<4>& k) { return {q.shape[0], q.shape[1], q.shape[2], k.shape[2]}; }
 
 nb::object attention(nb::handle query, nb::handle key, nb::handle value, const nb::tuple& given, int returns) {
   const Array q = read_array(query, {"q"}), k = read_array(key, {"k"}), v = read_array(value, {"v"});
@@ -129,14 +74,9 @@ nb::object weights(nb::handle query, nb::handle key, nb::handle lse, const nb::t
   return result.array;
 }
 
-// given: (feature, causal, epsilon)
 nb::object linear_attention(nb::handle query, nb::handle key, nb::handle value, const nb::tuple& given) {
   const Array q = read_array(query, {"q"}), k = read_array(key, {"k"}), v = read_array(value, {"v"});
-  LinearOptions options;
-  options.feature = static_cast<Feature>(nb::cast<int>(given[0]));
-  options.causal = nb::cast<bool>(given[1]);
-  options.epsilon = to_float(given[2], "epsilon");
-
+  const LinearOptions options = read_linear(given);
   const Shape<4> shape{q.view.shape[0], q.view.shape[1], q.view.shape[2], v.view.shape[3]};
   const Result out = new_result_like(q, shape);
   const Inputs in{q.view, k.view, v.view};
@@ -151,6 +91,7 @@ nb::object linear_attention(nb::handle query, nb::handle key, nb::handle value, 
 }  // namespace
 
 void bind_calls(nb::module_& m) {
+  const nb::exception<GradientWanted> gradient_wanted(m, "GradientWanted", PyExc_RuntimeError);
   // None is taken here and refused by read_array, which can say what was wanted.
   m.def("attention", &attention, "q"_a.none(), "k"_a.none(), "v"_a.none(), "options"_a, "returns"_a);
   m.def("weights", &weights, "q"_a.none(), "k"_a.none(), "lse"_a.none(), "options"_a, "window"_a);

@@ -1,6 +1,7 @@
 // python/module.cc - the extension module that the package attnscope is made of.
 #include <nanobind/nanobind.h>
 
+#include "backward.h"
 #include "bias.h"
 #include "cache.h"
 #include "calls.h"
@@ -8,12 +9,16 @@
 #include "runtime.h"
 
 NB_MODULE(_attnscope, m) {
+  // torch ends before it has let go of its graphs, and these hold masks.
+  nanobind::set_leak_warnings(false);
   attn::python::bind_masks(m);
   attn::python::bind_bias(m);
   attn::python::bind_cache(m);
   attn::python::bind_calls(m);
+  attn::python::bind_backward(m);
   m.def("set_num_threads", &attn::python::replace_pool);
   m.def("get_num_threads", [] { return attn::python::pool()->threads(); });
   m.def("after_fork", &attn::python::forget_pool);
+  attn::python::offer_thread_count(m);
   m.attr("version") = ATTNSCOPE_VERSION;
 }

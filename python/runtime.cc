@@ -51,10 +51,17 @@ Torch* known_torch = nullptr;
 
 struct Pool {
   std::mutex mutex;
-  int wanted = 0;  // 0: the default
+  int wanted = 0;               // 0: the default
+  int (*followed)() = nullptr;  // null: nobody else's number
   std::shared_ptr<ThreadPool> threads;
   std::vector<std::shared_ptr<ThreadPool>> forgotten;  // destroying one would wait for threads that do not exist
 };
+
+const char* const kThreadCountName = "thread_count";
+struct ThreadCount {
+  int (*asked)();
+};
+
 // Never destroyed: helpers sleep until the process ends, and no order of destruction can then be wrong.
 Pool& the_pool() {
   static auto* const pool = new Pool;
@@ -103,7 +110,12 @@ const Torch& torch_now() {
 
 std::shared_ptr<ThreadPool> pool() {
   Pool& p = the_pool();
+  std::shared_ptr<ThreadPool> replaced;  // ends outside of the lock
   const std::lock_guard lock(p.mutex);
+  if (p.followed != nullptr && p.followed() != p.wanted) {
+    p.wanted = p.followed();
+    replaced = std::move(p.threads);
+  }
   if (p.threads == nullptr) p.threads = std::make_shared<ThreadPool>(p.wanted);
   return p.threads;
 }
@@ -114,6 +126,22 @@ void replace_pool(int threads) {
   const std::lock_guard lock(p.mutex);
   p.wanted = threads;
   p.threads.swap(fresh);
+}
+
+void offer_thread_count(nb::module_& module) {
+  static constexpr ThreadCount kCount{[] {
+    Pool& p = the_pool();
+    const std::lock_guard lock(p.mutex);
+    return p.wanted;
+  }};
+  module.attr(kThreadCountName) = nb::capsule(&kCount, kThreadCountName);
+}
+
+void follow_thread_count(nb::handle of_module) {
+  const nb::object offered = of_module.attr(kThreadCountName);
+  const auto* count = static_cast<const ThreadCount*>(PyCapsule_GetPointer(offered.ptr(), kThreadCountName));
+  if (count == nullptr) throw nb::python_error();
+  the_pool().followed = count->asked;
 }
 
 void forget_pool() {

@@ -42,9 +42,13 @@ const Numpy& numpy_now();
 const Torch* torch_if_imported();
 const Torch& torch_now();
 
-// The pool of all calls. A call that is under way keeps the pool that it began with.
+// The pool of all calls of this module. A call that is under way keeps the pool that it began with.
 std::shared_ptr<ThreadPool> pool();
 void replace_pool(int threads);
+// Each module has a pool of its own: their code for it, counters of forks included, is linked in twice. So that one
+// set_num_threads() rules them all, the engine's module offers the number that was asked for, and others follow it.
+void offer_thread_count(nb::module_& module);
+void follow_thread_count(nb::handle of_module);
 // A forked child has the pool's memory but none of its threads.
 void forget_pool();
 

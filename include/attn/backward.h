@@ -1,7 +1,7 @@
 // attn/backward.h - gradients of attention(), fused like it: no N x M array is ever stored; and of linear_attention().
 //
 //   p[i,j]   = exp(score[i,j] - lse[i])                   rebuilt tile by tile
-//   delta[i] = <d_out[i], out[i]>
+//   delta[i] = <d_out[i], out[i]> - d_lse[i]
 //   ds[i,j]  = p[i,j] (<d_out[i], v[j]> - delta[i])       the gradient of score[i,j]
 //   dv[j] = sum_i p[i,j] d_out[i]      dq[i] = scale sum_j ds[i,j] k[j]      dk[j] = scale sum_i ds[i,j] q[i]
 //
@@ -16,11 +16,12 @@
 
 namespace attn {
 
-// What attention() wrote, and the gradient of some number with respect to out.
+// What attention() wrote, and the gradient of some number with respect to it.
 struct Outputs {
-  View<const float, 4> out;    // [B, H, N, E]
-  View<const float, 3> lse;    // [B, H, N]
-  View<const float, 4> d_out;  // [B, H, N, E]
+  View<const float, 4> out;         // [B, H, N, E]
+  View<const float, 3> lse;         // [B, H, N]
+  View<const float, 4> d_out;       // [B, H, N, E]
+  View<const float, 3> d_lse = {};  // [B, H, N]; empty: the number does not depend on lse but through out
 };
 
 // Where the gradients go; what was there before is lost.
@@ -52,7 +53,7 @@ void attention_backward(const Inputs& in, const Options& options, const Outputs&
 void attention_backward(const Inputs& in, const Options& options, const Packing& packing, const Outputs& outputs,
                         const Gradients& to, ThreadPool& pool);
 
-// Gradients of linear_attention(): dq, dk and dv. outputs.lse is not looked at.
+// Gradients of linear_attention(): dq, dk and dv. outputs.lse and d_lse are not looked at.
 //
 //   - A row whose divisor is 0 has a gradient of 0.
 //   - The result has the same bits whatever the number of threads.

@@ -1,28 +1,32 @@
 """Attention: exact, fused; and linear attention."""
 
+from collections.abc import Callable
+from typing import Any
+
 from . import _attnscope
-from ._attnscope import Mask, Plan
+from ._attnscope import GradientWanted, Mask, Plan
 from ._masks import _argument
 
 _LSE, _WEIGHTS = 1, 2
 _FEATURES = {"elu+1": 0, "relu": 1, "identity": 2}
+_NAMES = tuple(_FEATURES)
 
 
 def attention(
-    q,
-    k,
-    v,
+    q: Any,
+    k: Any,
+    v: Any,
     *,
-    mask=None,
-    scale=None,
-    softcap=None,
-    bias=None,
-    sink=None,
-    dropout=0.0,
-    seed=0,
-    return_lse=False,
-    return_weights=False,
-):
+    mask: Any = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    bias: Any = None,
+    sink: Any = None,
+    dropout: float = 0.0,
+    seed: int = 0,
+    return_lse: bool = False,
+    return_weights: bool = False,
+) -> Any:
     """softmax(scale q k^T + bias) v over the keys that the mask allows; no N x M array is stored.
 
     q [B, H, N, D], k [B, G, M, D], v [B, G, M, E]; H query heads share G key heads. The first axis, or the first two,
@@ -32,15 +36,15 @@ def attention(
     Returns the output [B, H, N, E], numpy or torch as q is, in q's dtype (computed in float32). With return_lse also
     log sum exp of the scores [B, H, N], with return_weights also the weights [B, H, N, M]; both are float32.
 
-    mask      see mask(), causal(), window() ...; also text, a table of bool or floats, or a plan(). A query that may see
-              no key gets zeros, and lse -inf.
+    mask      see mask(), causal(), window() ...; also text, a table of bool or floats, or a plan(). A query that may
+              see no key gets zeros, and lse -inf.
     scale     1 / sqrt(D) unless given
     softcap   scores become softcap tanh(score / softcap)
     bias      added to the scores: [N, M], [H, N, M] or [B, H, N, M], an axis of 1 serves all; or distance_bias()
     sink      [H]: a logit a head that takes part in the softmax and has no value
     dropout   the share of weights that is dropped, by seed; lse and the weights returned are those before it
 
-    Nothing is recorded for a gradient: a torch tensor that requires one is refused unless inside torch.no_grad().
+    A torch tensor that requires a gradient gets one, unless inside torch.no_grad(): see attnscope.torch.attention().
 
     >>> import numpy as np, attnscope as at
     >>> rng = np.random.default_rng(0)
@@ -57,7 +61,14 @@ def attention(
     if mask is not None and not isinstance(mask, (Mask, Plan)):
         mask = _argument(mask)
     returns = (_LSE if return_lse else 0) | (_WEIGHTS if return_weights else 0)
-    return _attnscope.attention(q, k, v, (mask, scale, softcap, bias, sink, dropout, seed), returns)
+    try:
+        return _attnscope.attention(q, k, v, (mask, scale, softcap, bias, sink, dropout, seed), returns)
+    except GradientWanted:
+        from . import torch
+
+        options = {"mask": mask, "scale": scale, "softcap": softcap, "bias": bias, "sink": sink}
+        returned = {"return_lse": return_lse, "return_weights": return_weights}
+        return torch.attention(q, k, v, **options, dropout=dropout, seed=seed, **returned)
 
 
 def _length(array):
@@ -81,7 +92,19 @@ def _range(part, size, name):
     return (part.start, len(part)) if len(part) else (0, 0)
 
 
-def weights(q, k, lse, *, rows=None, cols=None, mask=None, scale=None, softcap=None, bias=None, sink=None):
+def weights(
+    q: Any,
+    k: Any,
+    lse: Any,
+    *,
+    rows: slice | range | int | None = None,
+    cols: slice | range | int | None = None,
+    mask: Any = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    bias: Any = None,
+    sink: Any = None,
+) -> Any:
     """Rebuilds a rectangle of the weights, exactly, from what attention(..., return_lse=True) returned.
 
     rows and cols are slices, ranges or single numbers (which keep their axis); None takes all. The other options must
@@ -102,7 +125,24 @@ def weights(q, k, lse, *, rows=None, cols=None, mask=None, scale=None, softcap=N
     return _attnscope.weights(q, k, lse, options, (row, row_count, col, col_count))
 
 
-def linear_attention(q, k, v, *, causal=False, feature="elu+1", epsilon=1e-6):
+def _feature(q, k, feature):
+    """q and k as the module takes them, and its number for the feature map."""
+    if callable(feature):
+        q, k, feature = feature(q), feature(k), "identity"
+    if feature not in _FEATURES:
+        raise ValueError(f"feature is {feature!r}; take one of {', '.join(map(repr, _FEATURES))} or a function")
+    return q, k, _FEATURES[feature]
+
+
+def linear_attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    causal: bool = False,
+    feature: str | Callable[[Any], Any] = "elu+1",
+    epsilon: float = 1e-6,
+) -> Any:
     """phi(q) S / (phi(q) z + epsilon), where S = sum phi(k)^T v and z = sum phi(k): time and memory grow as N.
 
     The sums run over all keys or, causal, over j <= i. feature is phi: "elu+1" (Katharopoulos et al., 2020), "relu",
@@ -119,8 +159,10 @@ def linear_attention(q, k, v, *, causal=False, feature="elu+1", epsilon=1e-6):
     >>> np.allclose(out, same, atol=1e-5)
     True
     """
-    if callable(feature):
-        q, k, feature = feature(q), feature(k), "identity"
-    if feature not in _FEATURES:
-        raise ValueError(f"feature is {feature!r}; take one of {', '.join(map(repr, _FEATURES))} or a function")
-    return _attnscope.linear_attention(q, k, v, (_FEATURES[feature], bool(causal), epsilon))
+    q, k, code = _feature(q, k, feature)
+    try:
+        return _attnscope.linear_attention(q, k, v, (code, bool(causal), epsilon))
+    except GradientWanted:
+        from . import torch
+
+        return torch.linear_attention(q, k, v, causal=causal, feature=_NAMES[code], epsilon=epsilon)

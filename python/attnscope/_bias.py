@@ -1,11 +1,24 @@
 """Biases that depend on the distance j - i alone."""
 
+from typing import Any
+
 from . import _attnscope
-from ._attnscope import DistanceBias
 from ._masks import _integer
 
 
-def distance_bias(table) -> DistanceBias:
+class DistanceBias:
+    """A bias that depends on j - i alone: see distance_bias(), alibi(), t5_bias(), clamped_relative().
+
+    ``table`` is [H, N+M-1], where query i and key j meet at index j - i + N - 1.
+    """
+
+    __slots__ = ("table",)
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+
+def distance_bias(table: Any) -> DistanceBias:
     """A bias by distance, for attention(bias=...): table [H, N+M-1] (or one row for all heads), at j - i + N - 1.
 
     >>> import numpy as np, attnscope as at
@@ -31,11 +44,11 @@ def alibi(heads: int, queries: int, keys: int, query_offset: int = 0) -> Distanc
     >>> at.alibi(heads=8, queries=1, keys=4, query_offset=3).table[0]
     array([-1.5, -1. , -0.5, -0. ], dtype=float32)
     """
-    return _attnscope.alibi(_integer(heads, "heads"), _positions(queries, keys, query_offset))
+    return DistanceBias(_attnscope.alibi(_integer(heads, "heads"), _positions(queries, keys, query_offset)))
 
 
 def t5_bias(
-    table, queries: int, keys: int, query_offset: int = 0, *, bidirectional: bool = True, max_distance: int = 128
+    table: Any, queries: int, keys: int, query_offset: int = 0, *, bidirectional: bool = True, max_distance: int = 128
 ) -> DistanceBias:
     """A T5 model's table [buckets, H], looked up by the bucket of each distance (Raffel et al., JMLR 2020).
 
@@ -45,14 +58,15 @@ def t5_bias(
     array([[ 2.,  1.,  0., 17., 18.]], dtype=float32)
     """
     positions = _positions(queries, keys, query_offset)
-    return _attnscope.t5_bias(table, positions, bool(bidirectional), _integer(max_distance, "max_distance"))
+    max_distance = _integer(max_distance, "max_distance")
+    return DistanceBias(_attnscope.t5_bias(table, positions, bool(bidirectional), max_distance))
 
 
-def clamped_relative(table, queries: int, keys: int, query_offset: int = 0) -> DistanceBias:
+def clamped_relative(table: Any, queries: int, keys: int, query_offset: int = 0) -> DistanceBias:
     """table [2 R + 1, H], a row for each distance j - i from -R to R; farther ones count as -R and R.
 
     >>> import numpy as np, attnscope as at
     >>> at.clamped_relative(np.array([[-1.0], [0.0], [1.0]]), queries=3, keys=3).table
     array([[-1., -1.,  0.,  1.,  1.]], dtype=float32)
     """
-    return _attnscope.clamped_relative(table, _positions(queries, keys, query_offset))
+    return DistanceBias(_attnscope.clamped_relative(table, _positions(queries, keys, query_offset)))

@@ -2,11 +2,13 @@
 
 import operator
 import sys
+from typing import Any
 
 from . import _attnscope
 from ._attnscope import Mask, Plan
 
 _LIMIT = 2**63
+_NO_GRADIENT = "requires a gradient, which a mask has not: pass it as bias=, or detached"
 
 
 def _integer(value, name):
@@ -33,6 +35,8 @@ def _to_numpy(array, name):
     if torch is not None and isinstance(array, torch.Tensor):
         if array.device.type != "cpu":
             raise TypeError(f"{name} is on the device {array.device}; attnscope computes on the CPU: pass {name}.cpu()")
+        if array.requires_grad and torch.is_grad_enabled():
+            raise RuntimeError(f"{name} {_NO_GRADIENT}")
         lowest = torch.finfo(array.dtype).min if array.dtype.is_floating_point else None
         array = array.detach()
         return (array.float() if array.dtype is torch.bfloat16 else array).numpy(), lowest
@@ -86,7 +90,7 @@ def _argument(mask):
     return _table(mask)
 
 
-def mask(rule, axes: str | None = None) -> Mask:
+def mask(rule: Any, axes: str | None = None) -> Mask:
     """A mask from its text, or from a table.
 
     A table of bool says what may be seen. A table of floats is added to the scores; a value at or below -1e9, or the
@@ -157,7 +161,7 @@ def window(left: int | None, right: int | None | str = "same") -> Mask:
     return _attnscope.window(*sides)
 
 
-def padding(lengths) -> Mask:
+def padding(lengths: Any) -> Mask:
     """Hides the keys behind the end of each sequence: from lengths, or from a table [B, M] of 0 and 1.
 
     >>> import attnscope as at
@@ -178,7 +182,7 @@ def padding(lengths) -> Mask:
     return _attnscope.padding_table(array.astype(bool, order="C"))
 
 
-def padding_ids(ids, pad: int = 0) -> Mask:
+def padding_ids(ids: Any, pad: int = 0) -> Mask:
     """Hides the keys whose id [B, M] is pad.
 
     >>> import attnscope as at
@@ -188,7 +192,19 @@ def padding_ids(ids, pad: int = 0) -> Mask:
     return _attnscope.padding_ids(_ids(ids, "ids"), _integer(pad, "pad"))
 
 
-def document(ids) -> Mask:
+def combined(ids: Any, pad: int = 0) -> Mask:
+    """What a decoder may see of padded texts: padding_ids(ids, pad) & causal().
+
+    >>> import attnscope as at
+    >>> at.combined([[7, 8, 0]]).table(3, 3).astype(int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 0]])
+    """
+    return padding_ids(ids, pad) & causal()
+
+
+def document(ids: Any) -> Mask:
     """Several documents in one sequence do not see each other: ids [N] or [B, N] says which is where.
 
     >>> import attnscope as at
@@ -200,7 +216,7 @@ def document(ids) -> Mask:
     return _attnscope.document(_ids(ids, "ids"))
 
 
-def prefix(length) -> Mask:
+def prefix(length: Any) -> Mask:
     """The first keys, a number or one a sequence, may be seen; meant to be added to another mask.
 
     >>> import attnscope as at
@@ -252,7 +268,7 @@ def block(size: int) -> Mask:
     return _attnscope.block(_integer(size, "size"))
 
 
-def plan(mask, batch: int, heads: int, queries: int, keys: int) -> Plan:
+def plan(mask: Any, batch: int, heads: int, queries: int, keys: int) -> Plan:
     """Compiles a mask for one shape, once, for many calls: attention(..., mask=plan).
 
     >>> import numpy as np, attnscope as at

@@ -169,14 +169,16 @@ def test_a_negated_view_of_width_one_is_refused_rather_than_misread():
         at.attention(z.real.contiguous(), z.conj().imag, z.real.contiguous())
 
 
-def test_a_parameter_works_inside_no_grad_and_is_refused_outside():
+def test_a_parameter_has_a_gradient_but_not_inside_no_grad():
     q = torch.nn.Parameter(torch.randn(1, 1, 4, 8))
     with torch.no_grad():
-        out = at.attention(q, q, q)
+        out, lse = at.attention(q, q, q, return_lse=True)
     assert not out.requires_grad and type(out) is torch.Tensor
-    with pytest.raises(RuntimeError, match=r"q requires a gradient.*detach\(\).*no_grad"):
-        at.attention(q, q, q)
+    watched = at.attention(q, q, q)
+    assert watched.requires_grad and torch.equal(watched, out)
     assert torch.equal(at.attention(q.detach(), q.detach(), q.detach()), out)
+    with pytest.raises(RuntimeError, match=r"q requires a gradient, which this call does not.*detach\(\).*no_grad"):
+        at.weights(q, q, lse)
 
 
 def test_linear_attention_is_the_formula_in_torch():

@@ -81,6 +81,13 @@ def test_padding_from_lengths_table_or_ids_is_the_same(dtype):
         assert np.array_equal(mask.table(3, 2, N, M), wanted)
 
 
+def test_combined_is_padding_and_causal_together():
+    ids = np.array([[1, 2, 3, 0, 0], [4, 5, 6, 7, 8]])
+    wanted = np.tril(np.ones((5, 5), bool)) & (ids != 0)[:, None, None, :]
+    assert np.array_equal(at.combined(ids, pad=0).table(2, 1, 5, 5), wanted)
+    assert np.array_equal(at.combined(ids + 9, pad=9).table(2, 1, 5, 5), wanted)
+
+
 def test_numbers_that_make_no_sense_are_refused():
     for make in (
         lambda: at.window(-1),

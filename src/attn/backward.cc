@@ -120,6 +120,10 @@ void find_terms(const Call& call, ThreadPool& pool) {
     t.value_width = p.sizes.value_width;
     t.lse = lse.at(s.batch, h, s.first_query + first);
     t.lse_stride = lse.strides[2];
+    if (const View<const float, 3>& d_lse = call.outputs.d_lse; !d_lse.empty()) {
+      t.d_lse = d_lse.at(s.batch, h, s.first_query + first);
+      t.d_lse_stride = d_lse.strides[2];
+    }
     t.rows = std::min(kTermRows, s.queries - first);
     t.to_lse = call.lse + call.row(s, h) + first;
     t.to_delta = call.delta + call.row(s, h) + first;

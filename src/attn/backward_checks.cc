@@ -16,10 +16,10 @@ void check_array(const char* name, const View<const float, 4>& view, const Shape
   check_dense_last(name, view.strides[3], view.shape[3]);
 }
 
-void check_lse(const Sizes& n, const View<const float, 3>& lse) {
-  check_shape("lse", lse.shape, {n.batch, n.heads, n.queries});
-  check_present("lse", lse.data, {n.batch, n.heads, n.queries, 1});
-  check_dense_last("lse", lse.strides[2], n.queries);
+void check_lse(const char* name, const Sizes& n, const View<const float, 3>& lse) {
+  check_shape(name, lse.shape, {n.batch, n.heads, n.queries});
+  check_present(name, lse.data, {n.batch, n.heads, n.queries, 1});
+  check_dense_last(name, lse.strides[2], n.queries);
 }
 
 void check_additions(const Options& options, const Gradients& to) {
@@ -58,7 +58,8 @@ void check_gradients(const Inputs& in, const Outputs& outputs, const Gradients& 
 Sizes check_backward(const Inputs& in, const Options& options, const Outputs& outputs, const Gradients& to) {
   const Sizes n = check_inputs(in);
   check_gradients(in, outputs, to);
-  check_lse(n, outputs.lse);
+  check_lse("lse", n, outputs.lse);
+  if (!outputs.d_lse.empty()) check_lse("d_lse", n, outputs.d_lse);
   check_additions(options, to);
   return n;
 }

@@ -125,6 +125,13 @@ TEST(BackwardBadInput, MissingArraysAreNamed) {
   EXPECT_THAT(without([](Call& c) { c.to.dv.data = nullptr; }), HasSubstr("dv is missing"));
 }
 
+TEST(BackwardBadInput, GradientOfLogSumsMustBeShapedLikeThem) {
+  Call c;
+  c.outputs.d_lse = c.outputs.lse;
+  c.outputs.d_lse.shape[2] = 6;
+  EXPECT_THAT(refused(c), AllOf(HasSubstr("d_lse"), HasSubstr("6"), HasSubstr("5")));
+}
+
 TEST(BackwardBadInput, LastAxisMustBeDense) {
   Call c;
   c.to.dk.strides[3] = 2;

@@ -60,11 +60,11 @@ double loss(const Problem& p, const Tensor& d_out) {
 
 // The derivative of the loss when `move(t)` has shifted some input by t, by five points. All that is moved is a
 // multiple of 2^-15 between -4 and 4, and so are the steps: nothing is rounded.
-double slope(const Problem& p, const Tensor& d_out, const std::function<void(float)>& move) {
+double slope(const std::function<double()>& loss, const std::function<void(float)>& move) {
   constexpr float kStep = 1.0F / 128;
   const auto at = [&](float t) {
     move(t);
-    return loss(p, d_out);
+    return loss();
   };
   const double near = at(kStep) - at(-kStep), far = at(2 * kStep) - at(-2 * kStep);
   move(0);
@@ -99,7 +99,9 @@ void expect_differences(Tensor& x, const Tensor& gradient,
 void expect_differences(Problem& p) {
   const Tensor d_out = random_d_out(p);
   const GradientTensors g = differentiate(p, d_out);
-  const auto slope_of = [&](const std::function<void(float)>& move) { return slope(p, d_out, move); };
+  const auto slope_of = [&](const std::function<void(float)>& move) {
+    return slope([&] { return loss(p, d_out); }, move);
+  };
   const auto as_tensor = [&](std::vector<float>& x, const Tensor& gradient) {
     Tensor t(gradient.shape());
     std::size_t n = 0;
@@ -209,6 +211,39 @@ TEST(Differences, WithTheVeryWeightsThatDropoutKeptAreTheGradient) {
   p.give_sink(6);
   p.options.softcap = 3.0F;
   expect_differences(p);
+}
+
+TEST(Differences, OfOutputsAndLogSumsTogetherAreTheGradient) {
+  Problem p = plain_problem(kSizes);
+  p.options.mask = Causal{-4};
+  p.options.softcap = 3.0F;
+  p.options.dropout = {0.3F, 11};
+  p.give_sink(6);  // so that rows that see nothing have a log-sum, too
+  const Tensor d_out = random_d_out(p, 1);
+  Results r = run(p);
+  Tensor d_lse(r.lse.shape());
+  std::uint64_t n = 0;
+  each(d_lse.shape(), [&](const Shape<4>& at) { d_lse.set(at, bell(2, n++)); });
+  const View<float, 4> rows = d_lse.floats();
+  GradientTensors g(p);
+  ThreadPool pool(1);
+  attention_backward(p.inputs(), p.options,
+                     {r.out.floats(), r.lse_view(), d_out.floats(),
+                      View<const float, 3>(rows.data, {rows.shape[1], rows.shape[2], rows.shape[3]})},
+                     g.to(), pool);
+  const auto slope_of = [&](const std::function<void(float)>& move) {
+    const auto both = [&] {
+      const Textbook book = textbook(p.inputs(), p.options);
+      double sum = loss(p, d_out);
+      std::size_t row = 0;
+      each(d_lse.shape(), [&](const Shape<4>& at) { sum += d_lse.get(at) * book.lse[row++]; });
+      return sum;
+    };
+    return slope(both, move);
+  };
+  expect_differences(p.q, g.dq, slope_of);
+  expect_differences(p.k, g.dk, slope_of);
+  expect_differences(p.v, g.dv, slope_of);
 }
 
 TEST(Backward, OfHalvesAndBfloatsIsThatOfTheirValues) {

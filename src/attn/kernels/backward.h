@@ -15,12 +15,14 @@ inline constexpr std::int64_t kGradientKeys = 384;  // keys in a block, at most
 inline constexpr std::int64_t kGradientTiles = kGradientKeys / kTileKeys;
 
 // lse and delta of each query, as `backward` wants them: exp2(score - lse) is then the weight, 0 for a query that saw
-// nothing (lse is +inf here) and NaN for one whose d_out, out or lse is not finite.
+// nothing (lse is +inf here) and NaN for one whose d_out, d_lse, out or lse is not finite.
 struct RowTerms {
   Rows out, d_out;  // float32
   std::int64_t value_width = 0;
   const float* lse = nullptr;
   std::int64_t lse_stride = 0;
+  const float* d_lse = nullptr;  // null: none
+  std::int64_t d_lse_stride = 0;
   std::int64_t rows = 0;
   float* to_lse = nullptr;  // in units of log 2
   float* to_delta = nullptr;

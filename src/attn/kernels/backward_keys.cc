@@ -16,8 +16,9 @@ namespace {
 void find_row_terms(const RowTerms& t) {
   const FlushDenormals guard;
   for (std::int64_t i = 0; i < t.rows; ++i) {
-    const float delta = dot(static_cast<const float*>(t.out.data) + i * t.out.stride,
-                            static_cast<const float*>(t.d_out.data) + i * t.d_out.stride, t.value_width);
+    float delta = dot(static_cast<const float*>(t.out.data) + i * t.out.stride,
+                      static_cast<const float*>(t.d_out.data) + i * t.d_out.stride, t.value_width);
+    if (t.d_lse != nullptr) delta -= t.d_lse[i * t.d_lse_stride];
     const float lse = t.lse[i * t.lse_stride];
     t.to_delta[i] = delta;
     // x - x is 0, or NaN if x is not finite.
