@@ -27,6 +27,7 @@ namespace {
 
 using insight::Ablation;
 using insight::HeadName;
+using insight::Places;
 
 struct Ablate {
   SourceOption source;
@@ -63,31 +64,6 @@ std::string short_name(const HeadName& head) {
   return fmt::format("{}{}.{}", kind, head.layer, head.head);
 }
 
-// Where predictions are compared, and what they are of.
-struct Places {
-  std::vector<std::int64_t> at;
-  std::string what;
-};
-
-Places places_of(const model::Reader& reader, const model::Reading& reading, const std::vector<std::int64_t>& asked) {
-  const model::Form form = reader.model->facts().form;
-  if (form == model::Form::encoder) {
-    if (!asked.empty()) return {asked, "what stands there"};
-    Places gaps{{}, "the gap"}, every{{}, "each token itself"};
-    for (std::size_t i = 0; i < reading.tokens.size(); ++i) {
-      const auto token = static_cast<std::int64_t>(i);
-      if (reading.tokens[i].id == reader.tokenizer.special().mask) gaps.at.push_back(token);
-      if (!reading.tokens[i].special) every.at.push_back(token);
-    }
-    return gaps.at.empty() ? every : gaps;
-  }
-  if (!asked.empty()) return {asked, "the next token"};
-  if (form == model::Form::decoder) return {{std::ssize(reading.tokens) - 1}, "the next token"};
-  Places every{{}, "the next token"};
-  for (std::int64_t i = 0; i < std::ssize(reading.target); ++i) every.at.push_back(i);
-  return every;
-}
-
 // One place, before and after.
 struct Moved {
   std::int64_t token = 0;
@@ -122,10 +98,6 @@ void check_numbers(double kl) {
 }
 
 // ---- JSON ----
-
-Json to_json(const HeadName& head) {
-  return {{"kind", std::string(name_of(head.kind))}, {"layer", head.layer}, {"head", head.head}};
-}
 
 Json to_json(const std::vector<model::Choice>& choices, const text::Tokenizer& tokenizer) {
   Json words = Json::array();
@@ -288,7 +260,7 @@ void Ablate::run(ThreadPool& pool) const {
   or_usage([&] {
     for (const HeadName& head : off) check_head(facts, head);
   });
-  Places places = places_of(opened.reader, opened.reading, at);
+  Places places = insight::places_of(opened.reader, opened.reading, at);
   if (places.at.empty()) throw UsageError("the text has no word whose prediction could move");
   const Ablation ablation(opened.reader, opened.reading, places.at, pool);
   const bool by_target = facts.form == model::Form::encoder_decoder;

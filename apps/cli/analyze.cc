@@ -7,10 +7,11 @@
 #include <memory>
 #include <stdexcept>
 
-#include "analyze_report.h"
 #include "checked.h"
 #include "command.h"
+#include "figure/heads_report.h"
 #include "insight/induction.h"
+#include "json.h"
 #include "progress.h"
 #include "table_file.h"
 
@@ -39,40 +40,7 @@ Material open(const SourceOption& source, ThreadPool& pool) {
           insight::repeated_tokens(opened.reader)};
 }
 
-// The text's tokens; those that a decoder was given and writes, and of a table's columns where they are others.
-Json tokens_of(const insight::Specimen& specimen) {
-  Json json;
-  const insight::Stack& first = specimen.stacks().front();
-  json["tokens"] = texts_of(specimen.queries(first.kind));
-  if (const Json keys = texts_of(specimen.keys(first.kind)); keys != json["tokens"]) json["keys"] = keys;
-  for (const insight::Stack& stack : specimen.stacks()) {
-    if (stack.kind == insight::Kind::decoder) json["target"] = texts_of(specimen.queries(stack.kind));
-    if (stack.kind == insight::Kind::cross) json["written"] = texts_of(specimen.queries(stack.kind));
-  }
-  return json;
-}
-
-Json to_json(const Material& material, const HeadsReport& report, const std::vector<insight::LayerStatistics>& layers,
-             const insight::CheckResult& check) {
-  Json json = tokens_of(*material.specimen);
-  json["look_at"] = report.look_at();
-  json["heads"] = report.to_json();
-  json["layers"] = cli::to_json(layers);
-  if (!material.induction().empty()) {
-    json["induction"] = {{"scores", rows_of(material.induction())}};
-    if (material.repeated.length > 0) {
-      json["induction"]["ids"] = material.repeated.ids;
-      json["induction"]["length"] = material.repeated.length;
-    }
-  }
-  json["check"] = {{"passed", !check.failure},
-                   {"rows", check.rows},
-                   {"deviation", static_cast<float>(check.deviation)},
-                   {"words", in_words(check)}};
-  return json;
-}
-
-std::string heading(const insight::Specimen& specimen, const HeadsReport& report) {
+std::string heading(const insight::Specimen& specimen, const insight::HeadsReport& report) {
   const insight::Stack& first = specimen.stacks().front();
   return counted(std::ssize(report.heads), "head") + " on " + counted(first.queries, "token") +
          ", the most interesting first:";
@@ -88,9 +56,15 @@ std::vector<insight::HeadStatistics> statistics_of(const insight::Specimen& spec
 
 }  // namespace
 
-void Analyze::write_figure(const HeadsReport& report) const {
+std::string Analyze::table_of(const insight::HeadsReport& report, const Terminal& terminal) const {
+  const std::int64_t more = std::ssize(report.heads) - rows();
+  return figure::table_of(report, rows(), terminal) +
+         (more <= 0 ? "" : terminal.note(counted(more, "more head") + ": --all shows them, --top N so many"));
+}
+
+void Analyze::write_figure(const insight::HeadsReport& report) const {
   if (figure.file.empty()) return;
-  figure::Curves curves = report.curves();
+  figure::Curves curves = figure::entropy_curves(report);
   figure.dress(curves);
   figure.write(curves);
 }
@@ -108,17 +82,17 @@ void Analyze::run_text(ThreadPool& pool) const {
   if (kind_name) options.kind = model::parse_kind(*kind_name);
   std::vector<insight::HeadStatistics> statistics = statistics_of(specimen, options, pool);
   const std::vector<insight::LayerStatistics> layers = layer_statistics(statistics);
-  const HeadsReport report(std::move(statistics), material.induction());
+  const insight::HeadsReport report(std::move(statistics), material.induction());
   write_figure(report);
   if (json) {
     OutputFile out(*json);
-    out.write(as_line(to_json(material, report, layers, check)));
+    out.write(as_line(to_json(insight::Analysis{specimen, report, layers, check, material.repeated})));
     out.commit();
     return;
   }
   const Terminal terminal = Terminal::of_stdout();
-  print(report.first_line(terminal) + "\n" + terminal.sentence({{heading(specimen, report)}}) +
-        report.table(rows(), terminal) +
+  print(figure::first_line(report, terminal) + "\n" + terminal.sentence({{heading(specimen, report)}}) +
+        table_of(report, terminal) +
         terminal.note((check.failure ? "Check failed: " : "Checked: ") + in_words(check) + "."));
 }
 

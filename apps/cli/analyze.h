@@ -6,11 +6,11 @@
 #include <string>
 
 #include "figure_option.h"
+#include "insight/head_types.h"
 #include "source.h"
+#include "terminal.h"
 
 namespace attn::cli {
-
-struct HeadsReport;
 
 struct Analyze {
   SourceOption source;
@@ -31,7 +31,9 @@ struct Analyze {
  private:
   void run_text(ThreadPool& pool) const;
   void run_corpus(const std::string& file, ThreadPool& pool) const;
-  void write_figure(const HeadsReport& report) const;
+  void write_figure(const insight::HeadsReport& report) const;
+  // The best heads, and how many there are beside them.
+  [[nodiscard]] std::string table_of(const insight::HeadsReport& report, const Terminal& terminal) const;
   [[nodiscard]] std::int64_t rows() const { return all ? INT64_MAX : top; }
 };
 

@@ -8,11 +8,12 @@
 #include <stdexcept>
 
 #include "analyze.h"
-#include "analyze_report.h"
 #include "attn/error.h"
 #include "command.h"
+#include "figure/heads_report.h"
 #include "insight/corpus.h"
 #include "insight/induction.h"
+#include "json.h"
 #include "model/file_io.h"
 #include "progress.h"
 #include "table_file.h"
@@ -128,10 +129,6 @@ void add_texts(insight::Corpus& corpus, const Part& part, StateFile& state, Thre
   corpus.finish(pool);
 }
 
-Json to_json(const insight::CorpusCounts& counts) {
-  return {{"read", counts.texts}, {"cut", counts.cut}, {"empty", counts.empty}, {"tokens", counts.tokens}};
-}
-
 std::string in_words(const insight::CorpusCounts& counts) {
   return fmt::format("{} texts of {} tokens; {} were cut, {} were empty and left out", grouped(counts.texts),
                      grouped(counts.tokens), grouped(counts.cut), grouped(counts.empty));
@@ -160,19 +157,19 @@ void Analyze::run_corpus(const std::string& file, ThreadPool& pool) const {
   add_texts(sums, {texts, from, limit}, kept, pool);
   std::vector<insight::HeadStatistics> means = sums.means();
   const std::vector<insight::LayerStatistics> layers = layer_statistics(means);
-  const HeadsReport report(std::move(means), run.induction);
+  const insight::HeadsReport report(std::move(means), run.induction);
   write_figure(report);
   if (json) {
     OutputFile out(*json);
     out.write(as_line({{"texts", to_json(sums.counts())},
-                       {"look_at", report.look_at()},
-                       {"heads", report.to_json()},
-                       {"layers", cli::to_json(layers)}}));
+                       {"look_at", insight::look_at(report)},
+                       {"heads", insight::to_json(report)},
+                       {"layers", insight::to_json(layers)}}));
     out.commit();
   } else {
     const Terminal terminal = Terminal::of_stdout();
-    print(report.first_line(terminal) + "\n" + "Means over " + in_words(sums.counts()) + ":\n" +
-          report.table(rows(), terminal));
+    print(figure::first_line(report, terminal) + "\n" + "Means over " + in_words(sums.counts()) + ":\n" +
+          table_of(report, terminal));
   }
   kept.remove();
 }

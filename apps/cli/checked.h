@@ -1,7 +1,5 @@
-// cli/checked.h - tables that check themselves, told in words.
+// cli/checked.h - tables that check themselves.
 #pragma once
-
-#include <string>
 
 #include "attn/thread_pool.h"
 #include "insight/check.h"
@@ -10,8 +8,5 @@ namespace attn::cli {
 
 // With a progress line.
 insight::CheckResult checked(const insight::Specimen& specimen, ThreadPool& pool);
-
-// "1,728 rows of 144 heads sum to 1 within 2e-07, masked weights are 0, all are finite", or what is wrong.
-std::string in_words(const insight::CheckResult& result);
 
 }  // namespace attn::cli

@@ -6,13 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <stdexcept>
 #include <vector>
 
 #include "insight/words.h"
 #include "insight/words_attended.h"
 #include "json.h"
 #include "model/classify.h"
+#include "model/prepare.h"
 #include "terminal.h"
 #include "text/utf8.h"
 
@@ -203,13 +203,7 @@ void Classify::run_text(const model::Reader& reader, ThreadPool& pool) const {
 
 void Classify::run(ThreadPool& pool) const {
   const model::Reader reader = model::Reader::load(model.folder());
-  const model::Facts& facts = reader.model->facts();
-  if (facts.labels.empty())
-    throw std::invalid_argument("this " + facts.type +
-                                " gives no labels: that takes an encoder with a head for it, such as a "
-                                "BertForSequenceClassification");
-  if (facts.labels.size() == 1 && !facts.several_labels)
-    throw std::invalid_argument("this " + facts.type + " gives one number, not one of several labels");
+  model::check_labels(reader.model->facts());
   data ? run_data(*data, reader, pool) : run_text(reader, pool);
 }
 

@@ -17,7 +17,6 @@
 
 #include "attn/error.h"
 #include "builtin/models.h"
-#include "model/hub.h"
 #include "model/model.h"
 
 namespace attn::cli {
@@ -34,6 +33,7 @@ ThreadPool& Shell::pool() {
 
 void add_commands(CLI::App& app, Shell& shell) {
   add_tour(app, shell);
+  add_view(app, shell);
   add_tokenize(app, shell);
   add_weights(app, shell);
   add_analyze(app, shell);
@@ -78,16 +78,12 @@ const std::string& ModelOption::chosen() const {
 text::Folder ModelOption::folder() const {
   const std::string& which = chosen();
   std::error_code ignored;
-  const bool on_disk = std::filesystem::is_directory(which, ignored);
-  if (const text::BuiltInFolder* files = builtin::find_model(which)) {
-    if (on_disk && !name.empty())
-      std::fprintf(stderr, "note: %s is the built-in model; ./%s is the folder\n", which.c_str(), which.c_str());
-    if (name.empty() && isatty(STDERR_FILENO) != 0)
-      std::fprintf(stderr, "note: the model is %s; --model takes another\n", which.c_str());
-    return text::Folder(*files);
-  }
-  if (on_disk) return which;  // what it lacks is said by whoever misses it
-  return model::find_model(which, model::HubSettings::from_environment());
+  text::Folder found = builtin::folder_of(which);
+  if (found.built_in() && !name.empty() && std::filesystem::is_directory(which, ignored))
+    std::fprintf(stderr, "note: %s is the built-in model; ./%s is the folder\n", which.c_str(), which.c_str());
+  if (found.built_in() && name.empty() && isatty(STDERR_FILENO) != 0)
+    std::fprintf(stderr, "note: the model is %s; --model takes another\n", which.c_str());
+  return found;
 }
 
 void TextOption::add_to(CLI::App& command, const std::string& what, const std::string& names) {

@@ -74,6 +74,7 @@ void add_train(CLI::App& app, Shell& shell);
 void add_lesson(CLI::App& app, Shell& shell);
 void add_analyze(CLI::App& app, Shell& shell);
 void add_find(CLI::App& app, Shell& shell);
+void add_view(CLI::App& app, Shell& shell);
 void add_commands(CLI::App& app, Shell& shell);  // all of these
 
 // --model: the name of a built-in model, a folder in the Hugging Face layout, or the name of a model in the hub's

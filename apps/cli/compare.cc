@@ -18,6 +18,7 @@
 #include "insight/difference.h"
 #include "insight/picture.h"
 #include "json.h"
+#include "model/prepare.h"
 #include "progress.h"
 #include "source.h"
 #include "terminal.h"
@@ -77,7 +78,8 @@ Sides Compare::two_texts(ThreadPool& pool) const {
   second.text.text = b;
   first.target = second.target = target;
   SourceOption::Opened opened = first.read({}, pool);
-  model::Reading other = model::read(opened.reader, second.text_for(opened.reader, pool), {}, pool);
+  model::Reading other =
+      model::read(opened.reader, model::prepared(second.text_given(), opened.reader, pool), {}, pool);
   other.origin.model = model;
   return {std::make_unique<insight::RecordedSpecimen>(std::move(opened.reading)),
           std::make_unique<insight::RecordedSpecimen>(std::move(other))};
@@ -106,43 +108,6 @@ Sides Compare::open(ThreadPool& pool) const {
                                    one_text ? text.name : "--model"));
   }
   return one_text ? two_models(pool) : two_texts(pool);
-}
-
-// ---- JSON ----
-
-Json to_json(const insight::Alignment& pairs) {
-  Json json = Json::array();
-  for (std::size_t k = 0; k < pairs.a.size(); ++k) json.push_back({pairs.a[k], pairs.b[k]});
-  return json;
-}
-
-Json side(const Specimen& specimen) {
-  const model::Reading& reading = *specimen.reading();
-  Json json = {
-      {"model", reading.origin.model}, {"text", reading.origin.text.text}, {"tokens", texts_of(reading.tokens)}};
-  if (!reading.target.empty()) {
-    json["target"] = texts_of(reading.target);
-    json["written"] = texts_of(reading.written);
-  }
-  return json;
-}
-
-Json to_json(const Sides& sides, const Comparison& found) {
-  Json json = {{"a", side(*sides.a)}, {"b", side(*sides.b)}, {"aligned", Json::array()}, {"heads", Json::array()}};
-  for (const Comparison::Tokens& tokens : found.tokens) {
-    json["aligned"].push_back({{"kind", std::string(name_of(tokens.kind))},
-                               {"queries", to_json(tokens.queries)},
-                               {"keys", to_json(tokens.keys)}});
-  }
-  for (const auto& [head, change, entropy_a, entropy_b] : found.heads) {
-    json["heads"].push_back({{"layer", head.layer},
-                             {"head", head.head},
-                             {"kind", std::string(name_of(head.kind))},
-                             {"change", static_cast<float>(change)},
-                             {"entropy_a", static_cast<float>(entropy_a)},
-                             {"entropy_b", static_cast<float>(entropy_b)}});
-  }
-  return json;
 }
 
 // ---- text ----
@@ -231,15 +196,15 @@ std::string to_table(const Sides& sides, const Comparison& found, std::int64_t t
 void draw(const FigureOption& figure, const Specimen& less, const insight::HeadName& head, ThreadPool& pool) {
   constexpr std::int64_t kMostCells = 1024;
   insight::Picture picture = insight::picture(less, head, figure.most_cells(kMostCells), insight::Reduce::mean, pool);
-  const AxisNames axes = axis_names(head.kind);
+  const figure::AxisNames axes = figure::axis_names(head.kind);
   figure::Heatmap map{.cells = {},
-                      .rows = labels_of(less.queries(head.kind), picture.cells.rows()),
-                      .columns = labels_of(less.keys(head.kind), picture.cells.columns()),
+                      .rows = figure::labels_of(less.queries(head.kind), picture.cells.rows()),
+                      .columns = figure::labels_of(less.keys(head.kind), picture.cells.columns()),
                       .title = "A - B, " + to_string(head),
                       .x_label = axes.columns,
                       .y_label = axes.rows,
                       .bar_label = "Difference of weights",
-                      .caption = caption_of(picture),
+                      .caption = figure::caption_of(picture),
                       .shade = {}};
   map.cells = std::move(picture.cells);
   figure.dress(map);
@@ -264,7 +229,7 @@ void Compare::run(ThreadPool& pool) const {
     std::erase_if(found.heads, [&](const insight::HeadChange& each) { return each.head.kind != head.kind(); });
   }
   const std::optional<insight::HeadName> one = drawn(*sides.a, found);
-  print(json ? as_line(to_json(sides, found)) : to_table(sides, found, top, Terminal::of_stdout()));
+  print(json ? as_line(to_json(found, *sides.a, *sides.b)) : to_table(sides, found, top, Terminal::of_stdout()));
   if (!one || (json && figure.file.empty())) return;
   draw(figure, *insight::difference(*sides.a, *sides.b, found), *one, pool);
 }

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "command.h"
+#include "figure/named_tokens.h"
 #include "insight/words.h"
 #include "insight/words_attended.h"
 #include "json.h"
-#include "named_token.h"
 #include "progress.h"
 #include "source.h"
 #include "terminal.h"
@@ -91,7 +91,7 @@ std::vector<Attended> in_every_head(const Scene& scene, std::int64_t word, Threa
 
 std::vector<std::int64_t> chosen_words(const Scene& scene, const std::string& asked,
                                        std::optional<std::int64_t> occurrence) {
-  std::vector<std::int64_t> found = named_tokens(scene.queries(), asked, "word");
+  std::vector<std::int64_t> found = or_usage([&] { return figure::named_tokens(scene.queries(), asked, "word"); });
   if (!occurrence) return found;
   if (*occurrence > std::ssize(found)) {
     throw UsageError(fmt::format("'{}' occurs {}: --occurrence goes from 1 to {}", asked,

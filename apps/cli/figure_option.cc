@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
-#include "figure/reduce.h"
+#include "figure/attention_figures.h"
 #include "table_file.h"
 #include "terminal.h"
 
@@ -79,7 +79,7 @@ void FigureOption::add_to(CLI::App& command, const FigureParts& parts) {
             [this](const std::string& name) { reduce = name == "max" ? insight::Reduce::max : insight::Reduce::mean; },
             "What a cell says of many weights, in pictures of long texts: max or mean")
         ->check(CLI::IsMember({"max", "mean"}))
-        ->default_str(std::string(name_of(reduce)));
+        ->default_str(std::string(figure::name_of(reduce)));
   }
   command.add_option("--title", title, "Above the picture")->type_name("TEXT");
   if (parts.axes) {
@@ -102,14 +102,6 @@ void FigureOption::write(const figure::Figure& figure) const {
   OutputFile out(file);
   out.write(bytes);
   out.commit();
-}
-
-std::string_view name_of(insight::Reduce reduce) noexcept { return reduce == insight::Reduce::max ? "max" : "mean"; }
-
-std::string caption_of(const insight::Picture& picture) {
-  if (!picture.reduced()) return "";
-  return fmt::format("Each cell is the {} of {} weights.", name_of(picture.reduce),
-                     figure::part_sizes({picture.queries, picture.keys}, picture.cells.view().shape));
 }
 
 }  // namespace attn::cli

@@ -52,9 +52,4 @@ struct FigureOption {
   void add_colours(CLI::App& command);
 };
 
-// "max" and "mean".
-std::string_view name_of(insight::Reduce reduce) noexcept;
-// "Each cell is the max of 8 x 8 weights."; empty if every cell is one weight.
-std::string caption_of(const insight::Picture& picture);
-
 }  // namespace attn::cli

@@ -76,18 +76,6 @@ std::string to_table(const std::vector<insight::Similar>& found, std::int64_t to
   return out;
 }
 
-Json to_json(const std::string& pattern, const std::vector<insight::Similar>& found, std::int64_t top) {
-  Json heads = Json::array();
-  for (const insight::Similar& one : found) {
-    if (std::ssize(heads) == top) break;
-    heads.push_back({{"layer", one.head.layer},
-                     {"head", one.head.head},
-                     {"kind", std::string(name_of(one.head.kind))},
-                     {"similarity", static_cast<float>(one.similarity)}});
-  }
-  return {{"pattern", pattern}, {"heads", std::move(heads)}};
-}
-
 void Find::run(ThreadPool& pool) const {
   const insight::Pattern wanted = parsed();
   const std::unique_ptr<insight::Specimen> specimen = source.open({}, pool);
@@ -99,7 +87,8 @@ void Find::run(ThreadPool& pool) const {
   const std::vector<insight::Similar> found =
       or_usage([&] { return insight::find_heads(*specimen, wanted, options, pool); });
   line.clear();
-  print(json ? as_line(to_json(pattern, found, top)) : to_table(found, top, Terminal::of_stdout()));
+  print(json ? as_line({{"pattern", pattern}, {"heads", to_json(found, top)}})
+             : to_table(found, top, Terminal::of_stdout()));
 }
 
 }  // namespace

@@ -9,10 +9,11 @@
 #include <span>
 #include <stdexcept>
 
+#include "figure/attention_figures.h"
 #include "figure/label.h"
+#include "figure/named_tokens.h"
 #include "insight/words_attended.h"
 #include "json.h"
-#include "named_token.h"
 #include "terminal.h"
 #include "view.h"
 
@@ -111,7 +112,7 @@ figure::Heatmap to_heatmap(const Followed& found) {
   figure::Heatmap map;
   map.cells = nn::Matrix(found.numbers.rows(), found.numbers.columns());
   std::copy_n(found.numbers.data(), map.cells.rows() * map.cells.columns(), map.cells.data());
-  map.columns = labels_of(tokens_of(found), map.cells.columns());
+  map.columns = figure::labels_of(tokens_of(found), map.cells.columns());
   for (const std::int64_t token : found.upper.tokens) map.rows.push_back(map.columns[static_cast<std::size_t>(token)]);
   map.title = fmt::format("Attention {} through {}", found.name, layers_of(found));
   map.x_label = "Token of the text";
@@ -141,7 +142,8 @@ insight::UpperTokens FollowOption::upper(const insight::Specimen& specimen) cons
   const insight::Stack& all = specimen.stack(insight::Kind::self);
   insight::UpperTokens upper{layer.value_or(all.layers - 1), {}};
   for (const std::string& name : tokens) {
-    for (const std::int64_t token : named_tokens(specimen.queries(insight::Kind::self), name)) {
+    const auto& all_tokens = specimen.queries(insight::Kind::self);
+    for (const std::int64_t token : or_usage([&] { return figure::named_tokens(all_tokens, name); })) {
       if (std::ranges::find(upper.tokens, token) == upper.tokens.end()) upper.tokens.push_back(token);
     }
   }

@@ -1,8 +1,6 @@
 // cli/generate.cc - attnscope generate: text, a token at a time.
 #include "model/generate.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -11,7 +9,7 @@
 
 #include "command.h"
 #include "json.h"
-#include "model/reading.h"
+#include "model/prepare.h"
 #include "terminal.h"
 
 namespace attn::cli {
@@ -47,14 +45,6 @@ class Voice {
   bool silent_;
 };
 
-std::vector<std::int32_t> prompt_ids(const model::Reader& reader, const std::string& prompt) {
-  std::vector<std::int32_t> ids = reader.tokenizer.encode(prompt).ids();
-  const model::Facts& facts = reader.model->facts();
-  if (ids.empty() && facts.bos >= 0) ids.push_back(facts.bos);
-  if (ids.empty()) throw UsageError("the prompt is empty, and this " + facts.type + " has no token to begin with");
-  return ids;
-}
-
 struct Clock {
   using Time = std::chrono::steady_clock;
   Time::time_point start = Time::now();
@@ -84,7 +74,7 @@ void Generate::run(ThreadPool& pool) const {
     throw std::invalid_argument("a " + reader.model->facts().type +
                                 " is an encoder: it cannot go on writing; see attnscope fill");
   }
-  const std::vector<std::int32_t> ids = prompt_ids(reader, prompt);
+  const std::vector<std::int32_t> ids = or_usage([&] { return model::prompt_ids(reader, prompt); });
   Voice voice(reader.tokenizer, json);
   const model::Facts& facts = reader.model->facts();
   const bool continues = facts.form == model::Form::decoder;

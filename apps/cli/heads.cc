@@ -1,6 +1,4 @@
 // cli/heads.cc - attnscope heads: all heads of a layer beside each other.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -11,8 +9,6 @@
 namespace attn::cli {
 
 namespace {
-
-constexpr std::int64_t kMostCells = 256;  // a head, in a file
 
 struct HeadsCommand {
   ViewOption view;
@@ -27,30 +23,12 @@ struct HeadsCommand {
 void HeadsCommand::run(ThreadPool& pool) const {
   const Subject subject = view.open(pool);
   const std::vector<insight::HeadName> names = heads.chosen(*subject.specimen);
-  const std::int64_t most = json ? kMostCells : figure.most_cells(kMostCells);
+  const std::int64_t most = json ? figure::kGridCells : figure.most_cells(figure::kGridCells);
   std::vector<insight::Picture> pictures = pictures_of(*subject.specimen, names, most, figure.reduce, pool);
   if (json) print(as_line(to_json(subject, names, pictures, view)));
   if (json && figure.file.empty()) return;
-  const model::Kind kind = names.front().kind;
-  const AxisNames axes = axis_names(kind);
-  figure::Grid grid{.panels = {},
-                    .columns = columns,
-                    .title = subject.name + ", " + layer_name(names.front()),
-                    .x_label = axes.columns,
-                    .y_label = axes.rows,
-                    .bar_label = view.bar_label(),
-                    .caption = caption_of(pictures.front()),
-                    .shade = {}};
-  for (std::size_t h = 0; h < names.size(); ++h) {
-    figure::Heatmap panel{.cells = {},
-                          .rows = labels_of(subject.specimen->queries(kind), pictures[h].cells.rows()),
-                          .columns = labels_of(subject.specimen->keys(kind), pictures[h].cells.columns()),
-                          .title = fmt::format("head {}", names[h].head),
-                          .caption = "",
-                          .shade = {}};
-    panel.cells = std::move(pictures[h].cells);
-    grid.panels.push_back(std::move(panel));
-  }
+  figure::Grid grid = figure::grid_of(subject.drawn(), names, std::move(pictures));
+  grid.columns = columns;
   figure.dress(grid);
   figure.write(std::move(grid));
 }

@@ -1,10 +1,6 @@
 // cli/headview.cc - attnscope headview: two columns of tokens, and lines between those that attend to each other.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
-#include <stdexcept>
 
 #include "command.h"
 #include "figure_option.h"
@@ -13,8 +9,6 @@
 namespace attn::cli {
 
 namespace {
-
-constexpr std::int64_t kMostTokens = 256;  // more lines than that nobody can follow
 
 struct HeadviewCommand {
   ViewOption view;
@@ -29,30 +23,13 @@ struct HeadviewCommand {
 void HeadviewCommand::run(ThreadPool& pool) const {
   const Subject subject = view.open(pool);
   const std::vector<insight::HeadName> names = heads.chosen(*subject.specimen);
-  const model::Kind kind = names.front().kind;
-  const auto& queries = subject.specimen->queries(kind);
-  const auto& keys = subject.specimen->keys(kind);
-  if (std::max(std::ssize(queries), std::ssize(keys)) > kMostTokens) {
-    throw std::runtime_error(
-        fmt::format("{} x {} tokens are too many for lines (at most {}): attnscope heatmap shows them", queries.size(),
-                    keys.size(), kMostTokens));
-  }
-  std::vector<insight::Picture> pictures = pictures_of(*subject.specimen, names, kMostTokens, figure.reduce, pool);
+  figure::check_lines(*subject.specimen, names.front().kind);
+  std::vector<insight::Picture> pictures =
+      pictures_of(*subject.specimen, names, figure::kHeadViewTokens, figure.reduce, pool);
   if (json) print(as_line(to_json(subject, names, pictures, view)));
   if (json && figure.file.empty()) return;
-  const AxisNames axes = axis_names(kind);
-  figure::HeadView lines{.queries = labels_of(queries, std::ssize(queries)),
-                         .keys = labels_of(keys, std::ssize(keys)),
-                         .heads = {},
-                         .threshold = threshold,
-                         .title = subject.name + ", " + layer_name(names.front()),
-                         .query_label = axes.rows,
-                         .key_label = axes.columns,
-                         .caption = ""};
-  if (names.size() == 1) lines.title = subject.name + ", " + to_string(names.front());
-  for (insight::Picture& picture : pictures) {
-    lines.heads.push_back({fmt::format("head {}", names[lines.heads.size()].head), std::move(picture.cells)});
-  }
+  figure::HeadView lines = figure::head_view_of(subject.drawn(), names, std::move(pictures));
+  lines.threshold = threshold;
   figure.dress(lines);
   figure.write(std::move(lines));
 }

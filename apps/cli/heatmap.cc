@@ -1,6 +1,4 @@
 // cli/heatmap.cc - attnscope heatmap: the weights of one head as a picture.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -13,7 +11,6 @@ namespace attn::cli {
 
 namespace {
 
-constexpr std::int64_t kMostCells = 2048;    // in a file: a dot a cell on a large page
 constexpr std::int64_t kMostNumbers = 1024;  // in a row of JSON; attnscope weights has all
 
 struct HeatmapCommand {
@@ -41,7 +38,7 @@ Json to_json(const Subject& subject, const insight::HeadName& name, const insigh
                {"keys", texts_of(subject.specimen->keys(name.kind))},
                {"weights", rows_of(picture.cells)}};
   if (!picture.reduced()) return json;
-  json["reduce"] = std::string(name_of(picture.reduce));
+  json["reduce"] = std::string(figure::name_of(picture.reduce));
   json["rows"] = starts_of(picture.cells.rows(), picture.queries);  // where each cell begins
   json["columns"] = starts_of(picture.cells.columns(), picture.keys);
   return json;
@@ -50,21 +47,11 @@ Json to_json(const Subject& subject, const insight::HeadName& name, const insigh
 void HeatmapCommand::run(ThreadPool& pool) const {
   const Subject subject = view.open(pool);
   const insight::HeadName name = head.one(*subject.specimen);
-  const std::int64_t most = json ? kMostNumbers : figure.most_cells(kMostCells);
+  const std::int64_t most = json ? kMostNumbers : figure.most_cells(figure::kHeatmapCells);
   insight::Picture picture = insight::picture(*subject.specimen, name, most, figure.reduce, pool);
   if (json) print(as_line(to_json(subject, name, picture, view)));
   if (json && figure.file.empty()) return;
-  const AxisNames axes = axis_names(name.kind);
-  figure::Heatmap map{.cells = {},
-                      .rows = labels_of(subject.specimen->queries(name.kind), picture.cells.rows()),
-                      .columns = labels_of(subject.specimen->keys(name.kind), picture.cells.columns()),
-                      .title = subject.name + ", " + to_string(name),
-                      .x_label = axes.columns,
-                      .y_label = axes.rows,
-                      .bar_label = view.bar_label(),
-                      .caption = caption_of(picture),
-                      .shade = {}};
-  map.cells = std::move(picture.cells);
+  figure::Heatmap map = figure::heatmap_of(subject.drawn(), name, std::move(picture));
   figure.dress(map);
   figure.write(std::move(map));
 }

@@ -1,6 +1,4 @@
 // cli/overview.cc - attnscope overview: every head of a model as a thumbnail.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -12,8 +10,6 @@
 namespace attn::cli {
 
 namespace {
-
-constexpr std::int64_t kCells = 64;  // a thumbnail's side
 
 struct OverviewCommand {
   ViewOption view;
@@ -29,19 +25,11 @@ struct OverviewCommand {
 void OverviewCommand::run(ThreadPool& pool) const {
   const Subject subject = view.open(pool);
   const std::vector<insight::HeadName> names = kind.chosen(*subject.specimen);
-  const insight::Stack& all = subject.specimen->stack(kind.kind());
-  std::vector<insight::Picture> pictures = pictures_of(*subject.specimen, names, kCells, figure.reduce, pool);
+  std::vector<insight::Picture> pictures =
+      pictures_of(*subject.specimen, names, figure::kOverviewCells, figure.reduce, pool);
   if (json) print(as_line(to_json(subject, names, pictures, view)));
   if (json && figure.file.empty()) return;
-  figure::Overview overview{.layers = all.layers,
-                            .heads = all.heads,
-                            .cells = {},
-                            .title = subject.name + ", all heads",
-                            .bar_label = view.bar_label(),
-                            .caption = caption_of(pictures.front()),
-                            .shade = {}};
-  if (all.kind != model::Kind::self) overview.title += fmt::format(" of kind {}", name_of(all.kind));
-  for (insight::Picture& picture : pictures) overview.cells.push_back(std::move(picture.cells));
+  figure::Overview overview = figure::overview_of(subject.drawn(), kind.kind(), std::move(pictures));
   figure.dress(overview);
   figure.write(std::move(overview));
 }

@@ -4,15 +4,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
 #include <vector>
 
 #include "attn/error.h"
 #include "checked.h"
 #include "insight/table.h"
-#include "model/generate.h"
+#include "model/prepare.h"
 #include "model/recording_file.h"
 
 namespace attn::cli {
@@ -53,25 +53,13 @@ void SourceOption::add_to(CLI::App& command, Takes takes, const std::string& tex
       ->needs("--table");
 }
 
-// In an encoder-decoder the second text is what the decoder says; where none is given, what it says by itself.
-model::Text SourceOption::text_for(const model::Reader& reader, ThreadPool& pool) const {
-  model::Text out{.text = with_own_mask(text.read(), reader.tokenizer), .pair = pair, .target = target};
-  if (reader.model->facts().form != model::Form::encoder_decoder) return out;
-  if (!out.target) std::swap(out.pair, out.target);
-  if (!out.target) {
-    const std::vector<std::int32_t> ids = reader.tokenizer.encode(out.text).ids();
-    out.target_ids = model::generate(*reader.model, ids, {.tokens = 64, .sampling = {}}, {.pool = pool});
-    out.target = reader.tokenizer.decode(out.target_ids);
-  }
-  return out;
-}
+model::Text SourceOption::text_given() const { return {.text = text.read(), .pair = pair, .target = target}; }
 
 SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) const {
   Opened opened{model::Reader::load(model.folder()), model::Reading()};
-  opened.reading = model::read(opened.reader, text_for(opened.reader, pool), keep, pool);
+  opened.reading = model::read(opened.reader, model::prepared(text_given(), opened.reader, pool), keep, pool);
   opened.reading.origin.model = model.chosen();
-  if (std::ranges::all_of(opened.reading.tokens, &text::Token::special))
-    throw UsageError("the text is empty: it gives no token but those that the model puts around every text");
+  or_usage([&] { model::check_not_empty(opened.reading); });
   note_training_length(opened.reader.model->facts(), std::ssize(opened.reading.tokens));
   return opened;
 }
@@ -80,6 +68,11 @@ std::unique_ptr<insight::Specimen> SourceOption::open(model::Keep keep, ThreadPo
   auto specimen = open_unchecked(keep, pool);
   if (table || recording) judge(checked(*specimen, pool));
   return specimen;
+}
+
+std::string SourceOption::name_of(const insight::Specimen& opened) const {
+  if (opened.reading() != nullptr) return opened.reading()->origin.short_name();
+  return std::filesystem::path(table.value_or("")).stem().string();
 }
 
 void SourceOption::judge(const insight::CheckResult& result) const {
@@ -105,18 +98,6 @@ std::unique_ptr<insight::Specimen> SourceOption::open_unchecked(model::Keep keep
     throw UsageError(fmt::format("say what to look at: {}{} or --file, or --recording FILE",
                                  model.known() ? "" : "--model and ", text.name));
   return std::make_unique<insight::RecordedSpecimen>(read(keep, pool).reading);
-}
-
-std::string with_own_mask(std::string text, const text::Tokenizer& tokenizer) {
-  constexpr std::string_view kGap = "[MASK]";
-  const std::int32_t id = tokenizer.special().mask;
-  if (id < 0) return text;
-  const std::string mask = tokenizer.tokens(std::vector{id})[0].piece;
-  for (std::size_t at = text.find(kGap); mask != kGap && at != std::string::npos;
-       at = text.find(kGap, at + mask.size())) {
-    text.replace(at, kGap.size(), mask);
-  }
-  return text;
 }
 
 std::string word_of(const text::Tokenizer& tokenizer, std::int32_t id) {

@@ -41,12 +41,12 @@ struct SourceOption {
   };
   [[nodiscard]] Opened read(model::Keep keep, ThreadPool& pool) const;
 
-  // What the model is given: in an encoder-decoder, also what it says where no target is given.
-  [[nodiscard]] model::Text text_for(const model::Reader& reader, ThreadPool& pool) const;
+  // What was opened is called: as its model, or the table's file.
+  [[nodiscard]] std::string name_of(const insight::Specimen& opened) const;
+
+  [[nodiscard]] model::Text text_given() const;  // throws as TextOption::read() does
 };
 
-// Everybody may write [MASK], whatever the model calls it; a tokenizer without such a token leaves the text as it is.
-std::string with_own_mask(std::string text, const text::Tokenizer& tokenizer);
 // What an id says, on one line.
 std::string word_of(const text::Tokenizer& tokenizer, std::int32_t id);
 

@@ -16,8 +16,8 @@
 
 #include "command.h"
 #include "figure/label.h"
+#include "figure/named_tokens.h"
 #include "json.h"
-#include "named_token.h"
 #include "source.h"
 #include "terminal.h"
 
@@ -43,50 +43,16 @@ std::int64_t token_named(const std::string& name, const std::vector<text::Token>
   const char* const end = name.data() + name.size();
   const auto [stop, problem] = std::from_chars(name.data(), end, number);
   if (problem == std::errc() && stop == end && number >= 0 && number < std::ssize(tokens)) return number;
-  const std::vector<std::int64_t> found = named_tokens(tokens, name);
+  const std::vector<std::int64_t> found = or_usage([&] { return figure::named_tokens(tokens, name); });
   if (found.size() == 1) return found[0];
   throw UsageError(fmt::format("{} {}: {} say that, choose one by its number: {}", option, name,
                                counted(std::ssize(found), "token"), fmt::join(found, ", ")));
 }
 
-std::vector<float> floats(const std::vector<double>& numbers) { return {numbers.begin(), numbers.end()}; }
-
-Json or_null(const std::optional<double>& number) { return number ? Json(static_cast<float>(*number)) : Json(nullptr); }
-
-Json or_null(const std::vector<float>& numbers) { return numbers.empty() ? Json(nullptr) : Json(numbers); }
-
 // Tokens on both sides.
 struct Ends {
   const text::Token &query, &key;
 };
-
-Json to_json(const Trace& t, const Ends& ends) {
-  return {{"kind", std::string(name_of(t.head.kind))},
-          {"layer", t.head.layer},
-          {"head", t.head.head},
-          {"key_head", t.key_head},
-          {"query", {{"token", t.query}, {"text", ends.query.text}}},
-          {"key", {{"token", t.key}, {"text", ends.key.text}}},
-          {"x", or_null(t.x)},
-          {"q", t.q},
-          {"k", t.k},
-          {"products", floats(t.products)},
-          {"dot", static_cast<float>(t.dot)},
-          {"scale", static_cast<float>(t.scale)},
-          {"bias", or_null(t.bias)},
-          {"bucket", t.bucket ? Json(*t.bucket) : Json(nullptr)},
-          {"mask", t.mask},
-          {"allowed", t.allowed},
-          {"score", t.allowed ? Json(static_cast<float>(t.score)) : Json(nullptr)},
-          {"lse", static_cast<float>(t.lse)},
-          {"weight", static_cast<float>(t.weight)},
-          {"v", or_null(t.v)},
-          {"contribution", or_null(floats(t.contribution))},
-          {"contribution_norm", or_null(t.contribution_norm)},
-          {"head_output", or_null(floats(t.head_output))},
-          {"head_output_norm", or_null(t.head_output_norm)},
-          {"share", or_null(t.share)}};
-}
 
 // ---- text ----
 
@@ -182,14 +148,19 @@ std::string weight_line(const Trace& t, const Terminal& terminal) {
 
 std::string score(const Trace& t, const Terminal& terminal) {
   std::string out = entry(terminal, "scale", fmt::format("{:.6f}", t.scale), "");
+  if (t.softcap)
+    out += entry(terminal, "softcap", fmt::format("{:.4f}", *t.softcap), "cap(x) = softcap tanh(x / softcap)");
   if (t.bias) {
+    const std::string bucket = t.bucket ? fmt::format("bucket {} ", *t.bucket) : "";
     out += entry(terminal, "bias", fmt::format("{:.4f}", *t.bias),
-                 fmt::format("bucket {} of distance {}", t.bucket.value_or(0), t.key - t.query));
+                 fmt::format("{}of distance {}", bucket, t.key - t.query));
   }
   out += entry(terminal, "mask", t.mask + (t.allowed ? "" : ": the query may not see this key"), "");
   const std::string bias = t.bias ? fmt::format(" + {:.4f}", *t.bias) : "";
-  out += entry(terminal, "score",
-               t.allowed ? fmt::format("{:.4f} x {:.6f}{} = {:.4f}", t.dot, t.scale, bias, t.score) : "-inf", "");
+  const std::string product = fmt::format("{:.4f} x {:.6f}", t.dot, t.scale);
+  const std::string capped = t.softcap ? "cap(" + product + ")" : product;
+  out += entry(terminal, "score", t.allowed ? fmt::format("{}{} = {:.4f}", capped, bias, t.score) : "-inf", "");
+  if (t.sink) out += entry(terminal, "sink", fmt::format("{:.4f}", *t.sink), "a score of the row that has no key");
   out += entry(terminal, "lse", fmt::format("{:.4f}", t.lse), "log of the sum of exp(score) over the row");
   return out + weight_line(t, terminal);
 }
@@ -260,7 +231,7 @@ void TraceCommand::run(ThreadPool& pool) const {
   if (!std::isfinite(found.dot) || !std::isfinite(found.weight))
     throw std::runtime_error("scores are not numbers: the model's own weights are broken");
   const Ends ends{queries[static_cast<std::size_t>(found.query)], keys[static_cast<std::size_t>(found.key)]};
-  print(json ? as_line(to_json(found, ends)) : to_text(found, ends, Terminal::of_stdout()));
+  print(json ? as_line(to_json(found, ends.query.text, ends.key.text)) : to_text(found, ends, Terminal::of_stdout()));
 }
 
 }  // namespace

@@ -1,13 +1,9 @@
 // cli/view.cc
 #include "view.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "figure_option.h"
-#include "insight/each_head.h"
 #include "insight/value_weighted.h"
 #include "insight/words.h"
 #include "progress.h"
@@ -29,31 +25,11 @@ Subject ViewOption::open(ThreadPool& pool) const {
   const bool by_value = measure == "value";
   if (words && source.table) throw UsageError("--words needs a model: a table's tokens are words already");
   if (by_value && source.table) throw UsageError("--measure value needs a model: a table holds weights only");
-  Subject subject{source.open({.value_norms = by_value}, pool), ""};
-  const model::Reading* const reading = subject.specimen->reading();
-  std::filesystem::path path = reading != nullptr ? reading->origin.model : source.table.value_or("");
-  if (!path.has_filename()) path = path.parent_path();  // "models/bert/"
-  subject.name = (reading != nullptr ? path.filename() : path.stem()).string();
+  Subject subject{source.open({.value_norms = by_value}, pool), "", by_value};
+  subject.name = source.name_of(*subject.specimen);
   if (by_value) subject.specimen = insight::value_weighted(std::move(subject.specimen));
   if (words) subject.specimen = insight::merged_words(std::move(subject.specimen));
   return subject;
-}
-
-std::string ViewOption::bar_label() const { return measure == "value" ? "Norm of weight x value" : "Attention weight"; }
-
-std::vector<std::string> labels_of(const std::vector<text::Token>& tokens, std::int64_t cells) {
-  std::vector<std::string> labels;
-  const std::int64_t count = std::ssize(tokens);
-  for (std::int64_t c = 0; c < cells; ++c) {
-    const std::int64_t first = insight::cell_start(c, cells, count);
-    labels.push_back(cells < count ? std::to_string(first) : tokens[static_cast<std::size_t>(first)].text);
-  }
-  return labels;
-}
-
-AxisNames axis_names(model::Kind kind) {
-  if (kind == model::Kind::cross) return {"Written token", "Source token"};
-  return {"Query", "Key"};
 }
 
 void LayerOption::add_to(CLI::App& command) {
@@ -78,15 +54,9 @@ std::vector<insight::HeadName> LayerOption::chosen(const insight::Specimen& spec
 std::vector<insight::Picture> pictures_of(const insight::Specimen& specimen,
                                           const std::vector<insight::HeadName>& heads, std::int64_t most,
                                           insight::Reduce reduce, ThreadPool& pool) {
-  std::vector<insight::Picture> pictures(heads.size());
   ProgressLine line;
   const auto progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); };
-  insight::each_head(std::ssize(heads), progress, pool, [&](std::int64_t n) {
-    ThreadPool alone(1);
-    const auto at = static_cast<std::size_t>(n);
-    pictures[at] = insight::picture(specimen, heads[at], most, reduce, alone);
-  });
-  return pictures;
+  return figure::pictures_of(specimen, heads, {.most = most, .reduce = reduce, .progress = progress}, pool);
 }
 
 Json to_json(const Subject& subject, const std::vector<insight::HeadName>& heads,
@@ -101,13 +71,8 @@ Json to_json(const Subject& subject, const std::vector<insight::HeadName>& heads
                {"tokens", texts_of(subject.specimen->queries(kind))},
                {"keys", texts_of(subject.specimen->keys(kind))},
                {"heads", std::move(tables)}};
-  if (pictures.front().reduced()) json["reduce"] = std::string(name_of(pictures.front().reduce));
+  if (pictures.front().reduced()) json["reduce"] = std::string(figure::name_of(pictures.front().reduce));
   return json;
-}
-
-std::string layer_name(const insight::HeadName& head) {
-  return (head.kind == model::Kind::self ? "" : std::string(name_of(head.kind)) + " ") +
-         fmt::format("layer {}", head.layer);
 }
 
 }  // namespace attn::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "text/folder.h"
@@ -13,5 +14,10 @@ std::span<const text::BuiltInFolder> models();
 
 // Null: there is none of this name.
 const text::BuiltInFolder* find_model(std::string_view name);
+
+// What the user called a model: one that is built in, a folder in the Hugging Face layout, or a name in the hub's
+// cache, looked for in this order; ./NAME is a folder even if a model of that name is built in. Throws attn::Error
+// where there is nothing of that name. What a folder lacks is said by whoever misses it.
+text::Folder folder_of(const std::string& name);
 
 }  // namespace attn::builtin

@@ -74,6 +74,25 @@ void check_head(const model::Facts& facts, const HeadName& head) {
                               std::to_string(of.layers - 1) + ", heads from 0 to " + std::to_string(of.heads - 1));
 }
 
+Places places_of(const model::Reader& reader, const model::Reading& reading, const std::vector<std::int64_t>& asked) {
+  const model::Form form = reader.model->facts().form;
+  if (form == model::Form::encoder) {
+    if (!asked.empty()) return {asked, "what stands there"};
+    Places gaps{{}, "the gap"}, every{{}, "each token itself"};
+    for (std::size_t i = 0; i < reading.tokens.size(); ++i) {
+      const auto token = static_cast<std::int64_t>(i);
+      if (reading.tokens[i].id == reader.tokenizer.special().mask) gaps.at.push_back(token);
+      if (!reading.tokens[i].special) every.at.push_back(token);
+    }
+    return gaps.at.empty() ? every : gaps;
+  }
+  if (!asked.empty()) return {asked, "the next token"};
+  if (form == model::Form::decoder) return {{std::ssize(reading.tokens) - 1}, "the next token"};
+  Places every{{}, "the next token"};
+  for (std::int64_t i = 0; i < std::ssize(reading.target); ++i) every.at.push_back(i);
+  return every;
+}
+
 double kl_divergence(std::span<const float> before, std::span<const float> after) {
   const double total_before = log_total(before), total_after = log_total(after);
   double sum = 0;

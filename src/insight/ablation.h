@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "attn/thread_pool.h"
@@ -25,6 +26,15 @@ void check_head(const model::Facts& facts, const HeadName& head);
 
 // KL(before || after) of the softmax of two rows of logits, in nats, computed in double precision; never below 0.
 double kl_divergence(std::span<const float> before, std::span<const float> after);
+
+// Where predictions are compared, and what they are of.
+struct Places {
+  std::vector<std::int64_t> at;
+  std::string what;
+};
+// Those that are asked for. None: an encoder's gaps, or where there are none each token itself; behind a decoder's last
+// token; all that an encoder-decoder says. May be empty: a text of special tokens has none.
+Places places_of(const model::Reader& reader, const model::Reading& reading, const std::vector<std::int64_t>& asked);
 
 // A text that was read, to be read again without some heads. Keeps references: reader and reading must outlive it.
 class Ablation {

@@ -1,6 +1,7 @@
 #include "insight/check.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "insight/each_head.h"
 #include "insight/tiles.h"
+#include "text/counted.h"
 
 namespace attn::insight {
 
@@ -104,11 +106,17 @@ class HeadCheck {
 
   void check_sum(std::int64_t i, double sum) {
     if (!std::isfinite(sum)) return fail(i, "a weight is not finite");
-    const double right = sees_anything(i) ? 1 : 0;
+    const double right = sees_anything(i) ? 1 - taken_by_sink(i) : 0;
     const double off = std::fabs(sum - right);
     if (off > (right == 0 ? 0 : bound(i)))
       return fail(i, "the weights sum to " + short_number(sum) + "; " + short_number(right) + " is right");
     deviation_ = std::max(deviation_, off);
+  }
+
+  // What a logit without a value takes of a row.
+  [[nodiscard]] double taken_by_sink(std::int64_t i) const {
+    if (record_ == nullptr || record_->rule.sink == nullptr) return 0;
+    return std::exp(static_cast<double>(record_->rule.sink->row(0)[head_.head]) - record_->lse.row(head_.head)[i]);
   }
 
   [[nodiscard]] double bound(std::int64_t i) const {
@@ -130,6 +138,17 @@ class HeadCheck {
 
 std::string to_string(const CheckFailure& failure) {
   return to_string(failure.head) + ", row " + std::to_string(failure.row) + ": " + failure.problem;
+}
+
+std::string in_words(const CheckResult& result) {
+  if (result.failure) return to_string(*result.failure);
+  const std::string rows = result.rows == result.all_rows
+                               ? text::counted(result.rows, "row")
+                               : text::grouped(result.rows) + " of " + text::counted(result.all_rows, "row");
+  std::array<char, 32> deviation{};
+  std::snprintf(deviation.data(), deviation.size(), "%.0e", result.deviation);
+  return rows + " of " + text::counted(result.heads, "head") + " sum" + (result.rows == 1 ? "s" : "") +
+         " to 1 within " + deviation.data() + ", masked weights are 0, all are finite";
 }
 
 CheckResult check_weights(const Specimen& specimen, const CheckOptions& options, ThreadPool& pool) {

@@ -33,6 +33,9 @@ struct CheckResult {
   std::optional<CheckFailure> failure;  // the first, by head and row
 };
 
+// "1,728 rows of 144 heads sum to 1 within 2e-07, masked weights are 0, all are finite", or what is wrong.
+std::string in_words(const CheckResult& result);
+
 // Fewer cost nearly as much: every call for weights packs the keys.
 inline constexpr std::int64_t kCheckedStrip = 16;
 

@@ -1,6 +1,7 @@
 #include "insight/ground.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace attn::insight {
 
@@ -22,12 +23,31 @@ std::int64_t within(std::int64_t i, std::int64_t far, std::int64_t from, std::in
   return std::max<std::int64_t>(0, std::min(to, i + far + 1) - std::max(from, i - far));
 }
 
+// From the first key that a query may see to behind the last.
+std::array<std::int64_t, 2> span_of(const Mask& mask, std::int64_t i, std::int64_t keys) {
+  std::array<std::int64_t, 2> span{0, 0};
+  for (std::int64_t j = 0; j < keys; j += 64) {
+    std::uint64_t bits = mask.row(0, 0, i, j);
+    if (keys - j < 64) bits &= (std::uint64_t{1} << (keys - j)) - 1;
+    if (bits == 0) continue;
+    if (span[1] == 0) span[0] = j + std::countr_zero(bits);
+    span[1] = j + 64 - std::countl_zero(bits);
+  }
+  return span;
+}
+
 }  // namespace
 
 Sight sight_of(const Specimen& specimen, const HeadName& head) {
   Sight sight{specimen.causal(head), 0, specimen.stack(head.kind).keys};
   if (const model::Reading* reading = specimen.reading()) {
-    sight.window = reading->recording.attention(head.kind, head.layer).rule.window;
+    const model::Rule& rule = reading->recording.attention(head.kind, head.layer).rule;
+    sight.window = rule.window;
+    if (!rule.also.everything()) {
+      const Mask mask = rule.mask();
+      for (std::int64_t i = 0; i < specimen.stack(head.kind).queries; ++i)
+        sight.spans.push_back(span_of(mask, i, sight.keys));
+    }
   }
   return sight;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -12,16 +13,23 @@
 
 namespace attn::insight {
 
-// The keys that a query may see lie side by side.
+// The keys that a query may see: [from, to). Where a mask has holes, they count as seen.
 struct Sight {
   bool causal = false;
-  std::int64_t window = 0;  // causal only: this many keys, itself included; 0: all before it
+  std::int64_t window = 0;  // as model::Rule's
   std::int64_t keys = 0;
+  std::vector<std::array<std::int64_t, 2>> spans = {};  // by query, where the mask has no such rule; else empty
 
   [[nodiscard]] std::int64_t from(std::int64_t i) const noexcept {
-    return causal && window > 0 && i >= window ? i + 1 - window : 0;
+    if (!spans.empty()) return spans[static_cast<std::size_t>(i)][0];
+    const std::int64_t back = causal ? window - 1 : window;
+    return window > 0 && i > back ? std::min(i - back, keys) : 0;
   }
-  [[nodiscard]] std::int64_t to(std::int64_t i) const noexcept { return causal ? std::min(i + 1, keys) : keys; }
+  [[nodiscard]] std::int64_t to(std::int64_t i) const noexcept {
+    if (!spans.empty()) return spans[static_cast<std::size_t>(i)][1];
+    if (causal) return std::min(i + 1, keys);
+    return window > 0 ? std::min(i + 1 + window, keys) : keys;
+  }
   friend bool operator==(const Sight&, const Sight&) = default;
 };
 Sight sight_of(const Specimen& specimen, const HeadName& head);

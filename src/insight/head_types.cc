@@ -167,4 +167,7 @@ std::vector<std::size_t> ranking(const std::vector<HeadReport>& reports) {
   return places;
 }
 
+HeadsReport::HeadsReport(std::vector<HeadStatistics> statistics, const nn::Matrix& induction)
+    : heads(report(std::move(statistics), induction)), ranking(insight::ranking(heads)) {}
+
 }  // namespace attn::insight

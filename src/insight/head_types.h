@@ -51,4 +51,13 @@ std::vector<HeadReport> report(std::vector<HeadStatistics> heads, const nn::Matr
 // Places of the reports, the one to look at first in front; equals stay in order.
 std::vector<std::size_t> ranking(const std::vector<HeadReport>& reports);
 
+// Both together; there is at least one head.
+struct HeadsReport {
+  std::vector<HeadReport> heads;     // in the order of layers
+  std::vector<std::size_t> ranking;  // places in heads
+
+  HeadsReport(std::vector<HeadStatistics> statistics, const nn::Matrix& induction);
+  [[nodiscard]] const HeadReport& best() const { return heads[ranking.front()]; }
+};
+
 }  // namespace attn::insight

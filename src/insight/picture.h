@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "attn/thread_pool.h"
 #include "insight/specimen.h"
@@ -25,6 +26,20 @@ struct Picture {
 // [r N / rows, (r + 1) N / rows) and the keys likewise. One pass over tiles: O(N) memory beside the result. Throws
 // std::invalid_argument that names the head if a weight is not a number.
 Picture picture(const Specimen& specimen, const HeadName& head, std::int64_t most, Reduce reduce, ThreadPool& pool);
+
+// The same while somebody else goes over the head's tiles (insight/tiles.h).
+class Shrinking {
+ public:
+  Shrinking(const Specimen& specimen, const HeadName& head, std::int64_t most, Reduce reduce);
+  // Throws std::invalid_argument as picture() does.
+  void take(Rectangle at, const View<const float, 2>& tile);
+  [[nodiscard]] Picture finish();  // all tiles have been taken
+
+ private:
+  HeadName head_;
+  Picture picture_;
+  std::vector<std::int64_t> row_of_, column_of_;  // to which cell each row and each column belongs
+};
 
 // Where cell `cell` of `cells` begins among `count` rows or columns.
 constexpr std::int64_t cell_start(std::int64_t cell, std::int64_t cells, std::int64_t count) noexcept {

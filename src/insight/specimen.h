@@ -34,6 +34,9 @@ struct Stack {
   std::int64_t queries = 0, keys = 0;
 };
 
+// Throws std::invalid_argument unless 0 <= value < count: "there is no layer 7: layers count from 0 to 3".
+void need_index(const char* what, std::int64_t value, std::int64_t count);
+
 class Specimen {
  public:
   virtual ~Specimen() = default;
@@ -87,16 +90,26 @@ class RecordedSpecimen final : public Specimen {
   model::Reading reading_;
 };
 
-// Somebody else's numbers: [L, H, N, M], of one kind.
+// What somebody's names of rows or columns stand for; each is a word of its own.
+std::vector<text::Token> named_tokens(std::vector<std::string> names);
+
+// Somebody else's numbers: [L, H, N, M] of one kind, or of each kind that an encoder-decoder has.
 class TableSpecimen final : public Specimen {
  public:
   struct Tables {
     std::int64_t layers = 1, heads = 1;
     nn::Matrix numbers;  // [L H N, M]
   };
+  struct Part {
+    Kind kind = Kind::self;
+    Tables tables;
+    std::vector<text::Token> queries, keys;
+  };
   // Tokens that are missing are numbered from 0. Throws std::invalid_argument if their number is not that of the
   // tables' rows and columns; tokens of keys may be empty if the tables are square.
   TableSpecimen(Tables tables, std::vector<std::string> queries, std::vector<std::string> keys);
+  // Likewise; also if there is no part, or two of one kind.
+  explicit TableSpecimen(std::vector<Part> parts);
 
   using Specimen::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override;
@@ -106,9 +119,10 @@ class TableSpecimen final : public Specimen {
   [[nodiscard]] bool causal(const HeadName& head) const override;
 
  private:
-  Tables tables_;
-  std::vector<text::Token> queries_, keys_;
-  std::vector<bool> causal_;  // [L H]
+  [[nodiscard]] const Part& part(Kind kind) const noexcept;
+
+  std::vector<Part> parts_;                // as stacks()
+  std::vector<std::vector<bool>> causal_;  // of each part [L H]
 };
 
 }  // namespace attn::insight

@@ -96,10 +96,13 @@ class Tally {
   Shares sums_;
 };
 
-HeadStatistics statistics_of(const Specimen& specimen, const HeadName& name, const Ground& ground,
-                             std::int64_t beyond) {
+HeadStatistics statistics_of(const Specimen& specimen, const HeadName& name, const Ground& ground, std::int64_t beyond,
+                             const TakeTile& also) {
   Tally tally(ground, beyond);
-  each_tile(specimen, name, [&](Rectangle at, View<const float, 2> tile) { tally.take(at, tile); });
+  each_tile(specimen, name, [&](Rectangle at, View<const float, 2> tile) {
+    tally.take(at, tile);
+    if (also) also(at, tile);
+  });
   HeadStatistics head = tally.result(sight_of(specimen, name));
   head.name = name;
   return head;
@@ -143,7 +146,9 @@ std::vector<HeadStatistics> statistics(const Specimen& specimen, const Statistic
     const auto progress = [&](std::int64_t of_stack, std::int64_t) { tell(options.progress, done + of_stack, total); };
     each_head(count, progress, pool, [&](std::int64_t n) {
       const HeadName name{stack.kind, n / stack.heads, n % stack.heads};
-      here[static_cast<std::size_t>(n)] = statistics_of(specimen, name, ground, options.beyond);
+      TakeTile also;
+      if (options.also) also = [&](Rectangle at, View<const float, 2> tile) { options.also(done + n, at, tile); };
+      here[static_cast<std::size_t>(n)] = statistics_of(specimen, name, ground, options.beyond, also);
     });
     add_even(specimen, ground, options.beyond, here);
     done += count;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -75,10 +76,14 @@ struct LayerStatistics {
   std::vector<float> received, outgoing, diagonal;
 };
 
+// Sees the tiles of head number `head` of the result, on the one thread that goes over them.
+using AlsoTake = std::function<void(std::int64_t head, Rectangle window, View<const float, 2> weights)>;
+
 struct StatisticsOptions {
   std::int64_t beyond = 16;
   std::optional<Kind> kind = std::nullopt;  // none: all
   Progress progress = {};                   // in heads
+  AlsoTake also = {};                       // for whoever needs the same tiles; empty: nobody
 };
 
 // In the order of specimen.heads(). The result has the same bits whatever the number of threads.

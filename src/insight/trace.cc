@@ -43,11 +43,20 @@ void add_score(Trace& to, const model::AttentionRecord& record) {
     const model::BucketBias& bias = *record.rule.bias;
     to.bucket = t5_bucket(to.key - to.query, bias.rule);
     to.bias = bias.table.row(*to.bucket)[to.head.head];
+  } else if (record.rule.distance_bias) {
+    const nn::Matrix& bias = *record.rule.distance_bias;
+    to.bias = bias.row(bias.rows() == 1 ? 0 : to.head.head)[to.key - to.query + record.queries - 1];
   }
+  double score = to.dot * to.scale;
+  if (record.rule.softcap > 0) {
+    to.softcap = record.rule.softcap;
+    score = *to.softcap * std::tanh(score / *to.softcap);
+  }
+  if (record.rule.sink) to.sink = record.rule.sink->row(0)[to.head.head];
   const Mask mask = record.rule.mask();
   to.mask = mask.text();
   to.allowed = mask.allows(0, to.head.head, to.query, to.key);
-  to.score = to.allowed ? to.dot * to.scale + to.bias.value_or(0) : -std::numeric_limits<double>::infinity();
+  to.score = to.allowed ? score + to.bias.value_or(0) : -std::numeric_limits<double>::infinity();
   to.lse = record.lse.row(to.head.head)[to.query];
   to.weight = to.allowed ? std::exp(to.score - to.lse) : 0;
 }

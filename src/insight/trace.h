@@ -1,7 +1,7 @@
 // insight/trace.h - one attention weight with every number on its way.
 //
-//   products[d] = q[d] k[d]      dot = sum of products      score = scale dot + bias      weight = exp(score - lse)
-//   contribution = weight v W_O: what this key adds to the query's output through this head
+//   products[d] = q[d] k[d]      dot = sum of products      score = cap(scale dot) + bias      cap(x): see attention.h
+//   weight = exp(score - lse)    contribution = weight v W_O: what this head adds to the query's output for this key
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,10 @@ struct Trace {
   std::vector<double> products;  // [D]
   double dot = 0;
   double scale = 1;
+  std::optional<double> softcap;       // Gemma 2: no score of a product is beyond it
   std::optional<double> bias;          // T5: learned, by distance
-  std::optional<std::int64_t> bucket;  // of which distance
+  std::optional<std::int64_t> bucket;  // of which distance, where that is known
+  std::optional<double> sink;          // a logit that takes part in lse and has no value
   std::string mask;                    // as text: "everything", "causal", ...
   bool allowed = true;                 // whether the mask lets the query see the key
   double score = 0;                    // -infinity if not

@@ -9,7 +9,7 @@ namespace {
 
 class ValueWeighted final : public Specimen {
  public:
-  explicit ValueWeighted(std::unique_ptr<Specimen> inner) : Specimen(inner->stacks()), inner_(std::move(inner)) {}
+  explicit ValueWeighted(std::shared_ptr<const Specimen> inner) : Specimen(inner->stacks()), inner_(std::move(inner)) {}
 
   using Specimen::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override {
@@ -30,7 +30,7 @@ class ValueWeighted final : public Specimen {
   }
 
  private:
-  std::unique_ptr<Specimen> inner_;
+  std::shared_ptr<const Specimen> inner_;
 };
 
 void check_norms(const model::Recording& recording) {
@@ -42,7 +42,7 @@ void check_norms(const model::Recording& recording) {
 
 }  // namespace
 
-std::unique_ptr<Specimen> value_weighted(std::unique_ptr<Specimen> specimen) {
+std::unique_ptr<Specimen> value_weighted(std::shared_ptr<const Specimen> specimen) {
   if (specimen->reading() == nullptr) {
     throw std::invalid_argument("a table of weights says nothing of values: they need a model or a recording");
   }

@@ -58,7 +58,7 @@ text::Token as_word(std::span<const text::Token> tokens, const Source* source, s
 
 class WordSpecimen final : public Specimen {
  public:
-  static std::unique_ptr<Specimen> of(std::unique_ptr<Specimen> inner) {
+  static std::unique_ptr<Specimen> of(std::shared_ptr<const Specimen> inner) {
     Parts parts(*inner);
     return std::unique_ptr<Specimen>(new WordSpecimen(std::move(parts), std::move(inner)));
   }
@@ -89,10 +89,10 @@ class WordSpecimen final : public Specimen {
     std::vector<Stack> stacks;
     std::vector<Part> all;
   };
-  WordSpecimen(Parts parts, std::unique_ptr<Specimen> inner)
+  WordSpecimen(Parts parts, std::shared_ptr<const Specimen> inner)
       : Specimen(parts.stacks), inner_(std::move(inner)), parts_(std::move(parts)) {}
 
-  std::unique_ptr<Specimen> inner_;
+  std::shared_ptr<const Specimen> inner_;
   Parts parts_;
 };
 
@@ -174,7 +174,7 @@ Words words_of(std::span<const text::Token> tokens, const model::Text* source) {
   return out;
 }
 
-std::unique_ptr<Specimen> merged_words(std::unique_ptr<Specimen> specimen) {
+std::unique_ptr<Specimen> merged_words(std::shared_ptr<const Specimen> specimen) {
   return WordSpecimen::of(std::move(specimen));
 }
 

@@ -1,6 +1,7 @@
 #include "model/reading.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <future>
 #include <stdexcept>
 
@@ -41,6 +42,11 @@ Reader Reader::load(const text::Folder& folder) {
   auto tokenizer = std::async(std::launch::async, [&] { return text::Tokenizer::load(folder); });
   std::unique_ptr<Model> model = load_model(folder);
   return {folder.name(), tokenizer.get(), std::move(model)};
+}
+
+std::string Origin::short_name() const {
+  const std::filesystem::path path = model;
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
 const std::vector<text::Token>& Reading::queries(Kind kind) const noexcept {

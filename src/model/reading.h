@@ -36,6 +36,8 @@ struct Origin {
   std::string type;   // config.json's model_type
   Form form = Form::encoder;
   Text text;
+
+  [[nodiscard]] std::string short_name() const;  // the model's, without folders in front: "bert" of "models/bert/"
 };
 
 // A text that has been read. In an encoder-decoder the decoder is given its start token and the target's tokens but the

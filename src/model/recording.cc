@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -41,6 +42,39 @@ void need_index(std::string_view what, std::int64_t value, std::int64_t count) {
                               std::to_string(count - 1));
 }
 
+void need_size(const char* what, const nn::Matrix& found, Shape<2> least, Shape<2> most) {
+  const Shape<2> size{found.rows(), found.columns()};
+  if (size[0] >= least[0] && size[0] <= most[0] && size[1] >= least[1] && size[1] <= most[1]) return;
+  const auto text = [](const Shape<2>& shape) {
+    return "[" + std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + "]";
+  };
+  throw std::invalid_argument(std::string(what) + " is " + text(size) + "; " + text(least) + " is needed");
+}
+
+void check_whole(const AttentionRecord& a) {
+  const auto [heads, key_heads, width] = a.shape;
+  if (key_heads < 1 || heads < 1 || heads % key_heads != 0)
+    throw std::invalid_argument(std::to_string(heads) + " query heads cannot share " + std::to_string(key_heads) +
+                                " key heads");
+  constexpr std::int64_t kMore = std::numeric_limits<std::int64_t>::max();
+  need_size("q", a.q, {a.queries, heads * width}, {kMore, heads * width});
+  need_size("k", a.k, {a.keys, key_heads * width}, {kMore, key_heads * width});
+  need_size("lse", a.lse, {heads, a.queries}, {heads, kMore});
+  if (!a.v.empty()) need_size("v", a.v, {a.keys, key_heads * width}, {kMore, key_heads * width});
+  const Rule& rule = a.rule;
+  const std::int64_t distances = a.queries + a.keys - 1;
+  if (rule.distance_bias) need_size("distance_bias", *rule.distance_bias, {1, distances}, {heads, distances});
+  if (rule.distance_bias && rule.distance_bias->rows() != 1)
+    need_size("distance_bias", *rule.distance_bias, {heads, distances}, {heads, distances});
+  if (rule.sink) need_size("sink", *rule.sink, {1, heads}, {1, heads});
+  if (rule.also.per_head() || !rule.also.bias().empty())
+    throw std::invalid_argument("a recording's mask is the same for every head and adds nothing to the scores");
+  rule.also.check({1, heads, a.queries, a.keys});
+}
+
+// One head's row of a table [1|H, columns].
+const float* row_of_head(const nn::Matrix& table, std::int64_t head) { return table.row(table.rows() == 1 ? 0 : head); }
+
 }  // namespace
 
 std::string_view name_of(Kind kind) noexcept { return kKindNames[static_cast<std::size_t>(kind)]; }
@@ -52,10 +86,13 @@ std::optional<Kind> parse_kind(std::string_view name) noexcept {
 }
 
 Mask Rule::mask(std::int64_t seen) const {
-  if (!causal) return {};
-  if (window == 0) return Causal{seen};
-  if (seen == 0) return Causal{} & Window{window - 1, 0};
-  return Causal{seen} & ~Mask(Causal{seen - window});
+  const Mask places = [&]() -> Mask {
+    if (window == 0) return causal ? Mask(Causal{seen}) : Mask();
+    if (seen == 0) return causal ? Causal{} & Window{window - 1, 0} : Mask(Window{window});
+    return Causal{causal ? seen : seen + window} & ~Mask(Causal{causal ? seen - window : seen - window - 1});
+  }();
+  if (also.everything()) return places;
+  return places.everything() ? also : places & also;
 }
 
 View<const float, 4> AttentionRecord::q_heads(std::int64_t first, std::int64_t count) const noexcept {
@@ -130,6 +167,7 @@ void Recording::add_inputs(Kind kind, std::int64_t layer, View<const float, 2> x
 }
 
 void Recording::insert(AttentionRecord record) {
+  check_whole(record);
   const std::int64_t queries[] = {0, record.queries};
   const std::int64_t keys[] = {0, record.keys};
   set_sequences(record.kind, queries, keys);
@@ -205,6 +243,10 @@ void Recording::weights(const Which& which, Rectangle window, View<float, 2> out
     bias.emplace(t5_bias(one_head, {n, m, 0}, a.rule.bias->rule));
     options.bias = std::as_const(*bias).view();
   }
+  options.softcap = a.rule.softcap;
+  if (a.rule.distance_bias)
+    options.bias = {row_of_head(*a.rule.distance_bias, which.head), {1, a.rule.distance_bias->columns()}};
+  if (a.rule.sink) options.sink = {a.rule.sink->data() + which.head, {1}};
   attn::weights(in, options, {lse.at(0, which.head), {1, 1, n}, lse.strides}, window,
                 {out.data, {1, 1, out.shape[0], out.shape[1]}, {0, 0, out.strides[0], 1}}, pool);
 }

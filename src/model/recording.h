@@ -42,9 +42,16 @@ struct BucketBias {
 // How scores come from products, in the positions of the whole text.
 struct Rule {
   bool causal = false;
-  std::int64_t window = 0;  // causal only: a query sees this many keys, itself included; 0: all before it
+  // Causal: a query sees this many keys, itself included. Else: the keys up to this far on both sides. 0: no limit.
+  std::int64_t window = 0;
   float scale = 1;
   std::shared_ptr<const BucketBias> bias = nullptr;  // null: none
+  float softcap = 0;                                 // 0: none
+
+  // The following are of one whole text, and of attentions that came as a whole: insert().
+  Mask also = {};                                             // what must hold besides; the same for every head
+  std::shared_ptr<const nn::Matrix> distance_bias = nullptr;  // [1|H, N + M - 1] at j - i + N - 1; null: none
+  std::shared_ptr<const nn::Matrix> sink = nullptr;           // [1, H]: a logit a head that has no value; null: none
 
   // For queries that stand `seen` tokens behind the first key.
   [[nodiscard]] Mask mask(std::int64_t seen = 0) const;
@@ -102,9 +109,10 @@ class Recording {
   // Keeps x beside the queries that add() has just made room for.
   void add_inputs(Kind kind, std::int64_t layer, View<const float, 2> x);
 
-  // ---- for files ----
+  // ---- for files, and for models that ran elsewhere ----
 
-  // An attention that is there as a whole; of one sequence.
+  // An attention that is there as a whole; of one sequence. Throws std::invalid_argument if its parts do not have the
+  // sizes that it says, if its mask does not fit them, differs between heads or carries a bias.
   void insert(AttentionRecord record);
   // From V and the output projections of the model that it is of; what keep() does not ask for is let go.
   void finish(const class Model& model);

@@ -92,6 +92,7 @@ class Contents {
   }
 
   [[nodiscard]] const std::vector<TensorToStore>& tensors() const noexcept { return tensors_; }
+  [[nodiscard]] std::int64_t version() const noexcept { return version_; }
 
  private:
   Json attention(const AttentionRecord& a) {
@@ -102,27 +103,45 @@ class Contents {
     if (keep_.values) add(name("v"), a.v, a.keys);
     if (keep_.inputs) add(name("x"), a.x, a.queries);
     if (keep_.value_norms) add(name("value_norms"), a.value_norms, a.shape.heads);
-    return {{"kind", name_of(a.kind)},
-            {"layer", a.layer},
-            {"heads", a.shape.heads},
-            {"key_heads", a.shape.key_heads},
-            {"width", a.shape.width},
-            {"queries", a.queries},
-            {"keys", a.keys},
-            {"scale", a.rule.scale},
-            {"mask", a.rule.mask().text()},
-            {"causal", a.rule.causal},
-            {"window", a.rule.window},
-            {"bias", bias(a)}};
+    Json json = {{"kind", name_of(a.kind)},
+                 {"layer", a.layer},
+                 {"heads", a.shape.heads},
+                 {"key_heads", a.shape.key_heads},
+                 {"width", a.shape.width},
+                 {"queries", a.queries},
+                 {"keys", a.keys},
+                 {"scale", a.rule.scale},
+                 {"mask", a.rule.mask().text()},
+                 {"causal", a.rule.causal},
+                 {"window", a.rule.window},
+                 {"bias", bias(a)}};
+    add_rule(json, a);
+    return json;
+  }
+
+  // What files of the plain version do not know.
+  void add_rule(Json& json, const AttentionRecord& a) {
+    const Rule& rule = a.rule;
+    if (rule.softcap != 0) json["softcap"] = rule.softcap;
+    if (!rule.also.everything()) json["also"] = rule.also.text();
+    if (rule.distance_bias) json["distance_bias"] = shared(rule.distance_bias.get(), a, "distance_bias");
+    if (rule.sink) json["sink"] = shared(rule.sink.get(), a, "sink");
+    const bool plain = rule.softcap == 0 && rule.also.everything() && !rule.distance_bias && !rule.sink &&
+                       (rule.causal || rule.window == 0);
+    if (!plain) version_ = format::kVersion;
   }
 
   // A table that several layers share is written once, under the name of the first of them.
+  std::string shared(const nn::Matrix* table, const AttentionRecord& a, const char* part) {
+    auto [known, fresh] = shared_names_.emplace(table, format::tensor_name(a.kind, a.layer, part));
+    if (fresh) add(known->second, *table, table->rows());
+    return known->second;
+  }
+
   Json bias(const AttentionRecord& a) {
     if (a.rule.bias == nullptr) return nullptr;
-    auto [known, fresh] = bias_names_.emplace(a.rule.bias.get(), format::tensor_name(a.kind, a.layer, "bias"));
-    if (fresh) add(known->second, a.rule.bias->table, a.rule.bias->table.rows());
     const T5Buckets& rule = a.rule.bias->rule;
-    return {{"tensor", known->second},
+    return {{"tensor", shared(&a.rule.bias->table, a, "bias")},
             {"bidirectional", rule.bidirectional},
             {"buckets", rule.buckets},
             {"max_distance", rule.max_distance}};
@@ -146,7 +165,8 @@ class Contents {
   Keep keep_;
   std::vector<TensorToStore> tensors_;
   std::deque<nn::Matrix> copies_;  // a deque's elements stay where they are
-  std::map<const BucketBias*, std::string> bias_names_;
+  std::map<const nn::Matrix*, std::string> shared_names_;
+  std::int64_t version_ = format::kPlainVersion;
 };
 
 }  // namespace
@@ -169,7 +189,7 @@ void save_reading(const Reading& reading, const std::filesystem::path& file, con
   contents.add_hidden();
   write_safetensors(file, contents.tensors(),
                     {{format::kFormatKey, format::kFormat},
-                     {format::kVersionKey, std::to_string(format::kVersion)},
+                     {format::kVersionKey, std::to_string(contents.version())},
                      {format::kProgramKey, "attnscope " ATTNSCOPE_VERSION},
                      {format::kContents, json.dump()}},
                     between);

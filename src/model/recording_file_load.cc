@@ -25,7 +25,7 @@ namespace {
 
 namespace format = recording_format;
 
-constexpr std::int64_t kAny = -1;             // of a tensor's columns
+constexpr std::int64_t kAny = -1;             // of a tensor's rows or columns
 constexpr std::int64_t kMostHeads = 1 << 20;  // so that no product of what a file says can overflow
 constexpr std::int64_t kMostWindow = std::int64_t{1} << 40;
 
@@ -76,7 +76,11 @@ class Loader {
     for (const Config& one : contents_.children({"attentions"})) {
       AttentionRecord record = attention(one, keep);
       check_place(one, record, reading);
-      reading.recording.insert(std::move(record));
+      try {
+        reading.recording.insert(std::move(record));
+      } catch (const std::invalid_argument& wrong) {
+        fail(one, one_line(wrong.what()));
+      }
     }
     if (reading.recording.attentions().empty()) throw Error(contents_.path(), "attentions are missing");
     take_states(reading);
@@ -200,16 +204,38 @@ class Loader {
     Rule rule;
     rule.causal = from.flag({"causal"}, false);
     rule.window = between(from, "window", 0, kMostWindow);
-    if (rule.window > 0 && !rule.causal)
+    if (rule.window > 0 && !rule.causal && version_ < 3)
       fail(from, from.place("window") + " is " + std::to_string(rule.window) + "; only a causal mask has one");
     rule.scale = static_cast<float>(from.number({"scale"}));
     if (!std::isfinite(rule.scale)) fail(from, from.place("scale") + " is not finite");
+    if (version_ >= 3) add_rule(from, heads, rule);
     const std::string mask = from.text({"mask"});
     if (mask != rule.mask().text())
       fail(from, from.place("mask") + " is " + in_quotes(mask) + ", but causal and window say " +
                      in_quotes(rule.mask().text()));
     if (const auto described = from.child({"bias"})) rule.bias = bias(*described, heads);
     return rule;
+  }
+
+  void add_rule(const Config& from, std::int64_t heads, Rule& rule) {
+    rule.softcap = static_cast<float>(from.number({"softcap"}, 0));
+    if (!std::isfinite(rule.softcap) || rule.softcap < 0)
+      fail(from, from.place("softcap") + " is not a number from 0 on");
+    try {
+      if (from.has({"also"})) rule.also = parse_mask(from.text({"also"}));
+    } catch (const std::invalid_argument& wrong) {
+      fail(from, from.place("also") + ": " + one_line(wrong.what()));
+    }
+    const std::int64_t distances = from.integer({"queries"}) + from.integer({"keys"}) - 1;
+    if (from.has({"distance_bias"})) rule.distance_bias = shared(from.text({"distance_bias"}), kAny, distances);
+    if (from.has({"sink"})) rule.sink = shared(from.text({"sink"}), 1, heads);
+  }
+
+  // A table that layers may share.
+  std::shared_ptr<const nn::Matrix> shared(const std::string& name, std::int64_t rows, std::int64_t columns) {
+    std::shared_ptr<const nn::Matrix>& known = tables_[name];
+    if (known == nullptr) known = std::make_shared<const nn::Matrix>(take(name, rows, columns));
+    return known;
   }
 
   std::shared_ptr<const BucketBias> bias(const Config& from, std::int64_t heads) {
@@ -274,15 +300,17 @@ class Loader {
                   "tensor " + in_quotes(name) + " holds " + std::string(name_of(tensor.dtype)) + "; F32 is needed",
                   tensor.offset);
     const std::vector<std::int64_t> needed = {rows, columns};
-    const bool fits = tensor.shape.size() == 2 && tensor.shape[0] == rows &&
-                      (columns == kAny ? tensor.shape[1] > 0 : tensor.shape[1] == columns);
+    const auto agrees = [](std::int64_t size, std::int64_t wanted) {
+      return wanted == kAny ? size > 0 : size == wanted;
+    };
+    const bool fits = tensor.shape.size() == 2 && agrees(tensor.shape[0], rows) && agrees(tensor.shape[1], columns);
     if (!fits)
       throw Error(file_.path(),
                   "tensor " + in_quotes(name) + " is " + shape_text(tensor.shape) + "; by the metadata " +
                       shape_text(needed) + " is needed",
                   tensor.offset);
     taken_.insert(name);
-    nn::Matrix numbers(rows, tensor.shape[1]);
+    nn::Matrix numbers(tensor.shape[0], tensor.shape[1]);
     std::memcpy(numbers.data(), tensor.data, static_cast<std::size_t>(tensor.bytes));
     file_.release(tensor);
     return numbers;
@@ -293,6 +321,7 @@ class Loader {
   Config contents_;
   std::set<std::string, std::less<>> taken_;
   std::map<std::string, std::shared_ptr<const BucketBias>> biases_;
+  std::map<std::string, std::shared_ptr<const nn::Matrix>> tables_;
 };
 
 }  // namespace

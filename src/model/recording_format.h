@@ -11,7 +11,10 @@ namespace attn::model::recording_format {
 
 inline constexpr const char* kFormat = "attnscope-recording";
 // 0: tokens as plain texts, and Q, K and lse alone. 1: whole tokens, and all that Keep knows. 2: what a decoder writes.
-inline constexpr std::int64_t kVersion = 2;
+// 3: rules of models that ran elsewhere (softcap, also, distance_bias, sink, a window to both sides). A file says 3
+// only if it has one of them, so that older programs read the others.
+inline constexpr std::int64_t kVersion = 3;
+inline constexpr std::int64_t kPlainVersion = 2;
 
 // Keys of the file's metadata; kContents is a JSON object with all the rest.
 inline constexpr const char* kFormatKey = "format";

@@ -41,6 +41,39 @@ TEST(TableSpecimen, HeadsAreFoundLayerByLayer) {
   EXPECT_EQ(specimen.heads()[5], (HeadName{Kind::self, 1, 2}));
 }
 
+TEST(TableSpecimen, SeveralKindsHaveTablesAndTokensOfTheirOwn) {
+  std::vector<TableSpecimen::Part> parts;
+  parts.push_back({Kind::cross, random_tables(2, 2, 2, 3), named_tokens({"x", "y"}), named_tokens({"a", "b", "c"})});
+  parts.push_back({Kind::self, random_tables(1, 2, 3, 3), named_tokens({"a", "b", "c"}), {}});
+  const float expected = parts[0].tables.numbers.row((1 * 2 + 1) * 2 + 1)[2];
+  const TableSpecimen specimen(std::move(parts));
+  ASSERT_EQ(specimen.stacks().size(), 2U);
+  EXPECT_EQ(specimen.stacks()[0].kind, Kind::self);
+  EXPECT_EQ(specimen.stacks()[1].layers, 2);
+  EXPECT_EQ(specimen.queries(Kind::cross)[1].text, "y");
+  EXPECT_EQ(specimen.keys(Kind::cross)[2].text, "c");
+  EXPECT_EQ(specimen.keys(Kind::self)[0].text, "a");
+  ThreadPool pool(1);
+  EXPECT_EQ(specimen.weights({Kind::cross, 1, 1}, pool).row(1)[2], expected);
+  EXPECT_FALSE(specimen.causal({Kind::cross, 1, 1}));
+  EXPECT_EQ(specimen.heads().size(), 6U);
+}
+
+TEST(TableSpecimen, OneKindTwiceIsRefusedAndSoIsNone) {
+  const auto said = [](std::vector<TableSpecimen::Part> parts) {
+    try {
+      const TableSpecimen made(std::move(parts));
+    } catch (const std::invalid_argument& wrong) {
+      return std::string(wrong.what());
+    }
+    return std::string();
+  };
+  std::vector<TableSpecimen::Part> twice;
+  for (int n = 0; n < 2; ++n) twice.push_back({Kind::decoder, random_tables(1, 1, 2, 2), {}, {}});
+  EXPECT_EQ(said(std::move(twice)), "tables of kind 'decoder' are given twice");
+  EXPECT_EQ(said({}), "there is no table of weights to look at");
+}
+
 TEST(TableSpecimen, TokensOfASquareTableNameRowsAndColumns) {
   const TableSpecimen specimen(random_tables(1, 1, 2, 2), {"a", "b"}, {});
   EXPECT_EQ(specimen.keys(Kind::self)[1].text, "b");

@@ -91,8 +91,8 @@ TEST_F(SpoiltRecording, IsReadWhenNothingIsSpoilt) {
 }
 
 TEST_F(SpoiltRecording, ANewerVersionIsSaidToBeNewer) {
-  EXPECT_THAT(refusal([](Parts& p) { p.metadata["format_version"] = "3"; }),
-              HasSubstr("bad.attn: was written by a newer attnscope (format 3); this one reads up to 2"));
+  EXPECT_THAT(refusal([](Parts& p) { p.metadata["format_version"] = "4"; }),
+              HasSubstr("bad.attn: was written by a newer attnscope (format 4); this one reads up to 3"));
   EXPECT_THAT(refusal([](Parts& p) { p.metadata["format_version"] = "99999999999999999999"; }), HasSubstr("newer"));
 }
 

@@ -1,14 +1,12 @@
-// cli/named_token.cc
-#include "named_token.h"
-
-#include <fmt/format.h>
+#include "figure/named_tokens.h"
 
 #include <charconv>
+#include <stdexcept>
 
-#include "command.h"
+#include "figure/columns.h"
 #include "insight/words_attended.h"
 
-namespace attn::cli {
+namespace attn::figure {
 
 namespace {
 
@@ -37,8 +35,9 @@ std::vector<std::int64_t> named_tokens(const std::vector<text::Token>& as_they_a
   std::string nearest;
   for (const std::string& name : insight::nearest_words(tokens, asked, 3))
     nearest += (nearest.empty() ? "the nearest are '" : ", '") + on_one_line(name) + "'";
-  throw UsageError(fmt::format("there is no {} '{}': {}{}numbers go from 0 to {}", what, on_one_line(asked), nearest,
-                               nearest.empty() ? "" : "; ", tokens.size() - 1));
+  throw std::invalid_argument("there is no " + std::string(what) + " '" + on_one_line(asked) + "': " + nearest +
+                              (nearest.empty() ? "" : "; ") + "numbers go from 0 to " +
+                              std::to_string(tokens.size() - 1));
 }
 
-}  // namespace attn::cli
+}  // namespace attn::figure

@@ -1,5 +1,4 @@
-// cli/terminal.cc
-#include "terminal.h"
+#include "figure/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -10,9 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "figure/columns.h"
 #include "figure/shade.h"
 
-namespace attn::cli {
+namespace attn::figure {
 namespace {
 
 constexpr int kWidestText = 88;  // lines longer than this are tiring to read
@@ -32,13 +32,13 @@ int columns(bool is_terminal) {
   return columns > 0 ? std::min(columns, kWidest) : 80;
 }
 
-const figure::Colour& colour_of(double weight) {
-  static const figure::Shader shader({.cmap = "viridis", .range = figure::Range{0, 1}}, {0, 1});
+const Colour& colour_of(double weight) {
+  static const Shader shader({.cmap = "viridis", .range = Range{0, 1}}, {0, 1});
   return shader.colour(weight);
 }
 
-figure::Screen::Colours colours_of_terminal() {
-  using enum figure::Screen::Colours;
+Screen::Colours colours_of_terminal() {
+  using enum Screen::Colours;
   const std::string depth = environment("COLORTERM");
   if (depth == "truecolor" || depth == "24bit") return direct;
   return environment("TERM").find("256color") == std::string::npos ? none : indexed;
@@ -46,7 +46,7 @@ figure::Screen::Colours colours_of_terminal() {
 
 }  // namespace
 
-Terminal::Terminal(const figure::Screen& screen, bool styled)
+Terminal::Terminal(const Screen& screen, bool styled)
     : screen_(screen),
       brush_(screen.colours),
       width_(std::clamp(screen.width, kNarrowest, kWidestText)),
@@ -55,7 +55,7 @@ Terminal::Terminal(const figure::Screen& screen, bool styled)
 Terminal Terminal::of_stdout() {
   const bool is_terminal = isatty(STDOUT_FILENO) != 0;
   const bool styled = is_terminal && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
-  return {{columns(is_terminal), styled ? colours_of_terminal() : figure::Screen::Colours::none}, styled};
+  return {{columns(is_terminal), styled ? colours_of_terminal() : Screen::Colours::none}, styled};
 }
 
 std::string Terminal::in_style(std::string_view code, std::string_view text) const {
@@ -76,7 +76,7 @@ std::string Terminal::sentence(const std::vector<Phrase>& phrases, int indent) c
   for (const Phrase& phrase : phrases) {
     Phrase run{"", phrase.style};  // what stands together on the line
     const auto add = [&](const std::string& word) {
-      const int size = figure::columns_of(word);
+      const int size = columns_of(word);
       if (used > 0 && used + 1 + size > room) {
         out += styled(run) + "\n" + repeat(" ", indent);
         run.text.clear();
@@ -89,10 +89,10 @@ std::string Terminal::sentence(const std::vector<Phrase>& phrases, int indent) c
     for (std::size_t from = 0; from <= phrase.text.size();) {
       const std::size_t end = std::min(phrase.text.find(' ', from), phrase.text.size());
       const std::string word = phrase.text.substr(from, end - from);
-      if (figure::columns_of(word) <= room) {
+      if (columns_of(word) <= room) {
         add(word);
       } else {
-        for (const std::string& part : figure::wrapped(word, room)) add(part);
+        for (const std::string& part : wrapped(word, room)) add(part);
       }
       from = end + 1;
     }
@@ -103,7 +103,7 @@ std::string Terminal::sentence(const std::vector<Phrase>& phrases, int indent) c
 
 std::string Terminal::cell(double weight, int width) const {
   if (coloured()) return brush_.on(right(number(weight, 2) + " ", width), colour_of(weight));
-  return repeat(figure::block_of(weight), width - 1) + " ";
+  return repeat(block_of(weight), width - 1) + " ";
 }
 
 std::string Terminal::shaded(std::string_view text, double weight) const { return brush_.on(text, colour_of(weight)); }
@@ -113,9 +113,7 @@ std::string Terminal::pair(bool seen) const {
   return seen ? "██" : dim("· ");
 }
 
-std::string Terminal::bar(double share, int width) const {
-  return brush_.in(figure::bar_of(share, width), colour_of(kGreen));
-}
+std::string Terminal::bar(double share, int width) const { return brush_.in(bar_of(share, width), colour_of(kGreen)); }
 
 std::string Terminal::line() const { return dim(repeat("─", width_ - 4)); }
 
@@ -123,16 +121,6 @@ std::string number(double value, int digits) {
   std::array<char, 64> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
   return buffer.data();
-}
-
-std::string grouped(long long value) {
-  std::string digits = std::to_string(value);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, ",");
-  return digits;
-}
-
-std::string counted(long long count, std::string_view noun) {
-  return grouped(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
 std::string without_blank_ends(std::string_view text) {
@@ -152,4 +140,4 @@ std::string left(std::string_view text, int width) {
   return std::string(text) + repeat(" ", width - static_cast<int>(text.size()));
 }
 
-}  // namespace attn::cli
+}  // namespace attn::figure

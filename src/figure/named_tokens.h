@@ -1,4 +1,4 @@
-// cli/named_token.h - tokens as people name them: by their text or by their number.
+// figure/named_tokens.h - tokens as people name them: by their text or by their number.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 #include "text/tokenizer.h"
 
-namespace attn::cli {
+namespace attn::figure {
 
 // All tokens that say `asked`, with or without spaces around it; where none does and it is a number, the token of that
-// number. Throws UsageError that names the nearest. `what`: how they are called, "token" or "word".
+// number. Throws std::invalid_argument that names the nearest. `what`: how they are called, "token" or "word".
 std::vector<std::int64_t> named_tokens(const std::vector<text::Token>& tokens, const std::string& asked,
                                        std::string_view what = "token");
 
-}  // namespace attn::cli
+}  // namespace attn::figure

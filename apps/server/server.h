@@ -1,0 +1,53 @@
+// server/server.h - specimens on a page of this machine: HTTP on 127.0.0.1.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "insight/specimen.h"
+#include "server/api.h"
+#include "server/page_files.h"
+
+namespace attn::server {
+
+inline constexpr int kDefaultPort = 7865;
+
+struct ServerOptions {
+  PageFiles page;
+  PoolOf pool;
+  std::optional<int> port = std::nullopt;  // none: kDefaultPort, or the next that is free; 0: any
+  std::int64_t cache_bytes = std::int64_t{128} << 20;
+};
+
+// Serves from construction on, on threads of its own.
+//
+//   - Nobody but this machine can reach it, and no page of another site can use it: a request must name this machine as
+//     its Host, and where a browser says from where it comes, that must be the page itself.
+//   - Nothing is changed by a request, and no path in one reaches the file system.
+class Server {
+ public:
+  // Throws std::runtime_error where the port is taken or may not be used.
+  explicit Server(ServerOptions options);
+  ~Server();  // stop()
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Shows one more; its id.
+  std::string add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen);
+
+  [[nodiscard]] int port() const noexcept;
+  [[nodiscard]] std::string url() const;  // "http://127.0.0.1:7865/"
+  [[nodiscard]] std::int64_t cached_bytes() const;
+
+  // No more requests are taken, and work in progress is given up: within a moment. May be called again. In a forked
+  // child it does nothing: the parent goes on.
+  void stop();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace attn::server

@@ -1,0 +1,63 @@
+#include "server/workers.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace attn::server {
+
+struct Workers::State {
+  std::shared_ptr<void> owner;
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<std::function<void()>> waiting;
+  int threads = 0, idle = 0;
+  bool ended = false;
+};
+
+Workers::Workers(std::shared_ptr<void> owner) : state_(std::make_shared<State>()) { state_->owner = std::move(owner); }
+
+void Workers::enqueue(std::function<void()> work) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->waiting.push_back(std::move(work));
+  if (state_->idle >= static_cast<int>(state_->waiting.size()) || state_->threads == kMostConnections) {
+    state_->wake.notify_one();
+    return;
+  }
+  try {
+    std::thread(serve, state_).detach();
+    ++state_->threads;
+  } catch (const std::system_error&) {
+    // No more threads to be had: it waits for one that gets free, as beyond the limit.
+  }
+}
+
+void Workers::serve(const std::shared_ptr<State>& state) {
+  constexpr std::chrono::seconds kIdle{5};
+  std::unique_lock lock(state->mutex);
+  while (true) {
+    ++state->idle;
+    const bool work = state->wake.wait_for(lock, kIdle, [&] { return state->ended || !state->waiting.empty(); });
+    --state->idle;
+    if (!work || state->waiting.empty()) break;
+    std::function<void()> next = std::move(state->waiting.front());
+    state->waiting.pop_front();
+    lock.unlock();
+    next();
+    next = nullptr;
+    lock.lock();
+  }
+  --state->threads;
+}
+
+void Workers::shutdown() {
+  const std::scoped_lock lock(state_->mutex);
+  state_->ended = true;
+  state_->wake.notify_all();
+}
+
+}  // namespace attn::server

@@ -1,0 +1,48 @@
+# attn_page: the page as part of the program, as it lies in ATTNSCOPE_PAGE_FOLDER: index.html, what it loads, and
+# offline.html. The names of its files are known only when it has been built, so the list of them is made then.
+#
+# As a script (-P), with FOLDER and OUT: makes that list.
+
+if(CMAKE_SCRIPT_MODE_FILE)
+  include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
+  file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*)
+  list(SORT files)
+  set(list "")
+  foreach(file IN LISTS files)
+    embed_file(attnscope_page ${FOLDER}/${file} bytes)
+    string(APPEND list "      BuiltInFile{\"${file}\", ${bytes}},\n")
+  endforeach()
+  list(LENGTH files count)
+  # Always written: the bytes have changed, though perhaps not the names.
+  embed_write(${OUT} builtin/page.h "std::span<const BuiltInFile> page() {
+  static const std::array<BuiltInFile, ${count}> all = {
+${list}  };
+  return all;
+}
+" TRUE)
+  return()
+endif()
+
+set(built_page ${PROJECT_BINARY_DIR}/web/dist)
+set(ATTNSCOPE_PAGE_FOLDER ${built_page} CACHE PATH
+    "Folder with the page that is built in: made here from web/, unless it is another one; one without any file is fine")
+set(page_files "")
+if(ATTNSCOPE_PAGE_FOLDER STREQUAL built_page)
+  include(${CMAKE_CURRENT_LIST_DIR}/web.cmake)
+  set(page_files ${ATTNSCOPE_PAGE_FOLDER}/index.html ${ATTNSCOPE_PAGE_FOLDER}/offline.html)
+else()
+  file(GLOB_RECURSE page_files CONFIGURE_DEPENDS ${ATTNSCOPE_PAGE_FOLDER}/*)
+endif()
+
+set(generated ${PROJECT_BINARY_DIR}/page)
+add_custom_command(
+  OUTPUT ${generated}/bytes.s ${generated}/table.cc
+  COMMAND ${CMAKE_COMMAND} -DAPPLE=${APPLE} -DFOLDER=${ATTNSCOPE_PAGE_FOLDER} -DOUT=${generated} -P
+          ${CMAKE_CURRENT_LIST_FILE}
+  DEPENDS ${page_files} ${CMAKE_CURRENT_LIST_FILE} ${CMAKE_CURRENT_LIST_DIR}/embed.cmake
+  COMMENT "The page as part of the program" VERBATIM)
+add_library(attn_page STATIC ${generated}/bytes.s ${generated}/table.cc)
+set_target_properties(attn_page PROPERTIES OUTPUT_NAME attnscope_attn_page)
+attn_inside(attn_page attn_builtin)
+target_include_directories(attn_page INTERFACE ${PROJECT_BINARY_DIR}/roots/attn_builtin)
+target_link_libraries(attn_page PRIVATE attn_flags attn_text)

@@ -1,0 +1,41 @@
+# The page, built from web/ into ATTNSCOPE_PAGE_FOLDER by node: index.html, its assets, and offline.html.
+#
+# What the build needs lies in web/node_modules, for all build directories together. npm asks the network when the lock
+# file has changed, and never else.
+#
+# As a script (-P), with NODE, WEB and OUT: builds it.
+
+if(CMAKE_SCRIPT_MODE_FILE)
+  file(LOCK ${WEB} DIRECTORY GUARD PROCESS TIMEOUT 600)  # another build directory may be at it
+  get_filename_component(folder ${NODE} DIRECTORY)
+  set(ENV{PATH} "${folder}:$ENV{PATH}")
+  # npm writes this file last, so that it is older than the lock file also after an install that was broken off.
+  set(installed ${WEB}/node_modules/.package-lock.json)
+  if(NOT EXISTS ${installed} OR ${WEB}/package-lock.json IS_NEWER_THAN ${installed})
+    execute_process(COMMAND ${folder}/npm ci --loglevel=error --no-progress WORKING_DIRECTORY ${WEB} OUTPUT_QUIET
+                    COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env ATTNSCOPE_DIST=${OUT} ${NODE} node_modules/vite/bin/vite.js build
+                          --logLevel warn
+                  WORKING_DIRECTORY ${WEB} COMMAND_ERROR_IS_FATAL ANY)
+  return()
+endif()
+
+set(web ${PROJECT_SOURCE_DIR}/web)
+# tools/node.sh is also what tools/setup.sh asks, so that both mean the same node.
+execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/node.sh OUTPUT_VARIABLE found_node ERROR_VARIABLE node_problem
+                OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
+set(ATTNSCOPE_NODE "${found_node}" CACHE FILEPATH "The node to build the page with")
+if(NOT ATTNSCOPE_NODE)
+  unset(ATTNSCOPE_NODE CACHE)
+  message(FATAL_ERROR "${node_problem}")
+endif()
+
+file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${web}/src/*)
+add_custom_command(
+  OUTPUT ${ATTNSCOPE_PAGE_FOLDER}/index.html ${ATTNSCOPE_PAGE_FOLDER}/offline.html
+  COMMAND ${CMAKE_COMMAND} -DNODE=${ATTNSCOPE_NODE} -DWEB=${web} -DOUT=${ATTNSCOPE_PAGE_FOLDER} -P
+          ${CMAKE_CURRENT_LIST_FILE}
+  DEPENDS ${web_sources} ${web}/index.html ${web}/package-lock.json ${web}/vite.config.ts ${web}/svelte.config.js
+          ${web}/tsconfig.json ${PROJECT_SOURCE_DIR}/src/figure/colour_tables.cc ${CMAKE_CURRENT_LIST_FILE}
+  COMMENT "Building the page" VERBATIM)

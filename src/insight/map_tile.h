@@ -1,0 +1,28 @@
+// insight/map_tile.h - a head's table as a map: square tiles, each level half as fine as the one below it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "attn/thread_pool.h"
+#include "insight/specimen.h"
+#include "nn/matrix.h"
+
+namespace attn::insight {
+
+inline constexpr std::int64_t kMapTile = 256;  // cells a side
+
+struct MapPlace {
+  std::int64_t level = 0, row = 0, column = 0;  // row and column count tiles of this level
+};
+
+// Cell (r, c) of the tile is the largest weight of the queries [(256 row + r) 2^level, + 2^level) and the keys
+// likewise; a number below 0 counts as 0. Tiles at the right and lower edge are smaller. Throws std::invalid_argument
+// for a place that is not on the map: the highest level is that on which the table is one cell.
+Shape<2> map_tile_shape(const Stack& stack, const MapPlace& place);
+nn::Matrix map_tile(const Specimen& specimen, const HeadName& head, const MapPlace& place, ThreadPool& pool);
+
+// Each number becomes the larger of itself and its place in `row`.
+void raise_to(std::span<float> numbers, const float* row);
+
+}  // namespace attn::insight

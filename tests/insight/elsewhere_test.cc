@@ -1,0 +1,148 @@
+// Attention of models that ran elsewhere: what is said of it follows its rule.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "attn/attention.h"
+#include "insight/check.h"
+#include "insight/ground.h"
+#include "insight/statistics.h"
+#include "insight/trace.h"
+#include "support/random.h"
+
+namespace attn::insight {
+namespace {
+
+constexpr std::int64_t kTokens = 17, kHeads = 2, kWidth = 8;
+
+nn::Matrix random_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
+  nn::Matrix out(rows, columns);
+  for (std::int64_t i = 0; i < rows * columns; ++i) out.data()[i] = test::bell(seed, static_cast<std::uint64_t>(i));
+  return out;
+}
+
+std::shared_ptr<const nn::Matrix> shared_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
+  return std::make_shared<const nn::Matrix>(random_matrix(rows, columns, seed));
+}
+
+// One layer that obeys the rule; lse is what attention() writes.
+model::Reading reading_of(const model::Rule& rule, ThreadPool& pool) {
+  model::AttentionRecord a;
+  a.shape = {kHeads, kHeads, kWidth};
+  a.rule = rule;
+  a.queries = a.keys = kTokens;
+  a.q = random_matrix(kTokens, kHeads * kWidth, 1);
+  a.k = random_matrix(kTokens, kHeads * kWidth, 2);
+  a.lse = nn::Matrix(kHeads, kTokens);
+  Options options;
+  options.mask = rule.mask();
+  options.scale = rule.scale;
+  options.softcap = rule.softcap;
+  if (rule.distance_bias) options.bias = rule.distance_bias->view();
+  if (rule.sink) options.sink = {rule.sink->data(), {kHeads}};
+  nn::Matrix out(kHeads * kTokens, kWidth);
+  const Inputs in{a.q_heads(0, kTokens), a.k_heads(0, kTokens), a.k_heads(0, kTokens)};
+  attention(in, options, {out.data(), {1, kHeads, kTokens, kWidth}}, {a.lse.data(), {1, kHeads, kTokens}}, pool);
+  model::Reading reading;
+  reading.recording.insert(std::move(a));
+  reading.tokens.resize(kTokens);
+  return reading;
+}
+
+model::Rule everything_at_once() {
+  return {.causal = true,
+          .window = 9,
+          .scale = 0.6F,
+          .softcap = 1.5F,
+          .distance_bias = shared_matrix(kHeads, 2 * kTokens - 1, 3),
+          .sink = shared_matrix(1, kHeads, 4)};
+}
+
+TEST(AttentionFromElsewhere, ATraceShowsSoftcapBiasAndSink) {
+  ThreadPool pool(1);
+  const model::Rule rule = everything_at_once();
+  const model::Reading reading = reading_of(rule, pool);
+  for (std::int64_t head = 0; head < kHeads; ++head) {
+    const nn::Matrix table = reading.recording.weights({Kind::self, 0, head, 0}, pool);
+    for (std::int64_t i = 0; i < kTokens; ++i) {
+      double row = std::exp(rule.sink->row(0)[head]);
+      for (std::int64_t j = 0; j < kTokens; ++j) {
+        const Trace t = trace(reading, {{Kind::self, 0, head}, i, j}, nullptr, pool);
+        EXPECT_NEAR(t.weight, table.row(i)[j], 1e-5) << head << ' ' << i << ' ' << j;
+        EXPECT_EQ(t.softcap, 1.5);
+        EXPECT_EQ(t.bucket, std::nullopt);
+        EXPECT_EQ(t.bias, rule.distance_bias->row(head)[j - i + kTokens - 1]);
+        EXPECT_EQ(t.sink, rule.sink->row(0)[head]);
+        if (t.allowed) {
+          EXPECT_NEAR(t.score, 1.5 * std::tanh(t.dot * t.scale / 1.5) + *t.bias, 1e-12);
+          row += std::exp(t.score);
+        }
+      }
+      EXPECT_NEAR(reading.recording.attention(Kind::self, 0).lse.row(head)[i], std::log(row), 1e-5);
+    }
+  }
+}
+
+TEST(AttentionFromElsewhere, RowsSumToOneWithWhatTheSinkTakes) {
+  ThreadPool pool(1);
+  const RecordedSpecimen specimen(reading_of(everything_at_once(), pool));
+  const CheckResult check = check_weights(specimen, {}, pool);
+  EXPECT_FALSE(check.failure) << in_words(check);
+  EXPECT_LT(check.deviation, 1e-5);
+
+  model::Rule spoilt = everything_at_once();
+  model::Reading reading = reading_of(spoilt, pool);
+  model::Recording without;
+  model::AttentionRecord a;
+  a.shape = {kHeads, kHeads, kWidth};
+  a.queries = a.keys = kTokens;
+  a.q = random_matrix(kTokens, kHeads * kWidth, 1);
+  a.k = random_matrix(kTokens, kHeads * kWidth, 2);
+  a.lse = nn::Matrix(kHeads, kTokens);
+  std::copy_n(reading.recording.attention(Kind::self, 0).lse.data(), kHeads * kTokens, a.lse.data());
+  spoilt.sink = nullptr;
+  a.rule = spoilt;
+  without.insert(std::move(a));
+  reading.recording = std::move(without);
+  EXPECT_TRUE(check_weights(RecordedSpecimen(std::move(reading)), {}, pool).failure);
+}
+
+struct SightCase {
+  const char* name;
+  model::Rule rule;
+};
+
+class SightOfARule : public testing::TestWithParam<SightCase> {};
+
+TEST_P(SightOfARule, IsWhatTheMaskAllows) {
+  ThreadPool pool(1);
+  const RecordedSpecimen specimen(reading_of(GetParam().rule, pool));
+  const Sight sight = sight_of(specimen, {Kind::self, 0, 1});
+  const Mask mask = GetParam().rule.mask();
+  for (std::int64_t i = 0; i < kTokens; ++i) {
+    std::int64_t from = kTokens, to = 0;
+    for (std::int64_t j = 0; j < kTokens; ++j) {
+      if (!mask.allows(0, 1, i, j)) continue;
+      from = std::min(from, j);
+      to = j + 1;
+    }
+    ASSERT_EQ(sight.from(i), from) << "query " << i;
+    ASSERT_EQ(sight.to(i), to) << "query " << i;
+  }
+  for (const HeadStatistics& head : statistics(specimen, {}, pool)) EXPECT_LE(head.entropy_share, 1 + 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(AttentionFromElsewhere, SightOfARule,
+                         testing::Values(SightCase{"Everything", {}}, SightCase{"Causal", {.causal = true}},
+                                         SightCase{"CausalWindow", {.causal = true, .window = 4}},
+                                         SightCase{"WindowToBothSides", {.window = 3}},
+                                         SightCase{"Documents",
+                                                   {.causal = true,
+                                                    .also = parse_mask("document(0,0,0,0,0,1,1,1,1,1,1,2,2,2,2,2,2)")}},
+                                         SightCase{"NotTheFirst", {.also = parse_mask("~prefix(2) | window(1)")}}),
+                         [](const auto& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace attn::insight

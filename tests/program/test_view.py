@@ -1,0 +1,325 @@
+"""attnscope view: what the page asks for is what numpy makes of the same weights; how it starts, ends and refuses."""
+
+import base64
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+import zlib
+
+import numpy as np
+import pytest
+import transformers_says
+from conftest import PROGRAM, attnscope, model_folder, refused
+
+TEXT = "The quick brown fox jumps over the lazy dog."
+
+
+class Served:
+    """The program, until the end of a with block."""
+
+    def __init__(self, *arguments, port="0"):
+        self.command = [PROGRAM, "view", "--no-open", *(["--port", port] if port else []), *map(str, arguments)]
+
+    def __enter__(self):
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+        self.process = subprocess.Popen(
+            self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
+        self.said = self.process.stdout.readline()
+        self.url = re.search(r"http://127\.0\.0\.1:\d+/", self.said + self.process.stdout.readline()).group(0)
+        self.port = int(self.url.rstrip("/").rsplit(":", 1)[1])
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(10)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def get(self, path, headers=(), **query):
+        where = self.url + path.lstrip("/") + ("?" + "&".join(f"{k}={v}" for k, v in query.items()) if query else "")
+        try:
+            with urllib.request.urlopen(urllib.request.Request(where, headers=dict(headers)), timeout=20) as answer:
+                return answer.status, answer.headers, answer.read()
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return refusal.code, refusal.headers, refusal.read()
+
+    def specimen(self, what="", **query):
+        return self.get(f"api/specimens/1{what}", **query)
+
+    def facts(self, **query):
+        return json.loads(self.specimen(**query)[2])
+
+
+def coded(weights):
+    return np.rint(255 * np.sqrt(weights.astype(np.float32))).astype(np.uint8)
+
+
+def largest(table, rows, columns):
+    """The table in rows x columns cells, the largest weight of each."""
+    n, m = table.shape
+    edges = [i * n // rows for i in range(rows)], [j * m // columns for j in range(columns)]
+    return np.maximum.reduceat(np.maximum.reduceat(table, edges[0], axis=0), edges[1], axis=1)
+
+
+@pytest.fixture(scope="module")
+def long_table(tmp_path_factory):
+    """[2, 3, 700, 700], as a file."""
+    seed = 41
+    print("seed", seed)
+    table = np.random.default_rng(seed).dirichlet(np.full(700, 0.05), (2, 3, 700)).astype(np.float32)
+    file = tmp_path_factory.mktemp("view") / "long.npy"
+    np.save(file, table)
+    return file, table
+
+
+# ---- the numbers ----
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_rows_and_tiles_of_a_model_are_those_of_transformers(name):
+    target = ["--target", "Was it asleep?"] if name == "t5" else []
+    expected = transformers_says.run(name, TEXT, "Was it asleep?") if target else transformers_says.run(name, TEXT)
+    with Served("--model", model_folder(name), "--text", TEXT, *target) as page:
+        facts = page.facts()
+        assert {stack["kind"] for stack in facts["stacks"]} == set(expected)
+        assert facts["text"] == TEXT and facts["model"] == {"name": name, "type": name}
+        for kind, tables in expected.items():
+            layers, heads, n, m = tables.shape
+            bytes_ = np.frombuffer(page.specimen("/thumbnails", kind=kind)[2], np.uint8).reshape(layers * heads, n, m)
+            for layer, head in ((0, 0), (layers - 1, heads - 1)):
+                where = {"kind": kind, "layer": layer, "head": head}
+                table = tables[layer, head]
+                row = np.frombuffer(page.specimen("/row", **where, row=n - 1)[2], "<f4")
+                column = np.frombuffer(page.specimen("/column", **where, column=1)[2], "<f4")
+                assert np.abs(row - table[n - 1]).max() < 2e-5 and np.abs(column - table[:, 1]).max() < 2e-5
+                _, headers, cells = page.specimen("/tile", **where, level=0, row=0, column=0)
+                assert headers["X-Shape"] == f"{n},{m}"
+                tile = np.frombuffer(cells, np.uint8).reshape(n, m).astype(int)
+                assert np.abs(tile - coded(table)).max() <= 1
+                assert np.abs(bytes_[layer * heads + head].astype(int) - coded(table)).max() <= 1
+                profile = json.loads(page.specimen("/profile", **where)[2])
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    entropy = -np.where(table > 0, table * np.log(table), 0).sum(1)
+                assert np.abs(np.array(profile["received"]) - table.sum(0)).max() < 1e-4
+                assert np.abs(np.array(profile["entropy"]) - entropy).max() < 1e-4
+                facts_of = next(h for h in facts["heads"] if (h["kind"], h["layer"], h["head"]) == (kind, layer, head))
+                assert facts_of["entropy"] == pytest.approx(entropy.mean(), abs=1e-4)
+
+
+def test_every_level_of_a_long_table_is_what_numpy_makes_of_it(long_table):
+    file, tables = long_table
+    with Served("--table", file) as page:
+        facts = page.facts()
+        assert facts["name"] == "long" and facts["model"] is None
+        assert facts["stacks"][0]["thumbnail"] == {"rows": 64, "columns": 64}
+        thumbnails = np.frombuffer(page.specimen("/thumbnails")[2], np.uint8).reshape(6, 64, 64)
+        for number, table in enumerate(tables.reshape(6, 700, 700)):
+            assert np.array_equal(thumbnails[number], coded(largest(table, 64, 64)))
+        table = tables[1, 2]
+        for level in range(5):
+            side = 2**level
+            padded = np.zeros((-(-700 // side) * side,) * 2, np.float32)
+            padded[:700, :700] = table
+            cells = padded.reshape(len(padded) // side, side, -1, side).max((1, 3))
+            for row in range(-(-len(cells) // 256)):
+                for column in range(-(-len(cells) // 256)):
+                    status, headers, got = page.specimen(
+                        "/tile", kind="self", layer=1, head=2, level=level, row=row, column=column, measure="raw"
+                    )
+                    part = cells[256 * row : 256 * (row + 1), 256 * column : 256 * (column + 1)]
+                    assert (status, headers["X-Shape"]) == (200, f"{part.shape[0]},{part.shape[1]}")
+                    assert got == coded(part).tobytes()
+        for row in (0, 255, 699):
+            assert page.specimen("/row", layer=0, head=1, row=row)[2] == tables[0, 1, row].tobytes()
+            assert page.specimen("/column", layer=0, head=1, column=row)[2] == tables[0, 1, :, row].tobytes()
+
+
+def test_words_are_merged_as_the_other_commands_merge_them():
+    source = ["--model", model_folder("bert"), "--text", TEXT]
+    heads = json.loads(attnscope("heads", *source, "--layer", 1, "--words", "--json").stdout)
+    with Served(*source) as page:
+        facts = page.facts(words=1)
+        assert [token["text"] for token in facts["stacks"][0]["query_tokens"]] == heads["tokens"]
+        for head in heads["heads"]:
+            for row, weights in enumerate(head["weights"]):
+                got = page.specimen("/row", layer=1, head=head["head"], row=row, words=1)[2]
+                assert np.array_equal(np.frombuffer(got, "<f4"), np.array(weights, np.float32))
+
+
+def test_facts_rank_heads_as_analyze_does():
+    source = ["--model", model_folder("gpt2"), "--text", TEXT]
+    analyzed = json.loads(attnscope("analyze", *source, "--json").stdout)
+    with Served(*source) as page:
+        facts = page.facts()
+    assert {k: facts["look_at"][k] for k in ("kind", "layer", "head", "reason")} == {
+        k: analyzed["look_at"][k] for k in ("kind", "layer", "head", "reason")
+    }
+    for head, wanted in zip(facts["heads"], analyzed["heads"]):
+        for key in ("kind", "layer", "head", "entropy", "entropy_share", "distance", "interest", "types"):
+            assert head[key] == wanted[key]
+        assert head["shares"].items() <= wanted["shares"].items()
+        assert facts["ranking"][wanted["rank"] - 1] == wanted["layer"] * facts["stacks"][0]["heads"] + wanted["head"]
+
+
+# ---- one file ----
+
+
+def unpacked(page):
+    """Facts, and what each block holds as weights."""
+    found = re.search(r'<script id="attnscope-data" type="text/plain"[^>]*>([A-Za-z0-9+/=]+)</script>', page)
+    data = zlib.decompress(base64.b64decode(found.group(1)))
+    (length,) = struct.unpack("<I", data[:4])
+    header, rest = json.loads(data[4 : 4 + length]), data[4 + length :]
+    blocks = {}
+    for block in header["blocks"]:
+        kind, most = (np.dtype("<u2"), 65535) if block["bits"] == 16 else (np.dtype(np.uint8), 255)
+        count = int(np.prod(block["shape"]))
+        codes = np.frombuffer(rest, kind, count, block["offset"]).reshape(block["shape"])
+        blocks[block["name"]] = (codes / most) ** 2
+    return header["facts"], blocks
+
+
+def test_one_file_parses_back_to_the_tables(tmp_path):
+    expected = transformers_says.run("t5", TEXT, "Was it asleep?")
+    file = tmp_path / "page.html"
+    source = ["--model", model_folder("t5"), "--text", TEXT, "--target", "Was it asleep?"]
+    done = attnscope("view", *source, "-o", file)
+    assert done.stdout == "" and os.listdir(tmp_path) == ["page.html"]
+    page = file.read_text(encoding="utf-8")
+    facts, blocks = unpacked(page)
+    assert facts["text"] == TEXT
+    for kind, tables in expected.items():
+        assert blocks[f"thumbnails/{kind}"].shape == (tables.shape[0] * tables.shape[1], *tables.shape[2:])
+        for layer in range(tables.shape[0]):
+            for head in range(tables.shape[1]):
+                assert np.abs(blocks[f"head/{kind}/{layer}/{head}"] - tables[layer, head]).max() < 4e-5
+    assert re.findall(r'(?:src|href)="(?!data:)[^"#]', page) == []  # nothing is fetched
+    assert "default-src 'none'" in page
+
+
+def test_twelve_by_twelve_heads_of_128_tokens_are_under_4_mb(tmp_path):
+    seed = 7
+    print("seed", seed)
+    np.save(tmp_path / "w.npy", np.random.default_rng(seed).dirichlet(np.full(128, 0.1), (12, 12, 128)))
+    attnscope("view", "--table", tmp_path / "w.npy", "-o", tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size < 4_000_000
+
+
+# ---- how it behaves ----
+
+
+def test_a_page_is_there_and_loads_only_its_own_files():
+    with Served() as page:
+        status, headers, body = page.get("/")
+        assert status == 200 and headers["Content-Type"] == "text/html; charset=utf-8"
+        assert "script-src 'self'" in headers["Content-Security-Policy"]
+        names = re.findall(r'(?:src|href)="([^"]+)"', body.decode())
+        assets = [name for name in names if not name.startswith("data:")]
+        assert assets
+        for name in assets:
+            status, headers, _ = page.get(name.lstrip("./"))
+            assert status == 200 and "immutable" in headers["Cache-Control"], name
+        assert re.search(r"<script[^>]*>[^<]", body.decode()) is None  # no script inside
+
+
+def test_the_first_line_says_what_and_where():
+    with Served("--text", TEXT) as page:
+        assert re.fullmatch(r"tiny-bert, \d+ tokens: http://127\.0\.0\.1:\d+/\n", page.said)
+    with Served() as page:  # a text of its own
+        assert page.facts()["text"].startswith("The keys to the cabinet")
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_within_a_second_also_with_open_connections(sign):
+    with Served() as page:
+        idle = [socket.create_connection(("127.0.0.1", page.port)) for _ in range(20)]
+        idle[0].sendall(b"GET /api/specimens HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        idle[0].recv(100)
+        begin = time.monotonic()
+        page.process.send_signal(sign)
+        assert page.process.wait(10) == 0
+        assert time.monotonic() - begin < 1
+        assert page.process.stderr.read() == ""
+        for each in idle:
+            each.close()
+
+
+def test_ports():
+    with Served(port=None) as first, Served(port=None) as second:
+        assert first.port >= 7865 and second.port != first.port
+        said = refused(1, "view", "--no-open", "--port", first.port)
+        assert f"port {first.port} cannot be used: another program has it" in said
+    with Served(port=str(first.port)) as again:  # which is free again at once
+        assert again.port == first.port
+    assert "--port" in refused(2, "view", "--port", "65536")
+    assert "--port" in refused(2, "view", "--port", "x")
+    assert "--output" in refused(2, "view", "--port", "0", "-o", "x.html")
+
+
+def test_what_cannot_be_opened_is_said_before_anything_is_served(tmp_path):
+    assert "nothing.attn" in refused(1, "view", "--recording", tmp_path / "nothing.attn")
+    assert "nothing.npy" in refused(1, "view", "--table", tmp_path / "nothing.npy")
+    assert "cannot be" in refused(1, "view", "-o", tmp_path / "no" / "folder" / "x.html")
+
+
+def test_a_recording_is_looked_at_like_its_text(tmp_path):
+    source = ["--model", model_folder("llama"), "--text", TEXT]
+    attnscope("record", *source, "-o", tmp_path / "x.attn")
+    with Served("--recording", tmp_path / "x.attn") as kept, Served(*source) as live:
+        assert kept.facts() == live.facts()
+
+
+def test_a_browser_is_opened_where_there_is_a_display(tmp_path):
+    opener = tmp_path / "xdg-open"
+    opener.write_text(f'#!/bin/sh\necho "$1" >{tmp_path}/opened.part && mv {tmp_path}/opened.part {tmp_path}/opened\n')
+    opener.chmod(0o755)
+    environment = {**os.environ, "DISPLAY": ":0", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    process = subprocess.Popen([PROGRAM, "view", "--port", "0"], stdout=subprocess.PIPE, text=True, env=environment)
+    url = process.stdout.readline().split()[-1]
+    for _ in range(100):
+        if (tmp_path / "opened").exists():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(5) == 0
+    process.stdout.close()
+    assert (tmp_path / "opened").read_text().strip() == url
+
+
+def resident(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) * 1000
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="no /proc here")
+def test_memory_stays_however_much_is_asked(long_table):
+    with Served("--table", long_table[0]) as page:
+        page.facts()
+
+        def ask(first):
+            for row in range(first, 700, 4):
+                for head in range(6):
+                    page.specimen("/row", layer=head // 3, head=head % 3, row=row)
+
+        def everybody():
+            threads = [threading.Thread(target=ask, args=(first,)) for first in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+        everybody()
+        before = resident(page.process.pid)
+        everybody()
+        assert resident(page.process.pid) - before < 10_000_000

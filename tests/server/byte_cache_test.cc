@@ -1,0 +1,95 @@
+#include "server/byte_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace attn::server {
+namespace {
+
+// A value of 100 bytes, and how often it had to be made.
+struct Made {
+  int times = 0;
+  std::string operator()() {
+    ++times;
+    return std::string(100, 'x');
+  }
+};
+
+TEST(ByteCache, WhatIsThereIsNotMadeAgain) {
+  ByteCache cache(1000);
+  Made made;
+  for (int n = 0; n < 3; ++n) EXPECT_EQ(*cache.get("a", std::ref(made)), std::string(100, 'x'));
+  EXPECT_EQ(made.times, 1);
+}
+
+TEST(ByteCache, StaysWithinItsLimitAndLetsGoWhatWasNotAskedForLongest) {
+  ByteCache cache(350);  // three values with their keys
+  Made made;
+  for (const char* key : {"a", "b", "c"}) cache.get(key, std::ref(made));
+  cache.get("a", std::ref(made));
+  cache.get("d", std::ref(made));  // b goes
+  EXPECT_LE(cache.bytes(), 350);
+  made.times = 0;
+  for (const char* key : {"a", "c", "d"}) cache.get(key, std::ref(made));
+  EXPECT_EQ(made.times, 0);
+  cache.get("b", std::ref(made));
+  EXPECT_EQ(made.times, 1);
+}
+
+TEST(ByteCache, WhatIsLargerThanTheLimitIsGivenButNotKept) {
+  ByteCache cache(50);
+  Made made;
+  EXPECT_EQ(cache.get("a", std::ref(made))->size(), 100U);
+  EXPECT_EQ(cache.bytes(), 0);
+}
+
+TEST(ByteCache, AFailureReachesWhoeverAskedAndTheNextTriesAgain) {
+  ByteCache cache(1000);
+  const auto fail = []() -> std::string { throw std::runtime_error("no"); };
+  EXPECT_THROW(cache.get("a", fail), std::runtime_error);
+  Made made;
+  EXPECT_EQ(cache.get("a", std::ref(made))->size(), 100U);
+}
+
+TEST(ByteCache, ManyWhoAskForTheSameAtOnceGetItMadeOnce) {
+  ByteCache cache(100'000);
+  std::atomic<int> times = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 200; ++n) {
+        const std::string key = std::to_string(n);
+        const Bytes got = cache.get(key, [&] {
+          ++times;
+          return key;
+        });
+        EXPECT_EQ(*got, key);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(times, 200);
+}
+
+TEST(ByteCache, ManyThreadsMayUseASmallOne) {
+  ByteCache cache(300);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int n = 0; n < 500; ++n) {
+        const std::string key = std::to_string(n * (t + 1) % 37);
+        EXPECT_EQ(*cache.get(key, [&] { return key + std::string(50, '.'); }), key + std::string(50, '.'));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(cache.bytes(), 300);
+}
+
+}  // namespace
+}  // namespace attn::server

@@ -1,0 +1,29 @@
+import { existsSync } from "node:fs";
+import { defineConfig } from "@playwright/test";
+
+const browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
+  existsSync(path),
+);
+
+export default defineConfig({
+  testDir: "tests/page",
+  workers: 1, // the machine's cores also compute what is looked at
+  timeout: 30_000,
+  reporter: process.env.CI ? "line" : "list",
+  use: {
+    viewport: { width: 1280, height: 800 },
+    locale: "en-US",
+    launchOptions: {
+      executablePath: browser,
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    },
+  },
+});

@@ -1,0 +1,81 @@
+// Small helps for drawing on a canvas.
+import { direction } from "./label";
+
+export const kFont = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Noto Sans CJK SC", sans-serif';
+
+// Colours of the page, as its style sheet has them for light and dark.
+export interface Inks {
+  ground: string;
+  ink: string;
+  quiet: string;
+  line: string;
+  accent: string;
+  wash: string;
+}
+
+export function inks(element: Element): Inks {
+  const style = getComputedStyle(element);
+  const ink = (name: string) => style.getPropertyValue(`--${name}`).trim();
+  return {
+    ground: ink("ground"),
+    ink: ink("ink"),
+    quiet: ink("quiet"),
+    line: ink("line"),
+    accent: ink("accent"),
+    wash: ink("wash"),
+  };
+}
+
+// Sized for the screen's own pixels and empty; drawing is in CSS pixels.
+export function prepared(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+  const ratio = devicePixelRatio;
+  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
+  const context = canvas.getContext("2d")!;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+const cut = new Map<string, string>();
+
+// The text, or as much of it as there is room for.
+export function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
+  const key = `${context.font}/${Math.round(room)}/${text}`;
+  let short = cut.get(key);
+  if (short === undefined) {
+    short = text;
+    if (context.measureText(text).width > room) {
+      const letters = [...new Intl.Segmenter().segment(text)].map((part) => part.segment);
+      do letters.pop();
+      while (letters.length && context.measureText(letters.join("") + "…").width > room);
+      short = letters.join("") + "…";
+    }
+    if (cut.size > 20000) cut.clear();
+    cut.set(key, short);
+  }
+  return short;
+}
+
+export function write(context: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
+  context.direction = direction(text);
+  context.fillText(fitted(context, text, room), x, y);
+}
+
+// Calls draw at most once a frame.
+export function onceAFrame(draw: () => void): () => void {
+  let asked = 0;
+  return () => {
+    if (asked) return;
+    asked = requestAnimationFrame(() => {
+      asked = 0;
+      draw();
+    });
+  };
+}
+
+// For whoever measures: a picture is complete. Only the last one of a name is kept.
+export function complete(name: string): void {
+  performance.clearMarks(name);
+  performance.mark(name);
+}

@@ -1,0 +1,30 @@
+// Numbers as they are shown (three digits) and as they are copied (all of them).
+
+export function shown(value: number): string {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (!Number.isFinite(value)) return String(value);
+  if (size < 0.001) return value.toExponential(1).replace("e-", "e−");
+  if (size >= 100) return value.toFixed(0);
+  return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.1 ? 3 : size >= 0.01 ? 4 : 5);
+}
+
+// Inside a cell: ".812", "1.00", "<.001".
+export function inCell(value: number): string {
+  if (value === 0) return "0";
+  if (value < 0.001) return "<.001";
+  const text = value.toFixed(3);
+  return text.startsWith("0.") ? text.slice(1) : value.toFixed(2);
+}
+
+export const percent = (share: number): string =>
+  share > 0 && share < 0.001 ? "<0.1%" : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
+
+// The shortest digits that are this float32 and no other.
+export function allDigits(value: number): string {
+  for (let digits = 1; digits <= 9; ++digits) {
+    const text = value.toPrecision(digits);
+    if (Math.fround(Number(text)) === Math.fround(value)) return String(Number(text));
+  }
+  return String(value);
+}
