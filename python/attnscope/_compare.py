@@ -1,0 +1,54 @@
+"""Two recordings beside each other."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from . import _scope
+from ._recording import Recording
+
+if TYPE_CHECKING:
+    from ._figures import Figure
+
+
+class Comparison:
+    """What two recordings have different: see Recording.compare()."""
+
+    def __init__(self, held: _scope.Difference) -> None:
+        self._held = held
+        self._found = json.loads(held.json())
+
+    @property
+    def heads(self) -> list[dict[str, Any]]:
+        """layer, head, kind, change (0 to 1), entropy_a, entropy_b; the most changed first."""
+        return self._found["heads"]
+
+    @property
+    def aligned(self) -> list[dict[str, Any]]:
+        """Of each kind, which tokens of the two texts are the same: pairs of their numbers."""
+        return self._found["aligned"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `attnscope compare --json` writes it."""
+        return self._found
+
+    def difference(self) -> Recording:
+        """The weights of the first less those of the second, on the tokens that are the same: -1 to 1."""
+        return Recording(_scope.difference(self._held))
+
+    def figure(self, layer: int | None = None, head: int | None = None, **options: Any) -> Figure:
+        """The difference of one head, the most changed one unless it is named; options as of Recording.figure()."""
+        if layer is None and head is None:
+            best = self.heads[0]
+            layer, head = best["layer"], best["head"]
+            options.setdefault("attention", best["kind"])
+        defaults = {"cmap": "RdBu", "reduce": "mean", "bar_label": "Difference of weights"}
+        return self.difference().figure("heatmap", layer=layer, head=head, **{**defaults, **options})
+
+    def __repr__(self) -> str:
+        best = self.heads[0]
+        return (
+            f"<attnscope.Comparison of {len(self.heads)} heads: most changed {best['kind']} layer {best['layer']}, "
+            f"head {best['head']}, by {best['change']:.3f}>"
+        )

@@ -1,0 +1,212 @@
+"""Figures: one description, as a file, in a notebook or in the terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from . import _scope
+from ._parts import number, place, text_of, whole
+from ._recording import Recording, Stack
+
+_FIGURES = ("heatmap", "heads", "headview", "overview")
+
+
+class Figure:
+    """A picture of attention: see Recording.figure(), heatmap(), heads(), headview() and overview().
+
+    A notebook shows it by itself, print() draws it with characters.
+
+    >>> import numpy as np, attnscope as at
+    >>> figure = at.heatmap(np.array([[1.0, 0.0], [0.5, 0.5]]), ["the", "cat"])
+    >>> figure.png()[:4]
+    b'\\x89PNG'
+    >>> figure.svg()[:5]
+    '<?xml'
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: _scope.Drawing) -> None:
+        self._held = held
+
+    def save(self, path: str | os.PathLike, dpi: float = 150) -> None:
+        """Writes a file whose name ends in .png, .svg or .pdf. It appears whole or not at all.
+
+        dpi: dots an inch of a .png, and of the tables in the others.
+        """
+        self._held.save(os.fspath(path), _dpi(dpi))
+
+    def png(self, dpi: float = 150) -> bytes:
+        """The bytes of a .png file."""
+        return self._held.draw("png", _dpi(dpi))
+
+    def svg(self, dpi: float = 150) -> str:
+        """The text of an .svg file."""
+        return self._held.draw("svg", _dpi(dpi)).decode()
+
+    def pdf(self, dpi: float = 150) -> bytes:
+        """The bytes of a .pdf file."""
+        return self._held.draw("pdf", _dpi(dpi))
+
+    def show(self) -> None:
+        """Prints it as the terminal can: in colours where it has them, as wide as it is."""
+        print(self._held.text(0), end="")
+
+    def __str__(self) -> str:
+        return self._held.text(80).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<attnscope.Figure: {self._held.title() or 'untitled'}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"image/svg+xml": self.svg(), "text/plain": repr(self)}
+
+
+def _dpi(dpi: float) -> float:
+    if not 20 <= dpi <= 2400:
+        raise ValueError(f"dpi is {dpi}; 20 to 2400 can be drawn")
+    return float(dpi)
+
+
+def figure_of(
+    recording: Recording, kind: str, which: dict[str, Any], seen: dict[str, Any], look: dict[str, Any]
+) -> Figure:
+    """What Recording.figure() gives: which heads, seen as what, and how it looks."""
+    if kind not in _FIGURES:
+        raise ValueError(f"there is no figure {kind!r}; there are {', '.join(_FIGURES)}")
+    if seen["measure"] not in ("raw", "value"):
+        raise ValueError(f"there is no measure {seen['measure']!r}; there are raw and value")
+    stack = recording._stack(which["attention"])
+    options = {"attention": stack.kind, "measure": seen["measure"], **_checked(look)}
+    if kind != "overview":
+        options["layer"], options["heads"] = _chosen(recording, stack, kind, which)
+    drawn = recording.value_weighted() if seen["measure"] == "value" else recording
+    drawn = drawn.words() if seen["words"] else drawn
+    return Figure(getattr(_scope, kind)(drawn._held, options))
+
+
+def _checked(look: dict[str, Any]) -> dict[str, Any]:
+    """How a figure looks, as the module takes it; what was not given is None."""
+    checks = {
+        "range": _ends,
+        "threshold": lambda given: number(given, "threshold"),
+        "columns": lambda given: whole(given, "columns", 1, 1000),
+        "values": bool,
+    }
+    return {
+        name: given if given is None else checks[name](given) if name in checks else text_of(given, name)
+        for name, given in look.items()
+    }
+
+
+def _ends(given: Any) -> tuple[float, ...]:
+    ends = tuple(number(each, "range") for each in given)
+    if len(ends) != 2:
+        raise ValueError(f"range has {len(ends)} numbers; it takes two, of the lowest and of the highest colour")
+    return ends
+
+
+def _chosen(recording: Recording, stack: Stack, kind: str, which: dict[str, Any]) -> tuple[int, list[int]]:
+    """The layer and the heads that a figure shows; what was left open is that of the head to look at first."""
+    layer, head, heads = which["layer"], which["head"], which["heads"]
+    if heads is not None and (kind == "heatmap" or head is not None):
+        raise TypeError("a heatmap shows one head: give head, not heads" if head is None else "give head or heads")
+    layer = 0 if layer is None and stack.layers == 1 else layer
+    layer = layer if layer is None else place(layer, stack.layers, "layer")
+    head = 0 if head is None and kind == "heatmap" and stack.heads == 1 else head
+    head = head if head is None else place(head, stack.heads, "head")
+    if layer is None or (head is None and kind == "heatmap"):
+        best = next(
+            each
+            for each in recording.analyze().heads
+            if each.kind == stack.kind and layer in (None, each.layer) and head in (None, each.head)
+        )
+        layer, head = best.layer, best.head if kind == "heatmap" else head
+    if head is not None:
+        return layer, [head]
+    return layer, list(range(stack.heads) if heads is None else (place(each, stack.heads, "head") for each in heads))
+
+
+def heatmap(
+    weights: Any,
+    tokens: Iterable[str] | None = None,
+    key_tokens: Iterable[str] | None = None,
+    *,
+    layer: int | None = None,
+    head: int | None = None,
+    **options: Any,
+) -> Figure:
+    """One table as a picture: rows are queries, columns keys.
+
+    weights is any table of numbers, [N, M] or, with the layer and the head to draw, [H, N, M] or [L, H, N, M]: numpy,
+    torch, nested lists, anything with DLPack, the `attentions` that transformers returns, or a Recording. tokens name
+    the rows and, unless key_tokens do, the columns. The options are those of Recording.figure().
+
+    >>> import attnscope as at
+    >>> print(at.heatmap([[1.0, 0.0], [0.25, 0.75]], ["the", "cat"], values=True, title="A table"))
+    A table
+    ...
+    """
+    return _recording(weights, tokens, key_tokens).figure("heatmap", layer=layer, head=head, **options)
+
+
+def heads(
+    weights: Any,
+    tokens: Iterable[str] | None = None,
+    key_tokens: Iterable[str] | None = None,
+    *,
+    layer: int | None = None,
+    heads: Iterable[int] | None = None,
+    **options: Any,
+) -> Figure:
+    """The heads of a layer beside each other. weights, tokens and options are those of heatmap().
+
+    >>> import numpy as np, attnscope as at
+    >>> weights = np.full((4, 3, 3), 1 / 3)
+    >>> at.heads(weights, ["the", "cat", "sat"], title="Four heads").svg().count("head ")
+    4
+    """
+    return _recording(weights, tokens, key_tokens).figure("heads", layer=layer, heads=heads, **options)
+
+
+def headview(
+    weights: Any,
+    tokens: Iterable[str] | None = None,
+    key_tokens: Iterable[str] | None = None,
+    *,
+    layer: int | None = None,
+    heads: Iterable[int] | None = None,
+    **options: Any,
+) -> Figure:
+    """Heads of a layer as lines between two columns of tokens. weights and tokens are those of heatmap().
+
+    >>> import numpy as np, attnscope as at
+    >>> at.headview(np.full((2, 3, 3), 1 / 3), ["the", "cat", "sat"], threshold=0.1)
+    <attnscope.Figure: layer 0>
+    """
+    return _recording(weights, tokens, key_tokens).figure("headview", layer=layer, heads=heads, **options)
+
+
+def overview(
+    weights: Any,
+    tokens: Iterable[str] | None = None,
+    key_tokens: Iterable[str] | None = None,
+    **options: Any,
+) -> Figure:
+    """Every head of every layer as a thumbnail. weights, tokens and options are those of heatmap().
+
+    >>> import numpy as np, attnscope as at
+    >>> at.overview(np.full((2, 4, 3, 3), 1 / 3), title="Two layers, four heads")
+    <attnscope.Figure: Two layers, four heads>
+    """
+    return _recording(weights, tokens, key_tokens).figure("overview", **options)
+
+
+def _recording(weights: Any, tokens: Any, key_tokens: Any) -> Recording:
+    if isinstance(weights, Recording):
+        if tokens is not None or key_tokens is not None:
+            raise TypeError("a recording has its own tokens: none can be given")
+        return weights
+    return Recording.from_tables(weights, tokens, key_tokens)

@@ -1,0 +1,80 @@
+"""One block of at.record(): the model is switched, listened to and switched back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from . import transformers as _plug_in
+from ._hf_assemble import Assembler
+from ._hf_recorder import Recorder
+
+
+def _models(model: Any) -> list[PreTrainedModel]:
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"model must be a model of transformers, not {type(model).__name__}")
+    found = [module for module in model.modules() if isinstance(module, PreTrainedModel)]
+    if not found:
+        raise TypeError(f"model must be a model of transformers; there is none in this {type(model).__name__}")
+    return found
+
+
+class Session:
+    def __init__(self, model: Any, tokenizer: Any, values: bool) -> None:
+        self._models = _models(model)
+        self._tokenizer, self._values = tokenizer, values
+        self._recorder = Recorder(model, self._values)
+        self._before: list[tuple[Any, Any]] = []
+        self._token: Any = None
+
+    def begin(self) -> None:
+        for one in self._models:
+            if not one._can_set_attn_implementation():
+                raise ValueError(
+                    f"{type(one).__name__} does not compute its attention through transformers' AttentionInterface: it "
+                    "cannot be recorded"
+                )
+        _plug_in.register()
+        self._before = [(one, one.config._attn_implementation) for one in self._models]
+        try:
+            for one, known in self._before:
+                if known != _plug_in.NAME:
+                    one.set_attn_implementation(_plug_in.NAME)
+            self._recorder.attach()
+            self._token = _plug_in.listener.set(self._recorder)
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self) -> None:
+        if self._token is not None:
+            _plug_in.listener.reset(self._token)
+            self._token = None
+        self._recorder.detach()
+        while self._before:  # the outermost last: it sets those inside it, too
+            one, known = self._before.pop()
+            if one.config._attn_implementation != known:
+                one.set_attn_implementation(known)
+
+    def recordings(self) -> list[Any]:
+        """One a text. What was kept for them is let go."""
+        readings, self._recorder.readings = self._recorder.readings, []
+        name = type(self._models[0]).__name__
+        if not readings:
+            raise RuntimeError(
+                f"nothing was recorded: no attention of {name} went through transformers' AttentionInterface"
+                if self._recorder.called
+                else f"nothing was recorded: {name} was not called inside the block"
+            )
+        config, made = self._models[0].config, []
+        for at, reading in enumerate(readings):
+            shared = any(later.parts.get("self", 0) is reading.parts.get("self", 1) for later in readings[at + 1 :])
+            form = "encoder-decoder" if "decoder" in reading.parts or "cross" in reading.parts else "encoder"
+            if form == "encoder" and any(chunk.causal for chunk in reading.parts["self"][0]):
+                form = "decoder"
+            origin = (config.name_or_path or name, config.model_type, form)
+            made += Assembler(reading, self._values).run(origin, self._tokenizer, config, shared)
+            readings[at] = None
+        return made

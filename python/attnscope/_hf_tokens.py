@@ -1,0 +1,99 @@
+"""Tokens of a text that a model of transformers read, from their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+# id, piece, text, from, to, sequence, word, special
+Token = tuple[int, str, str, int, int, int, "int | None", bool]
+
+_UNKNOWN = -1
+_SPACES = ("\u0120", "\u2581", "\u010a")  # how byte-level BPE and SentencePiece write a space or a line's end in front
+
+
+def numbered(count: int) -> list[Token]:
+    """Tokens of which nothing is known."""
+    return [(_UNKNOWN, str(i), str(i), 0, 0, 0, i, False) for i in range(count)]
+
+
+def not_known() -> Token:
+    """A token that is still to come."""
+    return (_UNKNOWN, "?", "?", 0, 0, 0, None, True)
+
+
+def _special_ids(config: Any) -> set[int]:
+    names = ("bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "cls_token_id", "decoder_start_token_id")
+    found: set[int] = set()
+    for name in names:
+        value = getattr(config, name, None)
+        found.update(value if isinstance(value, (list, tuple)) else () if value is None else (value,))
+    return found
+
+
+def _readable(tokenizer, piece: str) -> str:
+    """To be read by people: a space in front is a space."""
+    if piece.startswith("\u2581"):
+        return piece.replace("\u2581", " ")
+    if piece.startswith("##"):
+        return piece
+    try:
+        return tokenizer.convert_tokens_to_string([piece]) or piece
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError):
+        return piece
+
+
+def _words_by_spaces(pieces: Sequence[str], special: Sequence[bool]) -> list[int | None]:
+    """Which word each token belongs to, by how its piece begins."""
+    spaced = any(piece.startswith(_SPACES) for piece in pieces)
+    words: list[int | None] = []
+    last, inside = -1, False
+    for piece, is_special in zip(pieces, special):
+        if is_special:
+            words.append(None)
+            inside = False
+            continue
+        begins = piece.startswith(_SPACES) if spaced else not piece.startswith("##")
+        if begins or not inside:
+            last += 1
+        inside = True
+        words.append(last)
+    return words
+
+
+def _places(tokenizer, ids, special):
+    """Spans and words as the tokenizer itself gives them, where it makes the same tokens of the text again."""
+    if not getattr(tokenizer, "is_fast", False):
+        return None
+    plain = [i for i, is_special in zip(ids, special) if not is_special]
+    text = tokenizer.decode(plain, clean_up_tokenization_spaces=False)
+    again = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    if list(again["input_ids"]) != plain:
+        return None
+    return list(zip(again["offset_mapping"], again.word_ids()))
+
+
+def tokens(ids: Sequence[int], tokenizer: Any, config: Any) -> list[Token]:
+    """One a number; what the tokenizer does not know, or without one, is called by its number."""
+    if tokenizer is None:
+        known = _special_ids(config)
+        return [(i, f"#{i}", f"#{i}", 0, 0, 0, at, i in known) for at, i in enumerate(ids)]
+    pieces = [piece if piece else f"#{i}" for i, piece in zip(ids, tokenizer.convert_ids_to_tokens(list(ids)))]
+    known = set(getattr(tokenizer, "all_special_ids", ()))
+    special = [i in known for i in ids]
+    texts = [piece if is_special else _readable(tokenizer, piece) for piece, is_special in zip(pieces, special)]
+    places = _places(tokenizer, ids, special)
+    words = _words_by_spaces(pieces, special)
+    if places is not None:
+        rest = iter(places)
+        places = [((0, 0), None) if is_special else next(rest) for is_special in special]
+        words = [word for _, word in places]
+    spans = [(0, 0)] * len(pieces) if places is None else [span for span, _ in places]
+    return [
+        (int(i), piece, text, int(span[0]), int(span[1]), 0, word, is_special)
+        for i, piece, text, span, word, is_special in zip(ids, pieces, texts, spans, words, special)
+    ]
+
+
+def text_of(ids: Sequence[int], tokenizer: Any) -> str:
+    return "" if tokenizer is None else tokenizer.decode(list(ids), skip_special_tokens=True)

@@ -1,0 +1,78 @@
+"""Recording a model of transformers while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._recording import Recording
+
+
+class LiveRecording(Recording):
+    """What a model did inside a `with` block: behind it the recording of the first text, and a list of all."""
+
+    def __init__(self, model: Any, tokenizer: Any, values: bool) -> None:
+        self._watched = (model, tokenizer, values)
+        self._texts: list[Recording] = []
+        self._under_way: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_held", "_stacks") and not self.__dict__.get("_texts"):
+            raise RuntimeError("there is no recording yet: it is made at the end of the with block of at.record()")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self._texts else "<attnscope.record: nothing yet>"
+
+    def __enter__(self) -> LiveRecording:
+        from ._hf_live import Session
+
+        if self._under_way is not None or self._texts:
+            raise RuntimeError("a recording is made once: call at.record() again for another one")
+        session = Session(*self._watched)
+        session.begin()
+        self._under_way = session
+        return self
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        session, self._under_way = self._under_way, None
+        session.end()
+        if kind is None:
+            held = session.recordings()
+            super().__init__(held[0])
+            self._texts = [Recording(each) for each in held]
+        self._watched = (None, None, False)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, text: int) -> Recording:
+        if not -len(self._texts) <= text < len(self._texts):
+            raise IndexError(f"there is no text {text}: {len(self._texts)} were recorded")
+        return self._texts[text]
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def record(model: Any, tokenizer: Any = None, *, values: bool = False) -> LiveRecording:
+    """Records what the attention of a model of transformers does inside a `with` block, without its tables.
+
+    Kept are Q and K as they enter the product, and one number a row: memory grows as N, also where
+    output_attentions=True would need N x N numbers a head. Behind the block it is a Recording like any other: of the
+    first text; all of them are rec[0], rec[1] ... rec[len(rec) - 1], in the order in which the model read them, each
+    without its padding. generate() continues its text; a call that begins anew is another text.
+
+    A model that runs on another attn_implementation is switched to "attnscope" for the block. The tokenizer names the
+    tokens; without one they are called by their ids. values also keeps V.
+
+    >>> import torch, transformers, attnscope as at
+    >>> config = transformers.GPT2Config(n_embd=32, n_layer=2, n_head=4, vocab_size=50, bos_token_id=0, eos_token_id=0)
+    >>> model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    >>> with at.record(model) as rec:
+    ...     out = model(input_ids=torch.tensor([[5, 6, 7, 8], [9, 9, 9, 0]]))
+    >>> rec.weights(layer=1, head=0).shape
+    (4, 4)
+    >>> len(rec)
+    2
+    """
+    return LiveRecording(model, tokenizer, bool(values))

@@ -1,0 +1,335 @@
+"""The microscope: a recording on a page, served by this process, in a notebook, or as one file."""
+
+from __future__ import annotations
+
+import atexit
+import html
+import os
+import sys
+import time
+import webbrowser
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from . import _scope, _tables
+from ._recording import Recording
+
+_HEIGHT = 620  # of the page in a notebook, pixels
+_MOST_BYTES = 2_000_000  # of a page that a notebook keeps
+_MOST_WEIGHTS = 8_000_000  # of a recording whose page could be as small as that
+
+_open: set[Page] = set()
+
+
+class Page:
+    """A page that this process serves, on this machine alone, until close() or the end of the process.
+
+    >>> import attnscope as at
+    >>> page = at.load("tiny-bert").record("The cat sat on the mat.").view(open=False)
+    >>> page.url.startswith("http://127.0.0.1:")
+    True
+    >>> page.close()
+    """
+
+    def __init__(self, recording: Recording, port: int | None, state: str = "") -> None:
+        if port is not None and not 0 <= port <= 65535:
+            raise ValueError(f"a port is a number from 0 to 65535, not {port}")
+        self._server = _scope.serve(recording._held, port)
+        self._state = f"#{state}" if state else ""
+        _open.add(self)  # else it would end with the last name for it
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return self._server.url + self._state
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended."""
+        return self not in _open
+
+    def close(self) -> None:
+        """Ends it. May be called again."""
+        if self in _open:
+            _open.discard(self)
+            self._server.stop()
+
+    def wait(self) -> None:
+        """For scripts, which would end with the page: waits until Ctrl-C, then closes it."""
+        try:
+            while not self.closed:
+                time.sleep(0.2)
+        except KeyboardInterrupt:
+            pass
+        self.close()
+
+    def __enter__(self) -> Page:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<attnscope.Page at {self.url}{', closed' if self.closed else ''}>"
+
+    def _repr_html_(self) -> str:
+        if self.closed:
+            return html.escape(repr(self))
+        return _frame("src", self.url)
+
+
+@atexit.register
+def _close_all() -> None:
+    for page in list(_open):
+        page.close()
+
+
+class Html:
+    """A page as text, as IPython's HTML has it: .data, and it shows itself in a notebook."""
+
+    def __init__(self, data: str) -> None:
+        self.data = data
+
+    def __str__(self) -> str:
+        return self.data
+
+    def __repr__(self) -> str:
+        return f"<attnscope.Html of {len(self.data):,} characters>"
+
+    def _repr_html_(self) -> str:
+        return _frame("srcdoc", self.data)
+
+
+def _frame(attribute: str, value: str) -> str:
+    # What is inside has no part in the notebook; of a page with an address of its own, the address is its origin.
+    inside = "allow-scripts allow-downloads allow-popups" + (" allow-same-origin" if attribute == "src" else "")
+    return (
+        f'<iframe {attribute}="{html.escape(value)}" sandbox="{inside}" title="attnscope" '
+        f'style="width:100%;height:{_HEIGHT}px;border:0" allow="clipboard-write"></iframe>'
+    )
+
+
+def in_notebook() -> bool:
+    """Whether what is displayed is shown by a browser."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def _has_browser() -> bool:
+    """Not in a terminal without a display, where a browser of text might take it over."""
+    return sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))
+
+
+def view(recording: Recording, port: int | None, open: bool | None, state: str = "") -> Page:  # noqa: A002
+    """Recording.view()"""
+    page = Page(recording, port, state)
+    if open or (open is None and _has_browser() and not in_notebook()):
+        webbrowser.open(page.url)
+    return page
+
+
+def offline(recording: Recording, path: str | os.PathLike | None, state: str = "") -> bytes | None:
+    """Recording.html()"""
+    if path is None:
+        return _scope.offline(recording._held, state)
+    _scope.offline_file(recording._held, state, os.fspath(path))
+    return None
+
+
+def iframe(recording: Recording, state: str = "") -> str | None:
+    """The page for a notebook to keep; None where it would be too large for that."""
+    weights = sum(stack.layers * stack.heads * stack.queries * stack.keys for stack in recording.stacks)
+    if weights > _MOST_WEIGHTS:
+        return None
+    page = _scope.offline(recording._held, state)
+    return _frame("srcdoc", page.decode()) if len(page) <= _MOST_BYTES else None
+
+
+# ---- what BertViz's functions take ----
+
+
+def _pretty(tokens: Iterable[str], prettify: bool) -> list[str]:
+    """Pieces as people read them: without the marks that BPE and SentencePiece have for spaces and ends of words."""
+    names = _tables.names_of(tokens, "tokens")
+    if not prettify:
+        return names
+    return [name.replace("Ġ", " ").replace("▁", " ").replace("</w>", "") for name in names]
+
+
+def _chosen(attention: Any, layers: Sequence[int] | None, heads: Sequence[int] | None) -> list:
+    """Arrays [1, H, N, M] or [H, N, M], one a layer: those that are asked for."""
+    tables = _tables.layers_of(attention)
+    tables = [table if table.ndim == 4 else table[None] for table in tables]
+    if len(tables) == 1 and tables[0].shape[0] > 1:
+        tables = [tables[0][layer : layer + 1] for layer in range(tables[0].shape[0])]
+    for layer in layers or ():
+        if not 0 <= layer < len(tables):
+            raise IndexError(f"there is no layer {layer}: layers count from 0 to {len(tables) - 1}")
+    if layers is not None:
+        tables = [tables[layer] for layer in layers]
+    if heads is None:
+        return tables
+    for head in heads:
+        if not 0 <= head < tables[0].shape[1]:
+            raise IndexError(f"there is no head {head}: heads count from 0 to {tables[0].shape[1] - 1}")
+    return [table[:, list(heads)] for table in tables]
+
+
+class _Given:
+    """The arguments that BertViz's functions have in common."""
+
+    def __init__(
+        self,
+        attention: Any,
+        tokens: Iterable[str] | None,
+        sentence_b_start: int | None,
+        prettify_tokens: bool,
+        encoder_decoder: tuple[Any, Any, Any, Iterable[str] | None, Iterable[str] | None],
+    ) -> None:
+        encoder, decoder, cross, encoder_tokens, decoder_tokens = encoder_decoder
+        self.sentence_b_start = sentence_b_start
+        if attention is not None:
+            if any(each is not None for each in encoder_decoder):
+                raise ValueError("give attention and tokens, or those of an encoder and a decoder, not both")
+            if tokens is None:
+                raise ValueError("tokens are missing: attention needs their names")
+            self.kinds = [("self", attention, _pretty(tokens, prettify_tokens), None)]
+            return
+        if encoder is None and decoder is None and cross is None:
+            raise ValueError("give attention, or encoder_attention, decoder_attention or cross_attention")
+        if sentence_b_start is not None:
+            raise ValueError("sentence_b_start goes with attention and tokens: a decoder has one text")
+        if tokens is not None:
+            raise ValueError("tokens go with attention; name encoder_tokens and decoder_tokens")
+        names = {
+            "encoder_tokens": None if encoder_tokens is None else _pretty(encoder_tokens, prettify_tokens),
+            "decoder_tokens": None if decoder_tokens is None else _pretty(decoder_tokens, prettify_tokens),
+        }
+
+        def needed(which: str, of: str) -> list[str]:
+            if names[which] is None:
+                raise ValueError(f"{which} are missing: {of} needs their names")
+            return names[which]
+
+        self.kinds = []
+        if encoder is not None:
+            self.kinds.append(("self", encoder, needed("encoder_tokens", "encoder_attention"), None))
+        if decoder is not None:
+            self.kinds.append(("decoder", decoder, needed("decoder_tokens", "decoder_attention"), None))
+        if cross is not None:
+            rows, columns = needed("decoder_tokens", "cross_attention"), needed("encoder_tokens", "cross_attention")
+            self.kinds.append(("cross", cross, rows, columns))
+
+    def recording(self, layers: Sequence[int] | None, heads: Sequence[int] | None) -> Recording:
+        parts = [
+            (kind, _chosen(tables, layers, heads), rows, columns, self.sentence_b_start)
+            for kind, tables, rows, columns in self.kinds
+        ]
+        return Recording(_scope.from_kinds(parts, "attention"))
+
+
+def _show(recording: Recording, state: str, html_action: str) -> Page | Html | None:
+    if html_action not in ("view", "return"):
+        raise ValueError(f"html_action is 'view' or 'return', not {html_action!r}")
+    if html_action == "return":
+        return Html(_scope.offline(recording._held, state).decode())
+    if not in_notebook():
+        return view(recording, None, None, state)
+    from IPython.display import HTML, display
+
+    shown = iframe(recording, state)
+    display(HTML(shown) if shown is not None else view(recording, None, False, state))
+    return None
+
+
+def head_view(
+    attention: Any = None,
+    tokens: Iterable[str] | None = None,
+    sentence_b_start: int | None = None,
+    prettify_tokens: bool = True,
+    layer: int | None = None,
+    heads: Sequence[int] | None = None,
+    encoder_attention: Any = None,
+    decoder_attention: Any = None,
+    cross_attention: Any = None,
+    encoder_tokens: Iterable[str] | None = None,
+    decoder_tokens: Iterable[str] | None = None,
+    include_layers: Sequence[int] | None = None,
+    html_action: str = "view",
+) -> Page | Html | None:
+    """Lines between tokens, for tables of attention: takes what BertViz's head_view takes, and shows our page.
+
+    attention: what a model of transformers returns as `attentions` for one text, L tensors [1, H, N, N], or any tables
+    that Recording.from_tables() takes. layer and heads say what is drawn first. html_action="return" gives the page as
+    one file, .data of the result; "view" shows it in a notebook, and elsewhere serves it and returns the Page. With
+    include_layers, layers count from 0 among those that are included.
+
+    >>> import numpy as np, attnscope as at
+    >>> attention = [np.full((1, 2, 3, 3), 1 / 3, np.float32) for layer in range(4)]
+    >>> at.head_view(attention, ["the", "cat", "sat"], layer=2, html_action="return").data[:15]
+    '<!doctype html>'
+    """
+    given = _Given(
+        attention,
+        tokens,
+        sentence_b_start,
+        prettify_tokens,
+        (encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens),
+    )
+    recording = given.recording(include_layers, None)
+    stack = recording.stacks[0]
+    shown = layer or 0
+    if include_layers is not None and layer is not None:
+        if layer not in include_layers:
+            raise ValueError(f"layer {layer} is not among include_layers, {list(include_layers)}")
+        shown = list(include_layers).index(layer)
+    if not 0 <= shown < stack.layers:
+        raise IndexError(f"there is no layer {shown}: layers count from 0 to {stack.layers - 1}")
+    drawn = list(range(stack.heads)) if heads is None else list(heads)
+    for head in drawn:
+        if not 0 <= head < stack.heads:
+            raise IndexError(f"there is no head {head}: heads count from 0 to {stack.heads - 1}")
+    if not drawn:
+        raise ValueError("heads names none; None means all")
+    state = f"view=heads&kind={stack.kind}&layer={shown}&head={drawn[0]}"
+    if len(drawn) > 1:
+        state += "&others=" + ",".join(f"{shown}.{head}" for head in drawn[1:])
+    return _show(recording, state, html_action)
+
+
+def model_view(
+    attention: Any = None,
+    tokens: Iterable[str] | None = None,
+    sentence_b_start: int | None = None,
+    prettify_tokens: bool = True,
+    display_mode: str = "dark",
+    encoder_attention: Any = None,
+    decoder_attention: Any = None,
+    cross_attention: Any = None,
+    encoder_tokens: Iterable[str] | None = None,
+    decoder_tokens: Iterable[str] | None = None,
+    include_layers: Sequence[int] | None = None,
+    include_heads: Sequence[int] | None = None,
+    html_action: str = "view",
+) -> Page | Html | None:
+    """Every head of every layer, for tables of attention: takes what BertViz's model_view takes, and shows our page.
+
+    As head_view(). display_mode is taken and not used: the page follows the system's setting, and has a switch. With
+    include_layers and include_heads, both count from 0 among those that are included.
+
+    >>> import numpy as np, attnscope as at
+    >>> attention = np.full((4, 2, 3, 3), 1 / 3, np.float32)
+    >>> at.model_view(attention, ["the", "cat", "sat"], html_action="return").data[:15]
+    '<!doctype html>'
+    """
+    if display_mode not in ("dark", "light"):
+        raise ValueError(f"display_mode is 'dark' or 'light', not {display_mode!r}")
+    given = _Given(
+        attention,
+        tokens,
+        sentence_b_start,
+        prettify_tokens,
+        (encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens),
+    )
+    return _show(given.recording(include_layers, include_heads), "view=overview", html_action)

@@ -1,0 +1,70 @@
+"""Somebody's own tables of attention weights, in whatever they come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def names_of(tokens: Any, what: str) -> list[str] | None:
+    """Names of rows or columns."""
+    if tokens is None:
+        return None
+    if isinstance(tokens, str):
+        raise TypeError(f"{what} is one text; pass a list of them, as {what}=text.split()")
+    return [str(token) for token in tokens]
+
+
+def _array(table: Any) -> Any:
+    """An array that the module reads: floats, without a gradient."""
+    if table is None:
+        raise TypeError(
+            "there are no weights where the model should have given some: it keeps none unless it is loaded with "
+            'attn_implementation="eager" and called with output_attentions=True; attnscope.record(model) needs neither'
+        )
+    if hasattr(table, "detach"):  # torch
+        table = table.detach()
+        return (table if table.is_floating_point() else table.float()).contiguous()
+    if hasattr(table, "__dlpack__") and not hasattr(table, "astype"):
+        return table
+    import numpy as np
+
+    try:
+        array = np.asarray(table)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0, object)
+    if array.dtype.kind in "iub":
+        array = array.astype(np.float32)
+    array = np.ascontiguousarray(array)
+    if array.dtype.kind != "f" and array.dtype.name != "bfloat16":
+        raise TypeError(f"weights must be numbers, in rows of one length, not {type(table).__name__} of {array.dtype}")
+    return array
+
+
+def _is_array(x: Any) -> bool:
+    return x is None or hasattr(x, "__dlpack__") or hasattr(x, "__array__")
+
+
+def layers_of(weights: Any) -> list:
+    """Arrays [L, H, N, M] whose layers follow one another.
+
+    A list of arrays is what stacking them would give: of [N, M] the heads of one layer, of [H, N, M] layers. Those of
+    [1, H, N, M] are layers too, as transformers has them in `attentions`.
+    """
+    if not (isinstance(weights, (list, tuple)) and weights and all(map(_is_array, weights))):
+        return [_array(weights)]
+    arrays = [_array(table) for table in weights]
+    axes = {array.ndim for array in arrays}
+    if len(axes) > 1:
+        raise ValueError(f"the {len(arrays)} tables of weights have {sorted(axes)} axes; all must have the same number")
+    if axes == {2}:
+        import numpy as np
+
+        return [np.stack([np.asarray(array.float() if hasattr(array, "float") else array) for array in arrays])]
+    if axes == {4}:
+        texts = arrays[0].shape[0]
+        if texts != 1:
+            raise ValueError(
+                f"the weights are of {texts} texts (the first axis); pass those of one: "
+                "[layer[:1] for layer in weights]"
+            )
+    return arrays

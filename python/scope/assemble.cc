@@ -1,0 +1,157 @@
+#include "assemble.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "insight/specimen.h"
+#include "model/recording.h"
+#include "names.h"
+#include "recordings.h"
+
+namespace attn::python {
+namespace {
+
+using namespace nb::literals;
+
+// id, piece, text, from, to, sequence, word, special: as text::Token.
+using TokenParts = std::tuple<std::int32_t, std::string, std::string, std::int64_t, std::int64_t, std::int32_t,
+                              std::optional<std::int64_t>, bool>;
+
+std::vector<text::Token> tokens_of(std::vector<TokenParts> parts) {
+  std::vector<text::Token> tokens;
+  tokens.reserve(parts.size());
+  for (auto& [id, piece, text, from, to, sequence, word, special] : parts)
+    tokens.push_back({id, std::move(piece), std::move(text), {from, to}, sequence, word, special});
+  return tokens;
+}
+
+model::Form form_of(const std::string& name) {
+  for (const model::Form form : {model::Form::encoder, model::Form::decoder, model::Form::encoder_decoder})
+    if (model::name_of(form) == name) return form;
+  throw std::invalid_argument("form is '" + name + "'; 'encoder', 'decoder' or 'encoder-decoder' is needed");
+}
+
+// Memory that Python fills and an Assembly takes over, so that long texts are in memory once. What was taken must not
+// be written to any more.
+struct Rows {
+  Rows(std::int64_t rows, std::int64_t columns) : numbers(rows, columns) {}
+
+  nn::Matrix numbers;
+};
+
+nb::object array_of_rows(nb::handle self) {
+  nn::Matrix& numbers = nb::cast<Rows&>(self).numbers;
+  const std::size_t shape[] = {static_cast<std::size_t>(numbers.rows()), static_cast<std::size_t>(numbers.columns())};
+  return nb::cast(nb::ndarray<nb::numpy, float, nb::ndim<2>>(numbers.data(), 2, shape, self));
+}
+
+// A copy, or Rows themselves.
+nn::Matrix matrix_of(nb::handle array, const char* name) {
+  if (nb::isinstance<Rows>(array)) return std::move(nb::cast<Rows&>(array).numbers);
+  return copied(array, name);
+}
+
+// Takes one attention after the other, so that whoever has them can let each go; then the tokens.
+class Assembly {
+ public:
+  explicit Assembly(bool values) { reading_.recording = model::Recording(model::Keep{.values = values}); }
+
+  // q [N, H D], k [M, G D], lse [H, N], v [M, G D] or none, each an array or Rows; layers by rising number.
+  void add(const std::string& kind, std::int64_t layer, const nb::tuple& arrays, const nb::dict& rule) {
+    const model::Kind known = parse_kind(kind);
+    if (layer != reading_.recording.layers(known))
+      throw std::invalid_argument(kind + " layer " + std::to_string(layer) + " stands where layer " +
+                                  std::to_string(reading_.recording.layers(known)) + " is due");
+    model::AttentionRecord record;
+    record.kind = known;
+    record.layer = layer;
+    record.q = matrix_of(arrays[0], "q");
+    record.k = matrix_of(arrays[1], "k");
+    record.lse = matrix_of(arrays[2], "lse");
+    if (!arrays[3].is_none()) record.v = matrix_of(arrays[3], "v");
+    record.queries = record.q.rows();
+    record.keys = record.k.rows();
+    record.shape.heads = record.lse.rows();
+    record.shape.width = nb::cast<std::int64_t>(rule["width"]);
+    record.shape.key_heads = record.k.columns() / record.shape.width;
+    record.rule = rule_of(rule);
+    reading_.recording.insert(std::move(record));
+  }
+
+  // from: name of the model, its type, form, text, what its decoder was given.
+  using From = std::tuple<std::string, std::string, std::string, std::string, std::optional<std::string>>;
+  Recording finish(const From& from, std::vector<TokenParts> tokens, std::vector<TokenParts> target,
+                   std::vector<TokenParts> written) {
+    const auto& [name, type, form, text, said] = from;
+    reading_.origin = {name, type, form_of(form), {text, {}, said}};
+    reading_.tokens = tokens_of(std::move(tokens));
+    reading_.target = tokens_of(std::move(target));
+    reading_.written = tokens_of(std::move(written));
+    for (const model::AttentionRecord& a : reading_.recording.attentions()) {
+      need_tokens(a, "queries", a.queries, std::ssize(reading_.queries(a.kind)));
+      need_tokens(a, "keys", a.keys, std::ssize(reading_.keys(a.kind)));
+    }
+    shared_.clear();
+    return {std::make_shared<const insight::RecordedSpecimen>(std::exchange(reading_, model::Reading())),
+            name_of_model(name)};
+  }
+
+ private:
+  static void need_tokens(const model::AttentionRecord& a, const char* what, std::int64_t rows, std::int64_t tokens) {
+    if (rows != tokens)
+      throw std::invalid_argument(std::string(model::name_of(a.kind)) + " layer " + std::to_string(a.layer) + " has " +
+                                  std::to_string(rows) + " " + what + ", but there are " + std::to_string(tokens) +
+                                  " tokens");
+  }
+
+  model::Rule rule_of(const nb::dict& from) {
+    model::Rule rule;
+    rule.causal = nb::cast<bool>(from["causal"]);
+    rule.window = nb::cast<std::int64_t>(from["window"]);
+    rule.scale = nb::cast<float>(from["scale"]);
+    rule.softcap = nb::cast<float>(from["softcap"]);
+    if (!from["also"].is_none()) rule.also = parse_mask(nb::cast<std::string>(from["also"]));
+    rule.distance_bias = shared(from["distance_bias"], "distance_bias");
+    rule.sink = shared(from["sink"], "sink");
+    return rule;
+  }
+
+  // What several layers pass as the same object is kept once.
+  std::shared_ptr<const nn::Matrix> shared(nb::object array, const char* name) {
+    if (array.is_none()) return nullptr;
+    auto& [owner, table] = shared_[array.ptr()];
+    if (table == nullptr) table = std::make_shared<const nn::Matrix>(matrix_of(array, name));
+    owner = std::move(array);
+    return table;
+  }
+
+  model::Reading reading_;
+  std::map<PyObject*, std::pair<nb::object, std::shared_ptr<const nn::Matrix>>> shared_;
+};
+
+}  // namespace
+
+void bind_assemble(nb::module_& m) {
+  nb::class_<Rows>(m, "Rows", "Memory [rows, columns] for an Assembly to take over.")
+      .def(nb::init<std::int64_t, std::int64_t>(), "rows"_a, "columns"_a)
+      .def("array", &array_of_rows, "Its numbers, where they lie.");
+  nb::class_<Assembly>(m, "Assembly", "A recording that is put together from its parts: attentions, then tokens.")
+      .def(nb::init<bool>(), "values"_a)
+      .def("add", &Assembly::add, "kind"_a, "layer"_a, "arrays"_a, "rule"_a)
+      .def("finish", &Assembly::finish, "origin"_a, "tokens"_a, "target"_a, "written"_a);
+}
+
+}  // namespace attn::python

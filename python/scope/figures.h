@@ -1,0 +1,17 @@
+// python/scope/figures.h - figures for Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "figure/figure.h"
+
+namespace attn::python {
+
+// A figure that has been composed; the package's class Figure holds one as `_held`.
+struct Drawing {
+  figure::Figure figure;
+};
+
+void bind_figures(nanobind::module_& m);
+
+}  // namespace attn::python

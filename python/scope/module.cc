@@ -1,0 +1,50 @@
+// python/scope/module.cc - the extension module of what looks through the engine: models, recordings, insight, figures.
+#include <nanobind/nanobind.h>
+
+#include "assemble.h"
+#include "attn/error.h"
+#include "figures.h"
+#include "insight.h"
+#include "models.h"
+#include "pages.h"
+#include "recordings.h"
+#include "reports.h"
+#include "runtime.h"
+#include "work.h"
+
+namespace attn::python {
+
+void check_signals() {
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+namespace {
+
+// attn::Error is attnscope.Error in Python.
+void translate(const std::exception_ptr& thrown, void* type) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    PyErr_SetString(static_cast<PyObject*>(type), error.what());
+  }
+}
+
+}  // namespace
+}  // namespace attn::python
+
+NB_MODULE(_scope, m) {
+  namespace py = attn::python;
+  py::follow_thread_count(nanobind::module_::import_("attnscope._attnscope"));
+  if (const nanobind::module_ os = nanobind::module_::import_("os"); nanobind::hasattr(os, "register_at_fork"))
+    os.attr("register_at_fork")(nanobind::arg("after_in_child") = nanobind::cpp_function(&py::forget_pool));
+  nanobind::object error = nanobind::module_::import_("attnscope._errors").attr("Error");
+  nanobind::register_exception_translator(py::translate, error.release().ptr());  // kept as long as the process lives
+  py::bind_recordings(m);
+  py::bind_models(m);
+  py::bind_reports(m);
+  py::bind_insight(m);
+  py::bind_figures(m);
+  py::bind_assemble(m);
+  py::bind_pages(m);
+}

@@ -1,0 +1,96 @@
+#include "pages.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "builtin/page.h"
+#include "names.h"
+#include "recordings.h"
+#include "server/offline.h"
+#include "server/server.h"
+#include "text/new_file.h"
+#include "work.h"
+
+namespace attn::python {
+namespace {
+
+using namespace nb::literals;
+
+// A port that cannot be had is an OSError, as sockets of Python have it.
+std::unique_ptr<server::Server> serve(const Recording& recording, std::optional<int> port) {
+  try {
+    const nb::gil_scoped_release released;
+    auto made = std::make_unique<server::Server>(
+        server::ServerOptions{.page = server::PageFiles(builtin::page()), .pool = pool, .port = port});
+    made->add(recording.name, recording.specimen);
+    return made;
+  } catch (const std::runtime_error& wrong) {
+    PyErr_SetString(PyExc_OSError, wrong.what());
+    throw nb::python_error();
+  }
+}
+
+std::string offline_text(const Recording& recording, const std::string& state, ThreadPool& pool) {
+  const server::PageFiles files(builtin::page());
+  const server::Exhibit exhibit("1", recording.name, recording.specimen);
+  return server::offline_page(files.offline(), exhibit, state, pool, until_interrupted());
+}
+
+void offline_file(const Recording& recording, const std::string& state, const std::string& file) {
+  unlocked([&](ThreadPool& pool) { text::write_file(file, offline_text(recording, state, pool)); });
+}
+
+nb::bytes offline(const Recording& recording, const std::string& state) {
+  const std::string page = unlocked([&](ThreadPool& pool) { return offline_text(recording, state, pool); });
+  return nb::bytes(page.data(), page.size());
+}
+
+// ---- tables of several kinds ----
+
+using Names = std::vector<std::string>;
+
+std::vector<text::Token> tokens_of(const Names& names, std::optional<std::int64_t> second_from) {
+  std::vector<text::Token> tokens = insight::named_tokens(names);
+  for (std::int64_t i = 0; i < std::ssize(tokens); ++i)
+    if (second_from && i >= *second_from) tokens[static_cast<std::size_t>(i)].sequence = 1;
+  return tokens;
+}
+
+// (kind, arrays of the layers, names of rows, names of columns or none, where the second text begins or none), each.
+Recording from_kinds(const nb::list& kinds, const std::string& name) {
+  std::vector<insight::TableSpecimen::Part> parts;
+  for (const nb::handle each : kinds) {
+    const auto given = nb::cast<nb::tuple>(each);
+    const auto second_from = nb::cast<std::optional<std::int64_t>>(given[4]);
+    const auto keys = nb::cast<std::optional<Names>>(given[3]);
+    parts.push_back({parse_kind(nb::cast<std::string>(given[0])), read_tables(nb::cast<nb::list>(given[1])),
+                     tokens_of(nb::cast<Names>(given[2]), second_from),
+                     tokens_of(keys.value_or(Names()), second_from)});
+  }
+  return {std::make_shared<insight::TableSpecimen>(std::move(parts)), name};
+}
+
+}  // namespace
+
+void bind_pages(nb::module_& m) {
+  nb::class_<server::Server>(m, "Server")
+      .def_prop_ro("url", &server::Server::url)
+      .def_prop_ro("port", &server::Server::port)
+      .def_prop_ro("cached_bytes", &server::Server::cached_bytes)
+      .def("stop", &server::Server::stop, nb::call_guard<nb::gil_scoped_release>());
+  m.def("serve", &serve, "recording"_a, "port"_a.none());
+  m.def("offline", &offline, "recording"_a, "state"_a);
+  m.def("offline_file", &offline_file, "recording"_a, "state"_a, "file"_a);
+  m.def("from_kinds", &from_kinds, "kinds"_a, "name"_a);
+}
+
+}  // namespace attn::python

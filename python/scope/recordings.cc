@@ -1,0 +1,215 @@
+#include "recordings.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+#include "arrays.h"
+#include "attn/error.h"
+#include "insight/check.h"
+#include "insight/each_head.h"
+#include "insight/table.h"
+#include "insight/value_weighted.h"
+#include "insight/words.h"
+#include "model/recording_file.h"
+#include "names.h"
+#include "work.h"
+
+namespace attn::python {
+namespace {
+
+using namespace nb::literals;
+using insight::HeadName;
+using insight::Specimen;
+
+// ---- what it is ----
+
+nb::list stacks_of(const Recording& recording) {
+  nb::list out;
+  for (const insight::Stack& stack : recording.specimen->stacks())
+    out.append(nb::make_tuple(text_of(name_of(stack.kind)), stack.layers, stack.heads, stack.queries, stack.keys));
+  return out;
+}
+
+nb::dict origin_of(const Recording& recording) {
+  nb::dict out;
+  const model::Reading* const reading = recording.specimen->reading();
+  if (reading == nullptr) return out;
+  const model::Origin& origin = reading->origin;
+  out["model"] = text_of(origin.model);
+  out["type"] = text_of(origin.type);
+  out["form"] = text_of(name_of(origin.form));
+  out["text"] = text_of(origin.text.text);
+  out["pair"] = origin.text.pair ? nb::object(text_of(*origin.text.pair)) : nb::none();
+  out["target"] = origin.text.target ? nb::object(text_of(*origin.text.target)) : nb::none();
+  return out;
+}
+
+nb::list texts_of(const std::vector<text::Token>& tokens) {
+  nb::list out;
+  for (const text::Token& token : tokens) out.append(text_of(token.text));
+  return out;
+}
+
+// ---- weights ----
+
+// Heads [layer, + layers) x [head, + heads), rows [row, + rows), columns [col, + cols).
+struct Part {
+  insight::Kind kind = insight::Kind::self;
+  std::int64_t layer = 0, layers = 0, head = 0, heads = 0;
+  Rectangle window;
+  std::int64_t rows = 0, cols = 0;
+};
+
+Part read_part(const std::string& kind, const nb::tuple& given) {
+  const auto at = [&](int index) { return nb::cast<std::int64_t>(given[index]); };
+  return {parse_kind(kind), at(0), at(1), at(2), at(3), {at(4), at(6)}, at(5), at(7)};
+}
+
+void fill(const Specimen& specimen, const Part& part, float* out, ThreadPool& pool) {
+  const auto one = [&](std::int64_t n, ThreadPool& with) {
+    const HeadName head{part.kind, part.layer + n / part.heads, part.head + n % part.heads};
+    specimen.weights(head, part.window, {out + n * part.rows * part.cols, {part.rows, part.cols}}, with);
+  };
+  const std::int64_t count = part.layers * part.heads;
+  if (count == 1) return one(0, pool);
+  insight::each_head(count, until_interrupted(), pool, [&](std::int64_t n) {
+    ThreadPool alone(1);
+    one(n, alone);
+  });
+}
+
+// [layers, heads, rows, cols]; the package has checked that they are there.
+nb::object weights(const Recording& recording, const std::string& kind, const nb::tuple& given) {
+  const Part part = read_part(kind, given);
+  const Shape<4> shape{part.layers, part.heads, part.rows, part.cols};
+  const Result out = new_result(Kind::numpy, shape);
+  if (part.layers * part.heads * part.rows * part.cols > 0)
+    unlocked([&](ThreadPool& pool) { fill(*recording.specimen, part, out.data, pool); });
+  return out.array;
+}
+
+// Number `index` of the hidden states, 0: what enters the first layer.
+nb::object hidden(const Recording& recording, std::int64_t index, bool decoder) {
+  const std::vector<nn::Matrix>& all = recording.reading("hidden()").recording.hidden(decoder);
+  if (all.empty()) throw std::invalid_argument("no hidden states were kept: record with hidden=True");
+  if (index < 0 || index >= std::ssize(all))
+    throw nb::index_error(("there are hidden states 0 to " + std::to_string(all.size() - 1)).c_str());
+  return array_of(all[static_cast<std::size_t>(index)]);
+}
+
+std::int64_t hidden_count(const Recording& recording, bool decoder) {
+  const model::Reading* const reading = recording.specimen->reading();
+  return reading == nullptr ? 0 : std::ssize(reading->recording.hidden(decoder));
+}
+
+// ---- from files and tables ----
+
+std::string stem_of(const std::string& file) { return std::filesystem::path(file).stem().string(); }
+
+// As the program checks it: what is broken is refused, and says where.
+Recording open_recording(const std::string& file) {
+  return unlocked([&](ThreadPool& pool) {
+    auto specimen = std::make_shared<insight::RecordedSpecimen>(model::load_reading(file));
+    const auto check = insight::check_weights(*specimen, {.progress = until_interrupted()}, pool);
+    if (check.failure) throw Error(file, "is broken: " + to_string(*check.failure));
+    std::string name = name_of_model(specimen->reading()->origin.model);
+    return Recording{std::move(specimen), std::move(name)};
+  });
+}
+
+using Names = std::optional<std::vector<std::string>>;
+
+Recording open_table(const std::string& file, const Names& queries, const Names& keys) {
+  return unlocked([&](ThreadPool& /*pool*/) {
+    insight::TableFile table = insight::read_table(file);
+    if (queries) table.queries = *queries, table.keys.clear();
+    if (keys) table.keys = *keys;
+    return Recording{std::make_shared<insight::TableSpecimen>(std::move(table.tables), std::move(table.queries),
+                                                              std::move(table.keys)),
+                     stem_of(file)};
+  });
+}
+
+// Copies a table [L, H, N, M] behind what is there.
+void copy_rows(const Array& array, float*& to) {
+  const View<const float, 4> from = last_axes<4>(array);
+  for (std::int64_t l = 0; l < from.shape[0]; ++l)
+    for (std::int64_t h = 0; h < from.shape[1]; ++h)
+      for (std::int64_t i = 0; i < from.shape[2]; ++i) to = std::copy_n(&from(l, h, i, 0), from.shape[3], to);
+}
+
+Recording from_tables(const nb::list& layers, const Names& queries, const Names& keys, const std::string& name) {
+  return {std::make_shared<insight::TableSpecimen>(read_tables(layers), queries.value_or(std::vector<std::string>{}),
+                                                   keys.value_or(std::vector<std::string>{})),
+          name};
+}
+
+void save(const Recording& recording, const std::string& file) {
+  const model::Reading& reading = recording.reading("save()");
+  unlocked([&](ThreadPool& /*pool*/) { model::save_reading(reading, file, check_signals); });
+}
+
+// "layer 5, head 0, row 3: the weights sum to 1.37; 1 is right", or none.
+std::optional<std::string> problem(const Recording& recording) {
+  const auto check = unlocked([&](ThreadPool& pool) {
+    return insight::check_weights(*recording.specimen, {.progress = until_interrupted()}, pool);
+  });
+  return check.failure ? std::optional(to_string(*check.failure)) : std::nullopt;
+}
+
+}  // namespace
+
+insight::TableSpecimen::Tables read_tables(const nb::list& layers) {
+  std::vector<Array> arrays;
+  insight::TableSpecimen::Tables tables{.layers = 0, .heads = 0, .numbers = {}};
+  for (const nb::handle layer : layers) {
+    arrays.push_back(read_array(layer, {.name = "weights", .least_rank = 2, .most_rank = 4, .any_float = true}));
+    const Shape<4>& one = arrays.back().view.shape;
+    const Shape<4>& first = arrays.front().view.shape;
+    if (!std::equal(one.begin() + 1, one.end(), first.begin() + 1))
+      throw std::invalid_argument("weights of all layers must have one shape; there are " + shape_text(first) +
+                                  " and " + shape_text(one));
+    tables.layers += one[0];
+  }
+  if (arrays.empty()) throw std::invalid_argument("there are no weights");
+  const Shape<4>& shape = arrays.front().view.shape;
+  tables.heads = shape[1];
+  tables.numbers = nn::Matrix(tables.layers * shape[1] * shape[2], shape[3]);
+  float* to = tables.numbers.data();
+  for (const Array& array : arrays) copy_rows(array, to);
+  return tables;
+}
+
+const model::Reading& Recording::reading(const char* asking) const {
+  if (const model::Reading* found = specimen->reading()) return *found;
+  throw std::invalid_argument(std::string(asking) + " takes a recording of a model: this one is a table of weights");
+}
+
+void bind_recordings(nb::module_& m) {
+  nb::class_<Recording>(m, "Recording")
+      .def_ro("name", &Recording::name)
+      .def("stacks", &stacks_of)
+      .def("origin", &origin_of)
+      .def("queries",
+           [](const Recording& r, const std::string& kind) { return texts_of(r.specimen->queries(parse_kind(kind))); })
+      .def("keys",
+           [](const Recording& r, const std::string& kind) { return texts_of(r.specimen->keys(parse_kind(kind))); })
+      .def("weights", &weights)
+      .def("hidden", &hidden)
+      .def("hidden_count", &hidden_count)
+      .def("save", &save)
+      .def("problem", &problem)
+      .def("words", [](const Recording& r) { return Recording{insight::merged_words(r.specimen), r.name}; })
+      .def("value_weighted", [](const Recording& r) { return Recording{insight::value_weighted(r.specimen), r.name}; });
+  m.def("open_recording", &open_recording);
+  m.def("open_table", &open_table, "file"_a, "queries"_a.none(), "keys"_a.none());
+  m.def("from_tables", &from_tables, "layers"_a, "queries"_a.none(), "keys"_a.none(), "name"_a);
+}
+
+}  // namespace attn::python

@@ -1,0 +1,31 @@
+// python/scope/recordings.h - what Python looks at: a specimen of any origin, and what it is called.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+
+#include "insight/specimen.h"
+
+namespace attn::python {
+
+namespace nb = nanobind;
+
+// The package's class Recording holds one of these as `_held`. A new one is made by constructing this struct and
+// returning it; it is shared, never copied, and never changes.
+struct Recording {
+  std::shared_ptr<const insight::Specimen> specimen;
+  std::string name;  // of the model, or of the file; may be empty
+
+  // Throws std::invalid_argument, with who asks for it (as "save()"), where it is no reading of a model.
+  [[nodiscard]] const model::Reading& reading(const char* asking) const;
+};
+
+// Arrays [L, H, N, M], whose layers follow one another; axes in front may be missing. The numbers are copied. Throws
+// std::invalid_argument where they do not fit together.
+insight::TableSpecimen::Tables read_tables(const nb::list& layers);
+
+void bind_recordings(nb::module_& m);
+
+}  // namespace attn::python

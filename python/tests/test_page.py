@@ -1,0 +1,338 @@
+"""The page: served from Python, in a notebook, as one file, and for those who come from BertViz."""
+
+import base64
+import gc
+import html
+import inspect
+import json
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import time
+import types
+import urllib.error
+import urllib.request
+import zlib
+
+import numpy as np
+import pytest
+
+import attnscope as at
+from attnscope import _page
+
+TEXT = "The cat sat on the mat."
+
+
+@pytest.fixture(scope="module")
+def rec():
+    return at.load("tiny-bert").record(TEXT)
+
+
+@pytest.fixture(autouse=True)
+def no_browser(monkeypatch):
+    opened = []
+    monkeypatch.setattr(_page.webbrowser, "open", opened.append)
+    return opened
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """As IPython's kernel looks from inside; what it displays."""
+    shown = []
+    display = types.ModuleType("IPython.display")
+    display.display = shown.append
+    display.HTML = lambda data: types.SimpleNamespace(data=data)
+    ipython = types.ModuleType("IPython")
+    ipython.get_ipython = lambda: types.SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    return shown
+
+
+def fetched(url):
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read()
+
+
+def unpacked(page):
+    """Facts and blocks of a page that is one file, and where it begins."""
+    found = re.search(r'<script id="attnscope-data" type="text/plain" data-state="([^"]*)">([^<]+)</script>', page)
+    data = zlib.decompress(base64.b64decode(found.group(2)))
+    (length,) = struct.unpack("<I", data[:4])
+    header, rest = json.loads(data[4 : 4 + length]), data[4 + length :]
+    tables = {}
+    for block in header["blocks"]:
+        kind, most = (np.dtype("<u2"), 65535) if block["bits"] == 16 else (np.dtype(np.uint8), 255)
+        codes = np.frombuffer(rest, kind, int(np.prod(block["shape"])), block["offset"]).reshape(block["shape"])
+        tables[block["name"]] = (codes / most) ** 2
+    return header["facts"], tables, dict(part.split("=") for part in html.unescape(found.group(1)).split("&") if part)
+
+
+def tables(*shape, seed=11):
+    print("seed", seed)
+    return np.random.default_rng(seed).dirichlet(np.ones(shape[-1]), shape[:-1]).astype(np.float32)
+
+
+# ---- served ----
+
+
+def test_a_served_page_has_the_recordings_weights(rec):
+    with rec.view(open=False) as page:
+        assert b"<!doctype html>" in fetched(page.url).lower()
+        facts = json.loads(fetched(page.url + "api/specimens/1"))
+        assert facts["text"] == TEXT and facts["name"] == "tiny-bert"
+        assert [token["text"] for token in facts["stacks"][0]["query_tokens"]] == rec.tokens
+        for layer, head, row in ((0, 0, 0), (3, 2, 5)):
+            got = fetched(f"{page.url}api/specimens/1/row?layer={layer}&head={head}&row={row}")
+            assert got == rec.weights(layer, head, rows=row).tobytes()
+        entropies = rec.statistics().array("entropy")
+        for head in facts["heads"]:
+            assert head["entropy"] == pytest.approx(entropies[head["layer"], head["head"]], rel=1e-6)
+
+
+def test_closing_ends_it_and_gives_the_port_back(rec):
+    page = rec.view(port=0, open=False)
+    fetched(page.url)
+    port = page._server.port
+    assert not page.closed and repr(page) == f"<attnscope.Page at http://127.0.0.1:{port}/>"
+    begin = time.monotonic()
+    page.close()
+    page.close()
+    assert time.monotonic() - begin < 1
+    assert page.closed and repr(page).endswith(", closed>") and "iframe" not in page._repr_html_()
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    rec.view(port=port, open=False).close()
+
+
+def test_a_port_that_is_taken_is_an_os_error(rec):
+    with rec.view(port=0, open=False) as page:
+        with pytest.raises(OSError, match=f"port {page._server.port} cannot be used"):
+            rec.view(port=page._server.port, open=False)
+    for port in (-1, 65536):
+        with pytest.raises(ValueError, match="from 0 to 65535"):
+            rec.view(port=port)
+
+
+def test_python_goes_on_while_a_page_is_served_and_pages_outlive_their_names(rec):
+    url = rec.view(open=False).url  # nobody holds it
+    gc.collect()
+    assert json.loads(fetched(url + "api/specimens"))["specimens"][0]["tokens"] == len(rec.tokens)
+    _page._close_all()
+    with pytest.raises(urllib.error.URLError):
+        fetched(url)
+
+
+def test_a_browser_is_opened_where_there_is_one(rec, no_browser, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    rec.view().close()
+    assert no_browser == []
+    monkeypatch.setenv("DISPLAY", ":0")
+    with rec.view() as page:
+        assert no_browser == [page.url]
+    rec.view(open=False).close()
+    assert len(no_browser) == 1
+
+
+def test_a_notebook_shows_the_page_in_a_frame(rec, no_browser, notebook, monkeypatch):
+    monkeypatch.setenv("DISPLAY", ":0")
+    with rec.view() as page:
+        assert no_browser == []
+        assert f'<iframe src="{page.url}"' in page._repr_html_()
+
+
+def test_a_script_ends_with_its_pages_open():
+    code = (
+        "import attnscope as at, urllib.request\n"
+        f"page = at.load('tiny-bert').record({TEXT!r}).view(open=False)\n"
+        "print(len(urllib.request.urlopen(page.url + 'api/specimens/1').read()) > 1000)"
+    )
+    folder = os.path.dirname(os.path.dirname(at.__file__))
+    begin = time.monotonic()
+    environment = {**os.environ, "PYTHONPATH": folder}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+    assert time.monotonic() - begin < 20
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_ends_and_leaves_the_page_to_its_parent():
+    code = (
+        "import attnscope as at, os, sys, urllib.request\n"
+        f"page = at.load('tiny-bert').record({TEXT!r}).view(open=False)\n"
+        "child = os.fork()\n"
+        "if child == 0: page.close(); del page; sys.exit(3)\n"
+        "status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])\n"
+        "print(status, urllib.request.urlopen(page.url).status)"
+    )
+    folder = os.path.dirname(os.path.dirname(at.__file__))
+    environment = {**os.environ, "PYTHONPATH": folder}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=environment)
+    assert (done.stdout, done.stderr) == ("3 200\n", "")
+
+
+def test_the_threads_that_are_asked_for_do_the_work(rec, threads_restored):
+    with rec.view(open=False) as page:
+        for threads in (1, 3):
+            at.set_num_threads(threads)
+            assert len(fetched(page.url + f"api/specimens/1/row?layer={threads}&head=0&row=0")) == 4 * len(rec.tokens)
+
+
+# ---- one file ----
+
+
+def test_one_file_parses_back_to_the_weights(rec, tmp_path):
+    page = rec.html()
+    assert rec.html(tmp_path / "page.html") is None
+    assert (tmp_path / "page.html").read_bytes() == page
+    facts, blocks, state = unpacked(page.decode())
+    assert facts["text"] == TEXT and state == {}
+    for layer in range(rec.layers):
+        for head in range(rec.heads):
+            assert np.abs(blocks[f"head/self/{layer}/{head}"] - rec.weights(layer, head)).max() < 1.6e-5
+    with pytest.raises(at.Error, match="page.html"):
+        rec.html(tmp_path / "no folder" / "page.html")
+
+
+def test_a_notebook_keeps_pages_that_are_small_and_no_others(rec):
+    frame = _page.iframe(rec)
+    inner = html.unescape(re.search(r'srcdoc="([^"]*)"', frame).group(1))
+    assert inner == rec.html().decode()
+    sandbox = re.search(r'sandbox="([^"]*)"', frame).group(1).split()
+    assert "allow-scripts" in sandbox and "allow-same-origin" not in sandbox
+    assert frame in rec._repr_mimebundle_()["text/html"]
+    large = at.Recording.from_tables(tables(2, 2, 1500, 1500))
+    assert _page.iframe(large) is None
+    noise = at.Recording.from_tables(np.random.default_rng(2).random((4, 4, 300, 300), np.float32))
+    assert len(noise.html()) > 2_000_000 - 200_000 and (_page.iframe(noise) is None) == (len(noise.html()) > 2_000_000)
+
+
+# ---- for those who come from BertViz ----
+
+
+# As bertviz 1.4 has them.
+HEAD_VIEW = (
+    "attention tokens sentence_b_start prettify_tokens layer heads encoder_attention decoder_attention cross_attention "
+    "encoder_tokens decoder_tokens include_layers html_action"
+).split()
+MODEL_VIEW = (
+    "attention tokens sentence_b_start prettify_tokens display_mode encoder_attention decoder_attention "
+    "cross_attention encoder_tokens decoder_tokens include_layers include_heads html_action"
+).split()
+
+
+def test_they_take_the_same_arguments_in_the_same_order():
+    assert list(inspect.signature(at.head_view).parameters) == HEAD_VIEW
+    assert list(inspect.signature(at.model_view).parameters) == MODEL_VIEW
+
+
+def test_attentions_of_transformers_as_they_are():
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(3)
+    config = transformers.BertConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=32, vocab_size=40
+    )
+    model = transformers.AutoModel.from_config(config, attn_implementation="eager").eval()
+    with torch.no_grad():
+        attention = model(torch.tensor([[2, 7, 9, 3, 8, 3]]), output_attentions=True).attentions
+    tokens = ["[CLS]", "the", "cat", "[SEP]", "sat", "[SEP]"]
+    page = at.head_view(attention, tokens, sentence_b_start=4, layer=1, heads=[2, 0], html_action="return")
+    facts, blocks, state = unpacked(page.data)
+    assert state == {"view": "heads", "kind": "self", "layer": "1", "head": "2", "others": "1.0"}
+    named = facts["stacks"][0]["query_tokens"]
+    assert [token["text"] for token in named] == tokens
+    assert [token["sequence"] for token in named] == [0, 0, 0, 0, 1, 1]
+    assert [token["special"] for token in named] == [True, False, False, True, False, True]
+    for layer in range(2):
+        for head in range(4):
+            expected = attention[layer][0, head].numpy()
+            assert np.abs(blocks[f"head/self/{layer}/{head}"] - expected).max() < 1.6e-5
+
+
+def test_an_encoder_and_a_decoder():
+    encoder, decoder, cross = tables(2, 1, 4, 5, 5), tables(2, 1, 4, 3, 3), tables(2, 1, 4, 3, 5)
+    page = at.model_view(
+        encoder_attention=list(encoder),
+        decoder_attention=list(decoder),
+        cross_attention=list(cross),
+        encoder_tokens=list("abcde"),
+        decoder_tokens=list("xyz"),
+        html_action="return",
+    )
+    facts, blocks, state = unpacked(page.data)
+    assert state == {"view": "overview"}
+    assert [stack["kind"] for stack in facts["stacks"]] == ["self", "decoder", "cross"]
+    assert [token["text"] for token in facts["stacks"][2]["query_tokens"]] == list("xyz")
+    assert [token["text"] for token in facts["stacks"][2]["key_tokens"]] == list("abcde")
+    for kind, given in (("self", encoder), ("decoder", decoder), ("cross", cross)):
+        assert np.abs(blocks[f"head/{kind}/1/3"] - given[1, 0, 3]).max() < 1.6e-5
+
+
+def test_some_layers_and_heads():
+    given = tables(4, 3, 2, 2)
+    page = at.model_view(given, ["a", "b"], include_layers=[3, 1], include_heads=[2], html_action="return")
+    _, blocks, _ = unpacked(page.data)
+    assert set(blocks) == {"thumbnails/self", "head/self/0/0", "head/self/1/0"}
+    assert np.abs(blocks["head/self/0/0"] - given[3, 2]).max() < 1.6e-5
+    assert np.abs(blocks["head/self/1/0"] - given[1, 2]).max() < 1.6e-5
+    state = unpacked(at.head_view(given, ["a", "b"], layer=1, include_layers=[3, 1], html_action="return").data)[2]
+    assert (state["layer"], state["others"]) == ("1", "1.1,1.2")
+
+
+def test_pieces_are_made_readable_unless_they_should_not_be():
+    given = tables(1, 1, 3, 3)
+
+    def names(**options):
+        page = at.head_view(given, ["Ġthe", "▁cat", "sat</w>"], html_action="return", **options)
+        return [token["text"] for token in unpacked(page.data)[0]["stacks"][0]["query_tokens"]]
+
+    assert names() == [" the", " cat", "sat"]
+    assert names(prettify_tokens=False) == ["Ġthe", "▁cat", "sat</w>"]
+
+
+def test_a_notebook_displays_it_and_a_script_gets_a_page(notebook, monkeypatch, no_browser):
+    assert at.head_view(tables(1, 1, 3, 3), list("abc")) is None
+    assert notebook[0].data.startswith("<iframe srcdoc=")
+    monkeypatch.delitem(sys.modules, "IPython")
+    page = at.model_view(tables(1, 1, 3, 3), list("abc"))
+    assert page.url.endswith("/#view=overview")
+    page.close()
+
+
+def test_a_returned_page_is_text_that_shows_itself():
+    page = at.head_view(tables(1, 1, 3, 3), list("abc"), html_action="return")
+    assert str(page) == page.data and page.data.startswith("<!doctype html>")
+    assert page._repr_html_().startswith("<iframe srcdoc=") and re.fullmatch(r"<.* [\d,]+ characters>", repr(page))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "error", "says"),
+    [
+        ("head_view", {}, ValueError, "give attention, or encoder_attention"),
+        ("head_view", {"attention": 1}, ValueError, "tokens are missing"),
+        ("head_view", {"attention": 1, "tokens": "abc"}, TypeError, "tokens is one text"),
+        ("head_view", {"attention": 1, "tokens": ["a"], "layer": 1}, IndexError, "no layer 1: layers count from 0"),
+        ("head_view", {"attention": 1, "tokens": ["a"], "heads": [3]}, IndexError, "no head 3: heads count from 0"),
+        ("head_view", {"attention": 1, "tokens": ["a"], "heads": []}, ValueError, "heads names none"),
+        ("head_view", {"attention": 1, "tokens": ["a"], "layer": 0, "include_layers": [1]}, IndexError, "no layer 1"),
+        ("head_view", {"attention": 1, "tokens": ["a"], "encoder_tokens": ["a"]}, ValueError, "not both"),
+        ("head_view", {"attention": 1, "tokens": ["a", "b"]}, ValueError, "2 tokens for 1 rows"),
+        ("head_view", {"attention": 1, "tokens": ["a"], "html_action": "print"}, ValueError, "'view' or 'return'"),
+        ("head_view", {"cross_attention": 1, "decoder_tokens": ["a"]}, ValueError, "encoder_tokens are missing"),
+        ("head_view", {"cross_attention": 1, "tokens": ["a"]}, ValueError, "name encoder_tokens"),
+        ("head_view", {"cross_attention": 1, "sentence_b_start": 2}, ValueError, "sentence_b_start goes with"),
+        ("model_view", {"attention": 1, "tokens": ["a"], "include_heads": [9]}, IndexError, "no head 9"),
+        ("model_view", {"attention": 1, "tokens": ["a"], "display_mode": "x"}, ValueError, "'dark' or 'light'"),
+    ],
+)
+def test_what_cannot_be_is_said(function, arguments, error, says):
+    table = np.ones((1, 2, 1, 1), np.float32)
+    given = {name: table if name.endswith("attention") else value for name, value in arguments.items()}
+    with pytest.raises(error, match=re.escape(says)):
+        getattr(at, function)(**given)
