@@ -23,7 +23,7 @@ run: build ## A short tour of the engine, and of what the heads of a built-in mo
 	@build/attnscope analyze --text "The film was great and the actors were wonderful, but the ending was weak."
 
 .PHONY: test
-test: ## All tests: C++, then Python
+test: ## All tests: C++, Python, and the page in a browser
 	@tools/setup.sh test
 	@$(MAKE) --no-print-directory configured
 	@cmake --build build
@@ -37,6 +37,11 @@ bench: ## Measure against the other contenders
 	@cmake --build build --target product bench/all
 	@$(install_python)
 	@$(python) bench/run.py --readme README.md
+
+.PHONY: wheel
+wheel: ## A wheel in dist/ that carries every library it needs
+	@tools/setup.sh wheel
+	@tools/wheel.sh
 
 .PHONY: models
 models: build ## Train the models that ship with the program again: two to three hours on two cores
@@ -78,7 +83,7 @@ format: check-setup ## Lay out the C++ sources
 
 .PHONY: clean
 clean: ## Remove what was built; .venv stays
-	@rm -rf build build-*
+	@rm -rf build build-* dist
 
 .PHONY: configured
 configured:

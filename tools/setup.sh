@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # tools/setup.sh STAGE - installs what is missing, by package name; silent and quick when nothing is.
 #
-#   build   compiler, cargo, CMake, libraries, and .venv with what the Python module takes
-#   test    also pytest and torch
+#   build   compiler, cargo, node, CMake, libraries, and .venv with what the Python module takes
+#   test    also pytest, torch and a browser
 #   bench   also the other contenders
 #   models  what the shipped models are trained on
+#   wheel   what makes a wheel and puts the libraries that it needs into it
 #   check   clang, clang-format, clang-tidy and the sanitizers' runtimes
 #
 # Never asks: packages are installed as root or through a sudo that needs no password, else one line says what to run.
@@ -16,6 +17,7 @@ build_packages=(build-essential cmake ninja-build ccache pkg-config libhwy-dev l
   libfmt-dev libcli11-dev nlohmann-json3-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev
   libcairo2-dev libpango1.0-dev libspng-dev fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji python3-dev
   python3-venv)
+test_packages=(chromium)
 bench_packages=(libopenblas-dev libdnnl-dev)
 check_packages=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev)
 
@@ -127,11 +129,24 @@ need_cargo() {
   tools/cargo.sh >/dev/null
 }
 
+need_node() {
+  tools/node.sh >/dev/null 2>&1 || need_wheels node
+  tools/node.sh >/dev/null
+}
+
+# Ubuntu's chromium is a snap, which needs a running snapd: any other browser of the kind that is there will do.
+need_browser() {
+  local name
+  for name in chromium chromium-browser google-chrome; do command -v "$name" >/dev/null && return; done
+  need_packages "${test_packages[@]}"
+}
+
 need_build() {
   need_system "${build_packages[@]}"
   need_cargo
   need_venv
   need_wheels build
+  need_node
 }
 
 case "${1:-}" in
@@ -139,6 +154,7 @@ case "${1:-}" in
   test)
     need_build
     need_wheels test
+    need_browser
     ;;
   bench)
     need_build
@@ -150,9 +166,13 @@ case "${1:-}" in
     need_build
     need_wheels models
     ;;
+  wheel)
+    need_build
+    need_wheels wheel
+    ;;
   check)
     need_system "${build_packages[@]}" "${check_packages[@]}"
     need_cargo
     ;;
-  *) fail "usage: tools/setup.sh build|test|bench|models|check" ;;
+  *) fail "usage: tools/setup.sh build|test|bench|models|wheel|check" ;;
 esac

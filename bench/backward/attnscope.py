@@ -23,7 +23,8 @@ class Problem(ctypes.Structure):
 def library() -> ctypes.CDLL:
     found = ctypes.CDLL(str(BUILD / "bench" / "libbench_gradients.so"))
     found.bench_pool_open.argtypes, found.bench_pool_open.restype = [ctypes.c_int], ctypes.c_void_p
-    found.bench_gradients.argtypes = [ctypes.c_void_p, ctypes.POINTER(Problem)]
+    for function in (found.bench_attention, found.bench_gradients):
+        function.argtypes = [ctypes.c_void_p, ctypes.POINTER(Problem)]
     return found
 
 

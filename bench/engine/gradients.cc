@@ -26,6 +26,20 @@ struct BenchGradients {
 void* bench_pool_open(int threads) noexcept { return new attn::ThreadPool(threads); }
 void bench_pool_close(void* pool) noexcept { delete static_cast<attn::ThreadPool*>(pool); }
 
+// Forward alone, as a program in C++ calls it; of d_out, dq, dk and dv nothing is asked. 0, or -1 for a problem.
+int bench_attention(void* pool, const BenchGradients* t) noexcept {
+  try {
+    const attn::Shape<4> queries{t->b, t->h, t->n, t->d}, keys{t->b, t->g, t->m, t->d};
+    attn::Options options;
+    if (t->causal != 0) options.mask = attn::Causal{};
+    attn::attention({Array(t->q, queries), Array(t->k, keys), Array(t->v, keys)}, options, {t->out, queries}, {},
+                    *static_cast<attn::ThreadPool*>(pool));
+    return 0;
+  } catch (const std::exception&) {
+    return -1;
+  }
+}
+
 // Forward and backward. 0, or -1 for a problem.
 int bench_gradients(void* pool, const BenchGradients* t) noexcept {
   try {
