@@ -18,9 +18,8 @@ build: configured ## Build the library, the program and the Python package (inst
 	@$(install_python)
 
 .PHONY: run
-run: build ## A short tour of the engine, and of what the heads of a built-in model do, in the terminal
-	@build/attnscope tour
-	@build/attnscope analyze --text "The film was great and the actors were wonderful, but the ending was weak."
+run: build ## Open the microscope on a built-in model; Ctrl-C ends it
+	@build/attnscope view --text "The film was great and the actors were wonderful, but the ending was weak."
 
 .PHONY: test
 test: ## All tests: C++, Python, and the page in a browser

@@ -91,7 +91,7 @@ void ViewPage::write(Subject subject, ThreadPool& pool) const {
 
 void ViewPage::serve(Subject subject, ThreadPool& pool) const {
   // The pool is the program's own and outlives all requests.
-  const auto shared = std::shared_ptr<ThreadPool>(std::shared_ptr<void>(), &pool);
+  auto shared = std::shared_ptr<ThreadPool>(std::shared_ptr<void>(), &pool);
   watch_for_interrupt();
   server::Server server({.page = page(), .pool = [shared] { return shared; }, .port = port});
   const std::int64_t tokens = subject.specimen->stacks().front().queries;

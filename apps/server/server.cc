@@ -57,7 +57,8 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   std::atomic<bool> stopping = false, ended = false;
   std::mutex mutex;
   std::condition_variable quiet;
-  int busy = 0;  // requests that are being answered
+  int busy = 0;                 // requests that are being answered
+  std::shared_ptr<State> kept;  // itself, where it must not be destroyed
 
   void prepare();
   void bind(std::optional<int> asked);
@@ -169,7 +170,7 @@ Server::Server(ServerOptions options) {
 // A forked child has neither threads nor a socket of its own: what is there is left to the parent, and never destroyed.
 Server::~Server() {
   stop();
-  if (state_->process != getpid()) static_cast<void>(new std::shared_ptr<State>(std::move(state_)));
+  if (state_->process != getpid()) state_->kept = state_;
 }
 
 void Server::stop() {

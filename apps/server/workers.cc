@@ -24,16 +24,20 @@ Workers::Workers(std::shared_ptr<void> owner) : state_(std::make_shared<State>()
 void Workers::enqueue(std::function<void()> work) {
   const std::scoped_lock lock(state_->mutex);
   state_->waiting.push_back(std::move(work));
-  if (state_->idle >= static_cast<int>(state_->waiting.size()) || state_->threads == kMostConnections) {
-    state_->wake.notify_one();
-    return;
-  }
+  const bool enough = state_->idle >= std::ssize(state_->waiting) || state_->threads == kMostConnections;
+  if (!enough && start_thread()) return;
+  state_->wake.notify_one();
+}
+
+// Where the system has no more to give, work waits for one that gets free, as beyond the limit.
+bool Workers::start_thread() {
   try {
     std::thread(serve, state_).detach();
-    ++state_->threads;
   } catch (const std::system_error&) {
-    // No more threads to be had: it waits for one that gets free, as beyond the limit.
+    return false;
   }
+  ++state_->threads;
+  return true;
 }
 
 void Workers::serve(const std::shared_ptr<State>& state) {

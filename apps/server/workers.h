@@ -22,6 +22,7 @@ class Workers final : public httplib::TaskQueue {
 
  private:
   struct State;
+  bool start_thread();  // the mutex is held
   static void serve(const std::shared_ptr<State>& state);
 
   std::shared_ptr<State> state_;

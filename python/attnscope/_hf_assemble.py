@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from . import _hf_tokens, _masks, _scope
-from ._hf_masks import Pattern
 from ._hf_recorder import Chunk, Kept, Reading
 
 _KINDS = ("self", "decoder", "cross")
@@ -62,24 +61,17 @@ def _mask_of_table(table: np.ndarray) -> dict[str, Any]:
 def _mask(chunks: list[Chunk], at: int, rows: np.ndarray, cols: np.ndarray) -> dict[str, Any]:
     """causal, window and also of the rule, for a text without its padding."""
     pattern = chunks[0].pattern
-    whole = _neighbours(rows) and _neighbours(cols)
     if pattern is None or any(chunk.pattern != pattern for chunk in chunks):
         return _mask_of_table(_table(chunks, at)[np.ix_(rows, cols)])
-    if pattern == Pattern() and pattern.documents is None:
-        return {}
-    if pattern.documents is not None:
-        ids = pattern.documents.expand(chunks[0].batch, -1)[at].numpy()[rows]
-        plain = Pattern(pattern.causal, pattern.back, pattern.near)
-        if plain.back is None and plain.near is None and whole:
-            return {"causal": plain.causal, "also": str(_masks.document(ids))}
+    packed = pattern.documents is not None
+    sided = pattern.near is None if pattern.causal else pattern.back is None  # the rule has one kind of window each
+    window = pattern.back or pattern.near or 0
+    if not sided or window and (packed or not _neighbours(rows) or not _neighbours(cols)):
         return _mask_of_table(_table(chunks, at)[np.ix_(rows, cols)])
-    if not whole and (pattern.back is not None or pattern.near is not None):
-        return _mask_of_table(_table(chunks, at)[np.ix_(rows, cols)])
-    if pattern.causal and pattern.near is None:
-        return {"causal": True, "window": pattern.back or 0}
-    if not pattern.causal and pattern.back is None:
-        return {"window": pattern.near or 0}
-    return _mask_of_table(_table(chunks, at)[np.ix_(rows, cols)])
+    rule: dict[str, Any] = {"causal": pattern.causal, "window": window}
+    if packed:
+        rule["also"] = str(_masks.document(pattern.documents.expand(chunks[0].batch, -1)[at].numpy()[rows]))
+    return rule
 
 
 def _table(chunks: list[Chunk], at: int) -> np.ndarray:

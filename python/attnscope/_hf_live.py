@@ -27,7 +27,6 @@ class Session:
         self._tokenizer, self._values = tokenizer, values
         self._recorder = Recorder(model, self._values)
         self._before: list[tuple[Any, Any]] = []
-        self._token: Any = None
 
     def begin(self) -> None:
         for one in self._models:
@@ -43,15 +42,14 @@ class Session:
                 if known != _plug_in.NAME:
                     one.set_attn_implementation(_plug_in.NAME)
             self._recorder.attach()
-            self._token = _plug_in.listener.set(self._recorder)
+            _plug_in.listeners.append(self._recorder)
         except BaseException:
             self.end()
             raise
 
     def end(self) -> None:
-        if self._token is not None:
-            _plug_in.listener.reset(self._token)
-            self._token = None
+        if self._recorder in _plug_in.listeners:
+            _plug_in.listeners.remove(self._recorder)
         self._recorder.detach()
         while self._before:  # the outermost last: it sets those inside it, too
             one, known = self._before.pop()

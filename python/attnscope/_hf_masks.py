@@ -7,6 +7,7 @@ that shape without memory of its own, which carries the rule.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from dataclasses import dataclass, field
 
@@ -15,6 +16,9 @@ from transformers import masking_utils
 
 from . import _masks
 from ._attnscope import Mask, Plan
+
+if "q_offset" not in inspect.signature(masking_utils.sdpa_mask).parameters:
+    raise ImportError("attnscope.transformers needs a newer transformers: 5.18 and later were tried")
 
 _BLOCK = 1 << 22  # pairs of a mask of no known rule that are evaluated at a time
 _CHECKED_ROWS = 8
@@ -268,7 +272,7 @@ def _refuse_own_attention() -> None:
     model = type(frame.f_locals["self"])
     where = frame.f_globals["__name__"]
     where = model.__module__ if where.startswith("transformers.generation") else where
-    if where in sys.modules and _computes_itself(where):
+    if "modeling_" in where and where in sys.modules and _computes_itself(where):
         raise ValueError(
             f"{model.__name__} does not compute its attention through transformers' AttentionInterface: it cannot run "
             "on attnscope; take another attn_implementation"

@@ -119,7 +119,10 @@ class Chunk:
         """[N, M] of bool, padding aside."""
         if self.pattern is not None:
             mask = self.pattern.mask(self.first - self.first_key)
-            return np.ones(self.shape[1:], bool) if mask is None else mask.table(*self.shape[1:])
+            if mask is None:
+                return np.ones(self.shape[1:], bool)
+            packed = self.pattern.documents is not None
+            return mask.table(self.batch, 1, *self.shape[1:])[b, 0] if packed else mask.table(*self.shape[1:])
         if isinstance(self._table, torch.Tensor):
             self._table = _allowed(self._table, self.shape)
         elif not isinstance(self._table, np.ndarray):

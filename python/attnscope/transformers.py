@@ -11,7 +11,6 @@ torch.Size([1, 3, 32])
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -58,7 +57,7 @@ class Listener(Protocol):
     def hear(self, seen: Seen) -> None: ...
 
 
-listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+listeners: list[Listener] = []  # each knows by the module what concerns it; generate() may run in another thread
 
 
 def register() -> None:
@@ -185,19 +184,17 @@ def attention_forward(
         attention_mask = None
     rule, plan = _mask(attention_mask, query, key, is_causal)
     options = dict(mask=plan, scale=scaling, softcap=softcap, bias=_bias(position_bias), sink=s_aux)
-    heard, weights_wanted = listener.get(), _weights_wanted(output_attentions)
+    heard, weights_wanted = tuple(listeners), _weights_wanted(output_attentions)
     show = weights_wanted and not learns
-    found = _torch.attention(
-        query, key, value, dropout=dropout, return_lse=heard is not None, return_weights=show, **options
-    )
+    found = _torch.attention(query, key, value, dropout=dropout, return_lse=bool(heard), return_weights=show, **options)
     out, *more = found if isinstance(found, tuple) else (found,)
     weights = more[-1].to(query.dtype) if show else None
     if weights_wanted and learns:
         weights = _learned_weights(query, key, given_mask, scaling, softcap, given_bias, s_aux)
-    if heard is not None:
+    if heard:
         table = attention_mask if rule is None else None
         causal = attention_mask is None and plan is not None
-        heard.hear(
-            Seen(module, query, key, value, more[0], rule, table, causal, scaling, softcap, position_bias, s_aux)
-        )
+        seen = Seen(module, query, key, value, more[0], rule, table, causal, scaling, softcap, position_bias, s_aux)
+        for one in heard:
+            one.hear(seen)
     return out.transpose(1, 2).contiguous(), weights

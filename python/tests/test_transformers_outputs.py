@@ -64,7 +64,7 @@ def test_generate_writes_what_it_writes_on_eager(name, options):
     for implementation in ("eager", "attnscope"):
         model.set_attn_implementation(implementation)
         torch.manual_seed(5)
-        written.append(model.generate(**inputs, max_new_tokens=8, **{"do_sample": False, **options}))
+        written.append(model.generate(**inputs, max_new_tokens=6, **{"do_sample": False, **options}))
     assert torch.equal(*written)
 
 
@@ -72,7 +72,7 @@ def test_generate_writes_what_it_writes_on_eager(name, options):
 def test_a_static_cache_gives_the_same(name):
     model = family(name)
     inputs = {key: batch(model, "left").inputs[key] for key in ("input_ids", "attention_mask")}
-    options = {"max_new_tokens": 6, "do_sample": False}
+    options = {"max_new_tokens": 4, "do_sample": False}
     model.set_attn_implementation("eager")
     wanted = model.generate(**inputs, **options)
     model.set_attn_implementation("attnscope")

@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -193,6 +194,40 @@ def test_texts_of_several_calls_follow_one_another():
     assert np.abs(rec[-1].weights(layer=2) - wanted).max() < 1e-5
     with pytest.raises(IndexError, match="there is no text 4: 4 were recorded"):
         rec[4]
+
+
+@pytest.mark.parametrize(("name", "mask"), [("llama", "causal & document("), ("mistral", "table(")])
+def test_texts_packed_into_one_are_recorded_as_such(name, mask):
+    model = family(name)
+    ids = batch(model, "none").inputs["input_ids"][:2]
+    places = torch.tensor([[0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5], [0, 1, 2, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]])
+    inputs = {"input_ids": ids, "position_ids": places, "use_cache": False}
+    wanted = run(model, "eager", inputs, output_attentions=True).attentions
+    rec = record(model, inputs)
+    for b in range(2):
+        for layer, table in enumerate(wanted):
+            assert np.abs(rec[b].weights(layer=layer) - table[b].numpy()).max() < 1e-5
+        assert rec[b].trace(0, 0, 5, 1)["mask"].startswith(mask)
+    assert rec.weights(layer=0)[:, 8:, :8].max() == 0
+
+
+def test_two_models_are_recorded_side_by_side():
+    one, other = family("llama"), family("bert")
+    with at.record(one) as first, at.record(other) as second, torch.no_grad():
+        one(input_ids=torch.tensor([[5, 6, 7]]))
+        other(input_ids=torch.tensor([[5, 6]]))
+    assert first.tokens == ["#5", "#6", "#7"] and second.tokens == ["#5", "#6"]
+    assert first.shape == (3, 4, 3, 3) and second.shape == (3, 4, 2, 2)
+
+
+def test_a_model_may_write_in_another_thread():
+    model = family("llama")
+    inputs = {"input_ids": torch.tensor([[5, 6, 7]]), "max_new_tokens": 4, "do_sample": False}
+    with at.record(model) as rec:
+        writer = threading.Thread(target=model.generate, kwargs=inputs)
+        writer.start()
+        writer.join()
+    assert len(rec) == 1 and rec.shape == (3, 4, 6, 6)
 
 
 def test_several_targets_may_share_a_source():

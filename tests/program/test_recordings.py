@@ -151,8 +151,8 @@ def look(file):
 def test_a_newer_version_is_said_to_be_newer(tmp_path):
     file, _ = record("bert", tmp_path)
     tensors, metadata = taken_apart(file)
-    save_file(tensors, file, metadata | {"format_version": "3"})
-    assert "was written by a newer attnscope (format 3); this one reads up to 2" in refused(1, *look(file))
+    save_file(tensors, file, metadata | {"format_version": "4"})
+    assert "was written by a newer attnscope (format 4); this one reads up to 3" in refused(1, *look(file))
 
 
 def test_a_recording_that_is_cut_is_an_error_wherever_it_is_cut(tmp_path):

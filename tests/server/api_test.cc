@@ -15,7 +15,6 @@
 namespace attn::server {
 namespace {
 
-using insight::HeadName;
 using insight::TableSpecimen;
 using nlohmann::json;
 
@@ -209,7 +208,7 @@ TEST_F(ApiOf, ManyAskAtOnce) {
 // ---- of a model ----
 
 TEST(ApiOfAModel, WordsAreMergedEverywhereWhenAsked) {
-  const auto pool = std::make_shared<ThreadPool>(2);
+  auto pool = std::make_shared<ThreadPool>(2);
   const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/bert");
   const model::Text text{"The quick brown fox jumps over the lazy dog.", std::nullopt, std::nullopt};
   const auto specimen = std::make_shared<insight::RecordedSpecimen>(model::read(reader, text, {}, *pool));
@@ -238,7 +237,7 @@ TEST(ApiOfAModel, WordsAreMergedEverywhereWhenAsked) {
 }
 
 TEST(ApiOfAModel, AnEncoderDecoderHasThreeKinds) {
-  const auto pool = std::make_shared<ThreadPool>(2);
+  auto pool = std::make_shared<ThreadPool>(2);
   const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/t5");
   const model::Text text{"The quick brown fox.", std::nullopt, "Was it asleep?"};
   const auto specimen = std::make_shared<insight::RecordedSpecimen>(model::read(reader, text, {}, *pool));

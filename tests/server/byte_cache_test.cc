@@ -63,7 +63,7 @@ TEST(ByteCache, ManyWhoAskForTheSameAtOnceGetItMadeOnce) {
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&] {
       for (int n = 0; n < 200; ++n) {
-        const std::string key = std::to_string(n);
+        std::string key = std::to_string(n);
         const Bytes got = cache.get(key, [&] {
           ++times;
           return key;

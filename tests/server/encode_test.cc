@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -53,7 +55,11 @@ TEST(Encode, FloatsKeepTheirBits) {
   const std::vector<float> numbers{0.1F, -0.0F, 1e-40F};
   const std::string bytes = float_bytes(numbers);
   ASSERT_EQ(bytes.size(), 12U);
-  EXPECT_EQ(0, std::memcmp(bytes.data(), numbers.data(), 12));
+  for (std::size_t n = 0; n < 3; ++n) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, bytes.data() + 4 * n, 4);
+    EXPECT_EQ(bits, std::bit_cast<std::uint32_t>(numbers[n]));
+  }
 }
 
 TEST(Encode, PackedTextComesBackAsItWas) {

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 ServerOptions options(std::optional<int> port = 0) {
-  const auto pool = std::make_shared<ThreadPool>(2);
+  auto pool = std::make_shared<ThreadPool>(2);
   return {.page = test::test_page(), .pool = [pool] { return pool; }, .port = port};
 }
 
