@@ -53,6 +53,7 @@ check: check-format check-tidy check-asan check-tsan ## Format, clang-tidy, and 
 .PHONY: check-format
 check-format: check-setup
 	@$(cpp_files) | xargs -r clang-format-19 --dry-run -Werror
+	@.venv/bin/ruff format --quiet --check . && .venv/bin/ruff check --quiet .
 
 # Also the build by clang that must give no warning.
 .PHONY: check-tidy
@@ -77,8 +78,9 @@ check-setup:
 	@tools/setup.sh check
 
 .PHONY: format
-format: check-setup ## Lay out the C++ sources
+format: check-setup ## Lay out the sources
 	@$(cpp_files) | xargs -r clang-format-19 -i
+	@.venv/bin/ruff format --quiet .
 
 .PHONY: clean
 clean: ## Remove what was built; .venv stays

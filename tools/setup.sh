@@ -6,7 +6,7 @@
 #   bench   also the other contenders
 #   models  what the shipped models are trained on
 #   wheel   what makes a wheel and puts the libraries that it needs into it
-#   check   clang, clang-format, clang-tidy and the sanitizers' runtimes
+#   check   clang, clang-format, clang-tidy, the sanitizers' runtimes, and ruff
 #
 # Never asks: packages are installed as root or through a sudo that needs no password, else one line says what to run.
 # PYTHON=/path/to/python3 chooses the interpreter that .venv is made from.
@@ -173,6 +173,9 @@ case "${1:-}" in
   check)
     need_system "${build_packages[@]}" "${check_packages[@]}"
     need_cargo
+    need_venv
+    need_wheels check
+    need_node
     ;;
   *) fail "usage: tools/setup.sh build|test|bench|models|wheel|check" ;;
 esac

@@ -60,7 +60,9 @@ def draw(lines: list[str]) -> str:
             x, y = MARGIN + column * CELL_WIDTH, MARGIN + row * LINE_HEIGHT
             if "paper" in style and part:
                 width = cells(part) * CELL_WIDTH
-                shapes.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{LINE_HEIGHT}" fill="{style["paper"]}"/>')
+                shapes.append(
+                    f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{LINE_HEIGHT}" fill="{style["paper"]}"/>'
+                )
             if part.strip():
                 ink = style.get("ink", FAINT if style.get("weight") == "dim" else INK)
                 bold = ' font-weight="bold"' if style.get("weight") == "bold" else ""
@@ -69,15 +71,17 @@ def draw(lines: list[str]) -> str:
             column += cells(part)
         widest = max(widest, column)
     width, height = 2 * MARGIN + widest * CELL_WIDTH, 2 * MARGIN + len(lines) * LINE_HEIGHT
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" height="{height}">',
-        f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>',
-        *shapes,
-        '<g font-family="ui-monospace, DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">',
-        *texts,
-        "</g>",
-        "</svg>",
-    ])
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" height="{height}">',
+            f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>',
+            *shapes,
+            '<g font-family="ui-monospace, DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">',
+            *texts,
+            "</g>",
+            "</svg>",
+        ]
+    )
 
 
 def main() -> None:

@@ -100,7 +100,9 @@ def measure(context: Context) -> Findings:
     if not context.quick:
         with tempfile.TemporaryDirectory() as name:
             memory = peak_memory(long_run(Path(name))) / 1e6
-        found.figures.append(Figure("12 x 12 heads on 4,096 tokens, peak memory", memory, 2000, unit="MB", at_most=True))
+        found.figures.append(
+            Figure("12 x 12 heads on 4,096 tokens, peak memory", memory, 2000, unit="MB", at_most=True)
+        )
     return found
 
 

@@ -46,8 +46,16 @@ def measure(context: Context) -> Findings:
         for contender in contenders:
             found.facts.append(Fact(f"{contender.name}, {tokens} tokens", 1e3 * median(seconds[contender.key]), "ms"))
         found.figures += [
-            Figure(f"transformers eager with attentions, {tokens} tokens", times_faster(seconds, "attnscope", "transformers_eager"), *eager_goals),
-            Figure(f"onnxruntime without attentions, {tokens} tokens", times_faster(seconds, "attnscope", "onnxruntime"), *onnx_goals),
+            Figure(
+                f"transformers eager with attentions, {tokens} tokens",
+                times_faster(seconds, "attnscope", "transformers_eager"),
+                *eager_goals,
+            ),
+            Figure(
+                f"onnxruntime without attentions, {tokens} tokens",
+                times_faster(seconds, "attnscope", "onnxruntime"),
+                *onnx_goals,
+            ),
         ]
     return found
 

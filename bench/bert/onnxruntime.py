@@ -32,7 +32,14 @@ def exported(tokens: int) -> Path:
     path = BUILD / "bench" / "models" / f"bert-base-{tokens}.onnx"
     path.parent.mkdir(parents=True, exist_ok=True)
     bert = AutoModel.from_pretrained(folder_of("bert-base-uncased"), attn_implementation="eager")
-    torch.onnx.export(Hidden(bert).eval(), (torch.zeros(1, tokens, dtype=torch.int64),), str(path), input_names=["ids"], output_names=["hidden"], dynamo=False)
+    torch.onnx.export(
+        Hidden(bert).eval(),
+        (torch.zeros(1, tokens, dtype=torch.int64),),
+        str(path),
+        input_names=["ids"],
+        output_names=["hidden"],
+        dynamo=False,
+    )
     return path
 
 

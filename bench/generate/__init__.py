@@ -35,7 +35,11 @@ def measure(context: Context) -> Findings:
         raise SystemExit("bench: greedy tokens differ from transformers'")
     weights = sum(p.numel() for p in theirs.parameters()) * 4  # the tied embedding is read once, as the output layer
     numbers = np.ones(weights // 4, np.float32)
-    calls = {"attnscope": lambda: ours.generate(PROMPT, TOKENS), "transformers": their_call, "read": lambda: ours.plain_read(numbers)}
+    calls = {
+        "attnscope": lambda: ours.generate(PROMPT, TOKENS),
+        "transformers": their_call,
+        "read": lambda: ours.plain_read(numbers),
+    }
     seconds = take_turns(calls, 3 if context.quick else 9)
     made = [TOKENS / s for s in seconds["attnscope"]]
     at_best = [TOKENS * r / s for r, s in zip(seconds["read"], seconds["attnscope"], strict=True)]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-UNITS = {"%": "{:.1f}%", "x": "{:.2f} x", "us": "{:.1f} us", "MB": "{:.0f} MB", "kB": "{:.0f} kB", "ms": "{:.1f} ms", "GB/s": "{:.1f} GB/s", "n": "{:.0f}"}
+UNITS = {
+    "%": "{:.1f}%",
+    "x": "{:.2f} x",
+    "us": "{:.1f} us",
+    "MB": "{:.0f} MB",
+    "kB": "{:.0f} kB",
+    "ms": "{:.1f} ms",
+    "GB/s": "{:.1f} GB/s",
+    "n": "{:.0f}",
+}
 
 
 def in_unit(value: float | None, unit: str) -> str:

@@ -18,7 +18,9 @@ with torch.inference_mode():
     weights = model(**batch, output_attentions=True).attentions[5][0, 0].numpy()
 tokens = tokenizer.convert_ids_to_tokens(batch["input_ids"][0])
 plt.figure(figsize=(8, 7))
-axes = seaborn.heatmap(weights, xticklabels=tokens, yticklabels=tokens, cmap="Blues", cbar_kws={"label": "Attention weight"})
+axes = seaborn.heatmap(
+    weights, xticklabels=tokens, yticklabels=tokens, cmap="Blues", cbar_kws={"label": "Attention weight"}
+)
 axes.set(xlabel="Key", ylabel="Query", title="Layer 5, head 0")
 plt.xticks(rotation=45)
 plt.tight_layout()

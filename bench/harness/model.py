@@ -45,7 +45,13 @@ def save_word_pieces(words: list[str], folder: Path) -> None:
 
     (folder / "vocab.txt").write_text("\n".join(words) + "\n")
     tokenizer = BertWordPieceTokenizer(str(folder / "vocab.txt"), lowercase=True)
-    special = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    special = {
+        "unk_token": "[UNK]",
+        "pad_token": "[PAD]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "mask_token": "[MASK]",
+    }
     PreTrainedTokenizerFast(tokenizer_object=tokenizer._tokenizer, **special).save_pretrained(folder)
 
 
@@ -56,8 +62,16 @@ def make_stories(folder: Path) -> None:
 
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=32000, hidden_size=288, intermediate_size=768, num_hidden_layers=6, num_attention_heads=6,
-        max_position_embeddings=256, tie_word_embeddings=True, bos_token_id=1, eos_token_id=31999, rms_norm_eps=1e-5,
+        vocab_size=32000,
+        hidden_size=288,
+        intermediate_size=768,
+        num_hidden_layers=6,
+        num_attention_heads=6,
+        max_position_embeddings=256,
+        tie_word_embeddings=True,
+        bos_token_id=1,
+        eos_token_id=31999,
+        rms_norm_eps=1e-5,
     )
     LlamaForCausalLM(config).save_pretrained(folder)
     save_word_pieces(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + [f"w{n}" for n in range(31995)], folder)
@@ -70,8 +84,15 @@ def make_long(folder: Path) -> None:
 
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=2048, hidden_size=768, intermediate_size=1024, num_hidden_layers=12, num_attention_heads=12,
-        max_position_embeddings=4096, tie_word_embeddings=True, bos_token_id=2, eos_token_id=3,
+        vocab_size=2048,
+        hidden_size=768,
+        intermediate_size=1024,
+        num_hidden_layers=12,
+        num_attention_heads=12,
+        max_position_embeddings=4096,
+        tie_word_embeddings=True,
+        bos_token_id=2,
+        eos_token_id=3,
     )
     LlamaForCausalLM(config).save_pretrained(folder)
     save_word_pieces(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + [f"w{n}" for n in range(2043)], folder)

@@ -43,7 +43,12 @@ def table(results: Json) -> str:
 
 
 def model_line(task: Json, figure: Json) -> str:
-    rival = figure["unit"] == "x" and not figure["at_most"] and task["task"] not in ("start", "heatmap") and "less" not in figure["name"]
+    rival = (
+        figure["unit"] == "x"
+        and not figure["at_most"]
+        and task["task"] not in ("start", "heatmap")
+        and "less" not in figure["name"]
+    )
     what = f"times faster than {figure['name']}" if rival else figure["name"]
     value = in_unit(figure["value"], figure["unit"]).removesuffix(" x" if rival else "\0")
     return f"| {task['title']}: {what} | {value} |"

@@ -11,7 +11,9 @@ from statistics import median
 Seconds = dict[str, list[float]]  # by name, a number a round; wall clock
 
 
-def take_turns(calls: Mapping[str, Callable[[], object]], rounds: int, least: float = 0.05, warm: bool = True) -> Seconds:
+def take_turns(
+    calls: Mapping[str, Callable[[], object]], rounds: int, least: float = 0.05, warm: bool = True
+) -> Seconds:
     """Every round each call once (short ones several times, for `least` seconds), in an order that rotates."""
     names = list(calls)
     seconds: Seconds = {name: [] for name in names}
@@ -48,7 +50,9 @@ def race(programs: Mapping[str, list[str]], rounds: int) -> Seconds:
     """Whole programs, from the shell to their end; the files that they read are in the system's cache."""
     for command in programs.values():
         run(command)
-    return take_turns({name: lambda command=command: run(command) for name, command in programs.items()}, rounds, warm=False)
+    return take_turns(
+        {name: lambda command=command: run(command) for name, command in programs.items()}, rounds, warm=False
+    )
 
 
 def peak_memory(arguments: list[str]) -> float:

@@ -33,7 +33,20 @@ def measure(context: Context) -> Findings:
     model = folder_of("bert-base-uncased")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        ours = [PROGRAM, "heatmap", "--model", str(model), "--text", TEXT, "--layer", "5", "--head", "0", "--cmap", "Blues"]
+        ours = [
+            PROGRAM,
+            "heatmap",
+            "--model",
+            str(model),
+            "--text",
+            TEXT,
+            "--layer",
+            "5",
+            "--head",
+            "0",
+            "--cmap",
+            "Blues",
+        ]
         ours += ["-o", str(folder / "ours.png")]
         theirs = [sys.executable, str(CHILD), str(model), TEXT, str(folder / "theirs.png")]
         seconds = race({"attnscope": ours, "seaborn": theirs}, rounds)
@@ -50,7 +63,9 @@ def measure(context: Context) -> Findings:
             Fact("a Python program with transformers and seaborn", 1e3 * median(seconds["seaborn"]), "ms"),
         ],
         figures=[
-            Figure("less wall time than with transformers and seaborn", times_faster(seconds, "attnscope", "seaborn"), 20),
+            Figure(
+                "less wall time than with transformers and seaborn", times_faster(seconds, "attnscope", "seaborn"), 20
+            ),
             Figure("SVG of 512 x 512, the whole program", 1e3 * median(drawn["svg"]), 200, unit="ms", at_most=True),
             Figure("SVG of 512 x 512, the file", size / 1e3, 1000, unit="kB", at_most=True),
             Figure("PNG of 2,048 x 2,048, the whole program", 1e3 * median(drawn["png"]), 500, unit="ms", at_most=True),

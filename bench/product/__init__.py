@@ -20,9 +20,7 @@ def measure(context: Context) -> Findings:
             ours = sum(us["attnscope"] for us in mine)
             name = f"{rows} rows, {threads} thread{'s'[: threads - 1]}"
             found.facts.append(Fact(f"all layers' shapes once, {name}", ours, "us"))
-            found.figures += [
-                Figure(f"{other}, {name}", sum(us[other] for us in mine) / ours, 0.9) for other in OTHERS
-            ]
+            found.figures += [Figure(f"{other}, {name}", sum(us[other] for us in mine) / ours, 0.9) for other in OTHERS]
     return found
 
 

@@ -38,7 +38,9 @@ def memory(contender: str, threads: int) -> float | None:
     """MB, of a process of its own."""
     done = subprocess.run([sys.executable, str(CHILD), contender, str(threads)], capture_output=True, text=True)
     if done.returncode != 0:
-        print(f"training: {contender} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}", file=sys.stderr)
+        print(
+            f"training: {contender} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}", file=sys.stderr
+        )
         return None
     return json.loads(done.stdout)["extra_mb"]
 
@@ -56,9 +58,14 @@ def measure(context: Context) -> Findings:
         words = f"{threads} thread" + "s" * (threads > 1)
         for contender in contenders:
             found.facts.append(Fact(f"{contender.name}, {words}", 1e3 * median(seconds[contender.key]), "ms"))
-        found.figures.append(Figure(f"PyTorch with SDPA, {words}", times_faster(seconds, "attnscope", "torch_plain"), 1.5))
+        found.figures.append(
+            Figure(f"PyTorch with SDPA, {words}", times_faster(seconds, "attnscope", "torch_plain"), 1.5)
+        )
     ours, theirs = (memory(name, 2) for name in ("attnscope", "torch_plain"))
-    found.facts += [Fact("memory of the steps, attnscope", ours, "MB"), Fact("memory of the steps, PyTorch", theirs, "MB")]
+    found.facts += [
+        Fact("memory of the steps, attnscope", ours, "MB"),
+        Fact("memory of the steps, PyTorch", theirs, "MB"),
+    ]
     share = None if not ours or not theirs else 100 * ours / theirs
     found.figures.append(Figure("memory, share of PyTorch's", share, 50, unit="%", at_most=True))
     return found

@@ -21,9 +21,18 @@ class Shape(ctypes.Structure):
 @cache
 def library() -> ctypes.CDLL:
     found = ctypes.CDLL(str(BUILD / "bench" / "libbench_training.so"))
-    found.bench_training_open.argtypes, found.bench_training_open.restype = [ctypes.POINTER(Shape), ctypes.c_int], ctypes.c_void_p
+    found.bench_training_open.argtypes, found.bench_training_open.restype = (
+        [ctypes.POINTER(Shape), ctypes.c_int],
+        ctypes.c_void_p,
+    )
     found.bench_training_close.argtypes = [ctypes.c_void_p]
-    found.bench_training_step.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_float]
+    found.bench_training_step.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_int64,
+        ctypes.c_int64,
+        ctypes.c_float,
+    ]
     found.bench_training_step.restype = ctypes.c_double
     found.bench_training_numbers.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int64)]
     found.bench_training_numbers.restype = ctypes.POINTER(ctypes.c_float)
@@ -32,7 +41,9 @@ def library() -> ctypes.CDLL:
 
 class Model:
     def __init__(self, threads: int) -> None:
-        self.handle = library().bench_training_open(ctypes.byref(Shape(LAYERS, HEADS, WIDTH, POSITIONS, VOCABULARY)), threads)
+        self.handle = library().bench_training_open(
+            ctypes.byref(Shape(LAYERS, HEADS, WIDTH, POSITIONS, VOCABULARY)), threads
+        )
 
     def numbers(self, name: str) -> np.ndarray:
         size = ctypes.c_int64()

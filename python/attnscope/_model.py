@@ -164,9 +164,7 @@ class Model:
         masks = [{"token": token, "words": [dict(zip(names, word)) for word in words]} for token, words in gaps]
         return {"tokens": tokens, "masks": masks}
 
-    def classify(
-        self, text: str, pair: str | None = None, layer: int = -1, head: int | None = None
-    ) -> dict[str, Any]:
+    def classify(self, text: str, pair: str | None = None, layer: int = -1, head: int | None = None) -> dict[str, Any]:
         """Of which kind a text is, and what the model looked at: {label, scores, tokens, read, layer, head, words}.
 
         scores are {label, probability, logit}, the likeliest first. words are {word, weight, span, special}: what the

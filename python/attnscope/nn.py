@@ -138,7 +138,9 @@ class MultiHeadAttention(_Attention):
         options = {"key_heads": key_heads, "memory_width": memory_width, "dropout": dropout, "bias": bias}
         super().__init__(d_model, num_heads, **options, device=device, dtype=dtype)
 
-    def forward(self, x: Tensor, memory: Tensor | None = None, mask: Any = None, return_weights: bool = False) -> Result:
+    def forward(
+        self, x: Tensor, memory: Tensor | None = None, mask: Any = None, return_weights: bool = False
+    ) -> Result:
         return self._attend(x, x if memory is None else memory, mask, return_weights)
 
     @classmethod

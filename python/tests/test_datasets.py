@@ -136,6 +136,4 @@ def test_dask_spreads_a_corpus_over_workers():
         total = parts.fold(operator.add).compute()
     assert total.texts == 4
     whole = at.datasets.analyze("tiny-bert", TEXTS)
-    np.testing.assert_allclose(
-        total.report().statistics.array("entropy"), whole.statistics.array("entropy"), atol=1e-6
-    )
+    np.testing.assert_allclose(total.report().statistics.array("entropy"), whole.statistics.array("entropy"), atol=1e-6)

@@ -14,6 +14,7 @@ import pytest
 
 import attnscope as at
 
+
 def documented():
     """Every public name, and the public members of the package's own classes."""
     found = {"attnscope": at}

@@ -99,7 +99,9 @@ def near(got, wanted, tolerance=3e-5):
 def test_every_number_is_that_of_numpy_on_transformers_tables(name):
     model = load(name)
     config = model.config
-    told = analyze("--model", model_folder(name), "--text", TEXT, *(["--target", TEXT] if config.is_encoder_decoder else []))
+    told = analyze(
+        "--model", model_folder(name), "--text", TEXT, *(["--target", TEXT] if config.is_encoder_decoder else [])
+    )
     ids = told_ids(name, TEXT)
     target = [config.decoder_start_token_id, *ids][:-1] if config.is_encoder_decoder else None
     tables = tables_of(model, ids, target)
@@ -129,8 +131,12 @@ def test_every_number_is_that_of_numpy_on_transformers_tables(name):
         wanted = expected_shares(table, None if kind == "cross" else names, flags)
         for share, value in wanted.items():
             near(head["shares"][share], value)
-        even = np.array([[1 / c if j < c + max(0, i + 1 - c) * causal and j >= (i + 1 - c) * causal else 0 for j in range(m)]
-                         for i, c in enumerate(seen)])
+        even = np.array(
+            [
+                [1 / c if j < c + max(0, i + 1 - c) * causal and j >= (i + 1 - c) * causal else 0 for j in range(m)]
+                for i, c in enumerate(seen)
+            ]
+        )
         near(even.sum(-1), np.ones(n))
         for share, value in expected_shares(even, None if kind == "cross" else names, flags).items():
             near(head["even"][share], value)
@@ -256,7 +262,9 @@ def test_the_first_line_answers_which_head_to_look_at():
     arguments = ["--model", model_folder("bert"), "--text", TEXT]
     told = analyze(*arguments)["look_at"]
     lines = attnscope("analyze", *arguments).stdout.splitlines()
-    assert " ".join(lines[: lines.index("")]) == f"Look at layer {told['layer']}, head {told['head']}: {told['reason']}."
+    assert (
+        " ".join(lines[: lines.index("")]) == f"Look at layer {told['layer']}, head {told['head']}: {told['reason']}."
+    )
     assert "Checked: " in lines[-1] or "Checked: " in lines[-2]
 
 
@@ -338,11 +346,19 @@ def test_a_corpus_is_the_mean_over_its_texts(texts, tmp_path):
             table = tables[layer, head]
             shares = expected_shares(table, list(map(str, ids)), np.array([id in special for id in ids]))
             away = np.abs(np.arange(len(ids))[:, None] - np.arange(len(ids))[None])
-            numbers = [entropies(table).mean(), (table * away).sum(-1).mean(), *(shares[n] for n in ("first", "separators", "near", "beyond"))]
+            numbers = [
+                entropies(table).mean(),
+                (table * away).sum(-1).mean(),
+                *(shares[n] for n in ("first", "separators", "near", "beyond")),
+            ]
             sums[layer, head] = sums.get((layer, head), 0) + np.array(numbers)
     assert told["texts"] == {"read": len(read), "cut": cut, "empty": 2, "tokens": tokens} and cut > 0
     for head in told["heads"]:
-        got = [head["entropy"], head["distance"], *(head["shares"][n] for n in ("first", "separators", "near", "beyond"))]
+        got = [
+            head["entropy"],
+            head["distance"],
+            *(head["shares"][n] for n in ("first", "separators", "near", "beyond")),
+        ]
         near(got, sums[head["layer"], head["head"]] / len(read), 1e-4)
     assert list(tmp_path.iterdir()) == [file]  # no state is left
 
@@ -416,8 +432,16 @@ def found(*arguments):
 
 
 def test_a_made_up_head_is_found_by_its_name(tmp_path):
-    names = {"previous token": "previous", "next token": "next", "same token": "same", "positional offset": "offset(-3)",
-             "duplicate": "duplicate", "induction": "induction", "punctuation": "punctuation", "broad": "broad"}
+    names = {
+        "previous token": "previous",
+        "next token": "next",
+        "same token": "same",
+        "positional offset": "offset(-3)",
+        "duplicate": "duplicate",
+        "induction": "induction",
+        "punctuation": "punctuation",
+        "broad": "broad",
+    }
     np.save(tmp_path / "w.npy", np.array(list(MADE_UP.values()), np.float32))
     for head, name in names.items():
         best = found(name, "--table", tmp_path / "w.npy", "--tokens", " ".join(WORDS))[0]
@@ -471,6 +495,7 @@ def test_a_png_finds_the_head_that_it_was_drawn_from(tmp_path):
 
 def png(grey):
     """A grey PNG file, as its standard has it."""
+
     def chunk(name, data):
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 

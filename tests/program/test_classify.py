@@ -30,7 +30,11 @@ def make(folder, family, **more):
     config.label2id = {name: id for id, name in config.id2label.items()}
     config.problem_type = more.pop("problem_type", None)
     torch.manual_seed(len(family))
-    model = getattr(transformers, kind + "ForSequenceClassification")._from_config(config, attn_implementation="eager").eval()
+    model = (
+        getattr(transformers, kind + "ForSequenceClassification")
+        ._from_config(config, attn_implementation="eager")
+        .eval()
+    )
     with torch.no_grad():
         for name, p in model.named_parameters():
             p.normal_(1.0 if "orm" in name and name.endswith("weight") else 0.0, 0.2)
@@ -88,7 +92,13 @@ def test_weights_of_words_are_those_of_the_first_token(tmp_path, family):
     encoding, _, attentions = theirs(model, tmp_path, TEXT)
     layers, heads = attentions.shape[:2]
     for layer, head in [(None, None), (0, None), (None, 1), (1, 2)]:
-        told = ours(tmp_path, "--text", TEXT, *(["--layer", layer] if layer is not None else []), *(["--head", head] if head is not None else []))
+        told = ours(
+            tmp_path,
+            "--text",
+            TEXT,
+            *(["--layer", layer] if layer is not None else []),
+            *(["--head", head] if head is not None else []),
+        )
         rows = attentions[layers - 1 if layer is None else layer, :, 0]
         expected = by_word(encoding, rows.mean(axis=0) if head is None else rows[head])
         assert np.abs(np.array([word["weight"] for word in told["words"]]) - expected).max() < 1e-5
@@ -150,7 +160,10 @@ def test_many_texts_get_the_labels_of_transformers(data, tmp_path):
     assert told["found"] == np.bincount(logits.argmax(1), minlength=3).tolist() and told["texts"] == 150
     assert "accuracy" not in told and "given" not in told["answers"][0]
     one = attnscope("--threads", 1, "classify", "--model", folder, "--data", tmp_path / "texts.txt", "--json").stdout
-    assert one == attnscope("--threads", 2, "classify", "--model", folder, "--data", tmp_path / "texts.txt", "--json").stdout
+    assert (
+        one
+        == attnscope("--threads", 2, "classify", "--model", folder, "--data", tmp_path / "texts.txt", "--json").stdout
+    )
 
 
 @pytest.mark.parametrize("name", [str, str.upper, lambda label: str(LABELS.index(label))])
@@ -168,7 +181,9 @@ def test_accuracy_and_confusion_are_counted(data, tmp_path, name):
     assert told["confusion"] == confusion.tolist() and told["right"] == int((given == found).sum())
     assert abs(told["accuracy"] - (given == found).mean()) < 1e-6
     assert [answer["given"] for answer in told["answers"]] == [LABELS[i] for i in given]
-    shown = attnscope("classify", "--model", folder, "--data", tmp_path / "texts.csv", "--label-column", "verdict").stdout
+    shown = attnscope(
+        "classify", "--model", folder, "--data", tmp_path / "texts.csv", "--label-column", "verdict"
+    ).stdout
     assert f"accuracy {(given == found).mean():.4f}" in shown
     numbers = [[int(x) for x in re.findall(r"\d+", line)] for line in shown.splitlines()[3:6]]
     assert numbers == confusion.tolist()
@@ -188,7 +203,9 @@ def test_wrong_data_is_refused(data, tmp_path):
     folder, _, _ = data
     base = ["classify", "--model", folder, "--data"]
     (tmp_path / "a.csv").write_text("text,label\nfine,excellent\n")
-    assert "'excellent' is none of the model's: negative, so so, positive" in refused(1, *base, tmp_path / "a.csv", "--labels")
+    assert "'excellent' is none of the model's: negative, so so, positive" in refused(
+        1, *base, tmp_path / "a.csv", "--labels"
+    )
     (tmp_path / "b.csv").write_text("text,label\nfine,7\n")
     assert "'7' is none" in refused(1, *base, tmp_path / "b.csv", "--labels")
     assert "nowhere" in refused(1, *base, tmp_path / "b.csv", "--label-column", "nowhere")

@@ -130,7 +130,11 @@ def test_text_shows_words_bars_and_what_is_set_aside():
     for width in (40, 60, 80):
         for more in ([], ["--word", "cat"]):
             out = attnscope(
-                "explain", "the cat sat on the mat", "--model", model_folder("bert"), *more,
+                "explain",
+                "the cat sat on the mat",
+                "--model",
+                model_folder("bert"),
+                *more,
                 env={"COLUMNS": str(width), "PATH": "/usr/bin:/bin"},
             ).stdout
             rows = out.splitlines()

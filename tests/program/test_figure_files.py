@@ -38,14 +38,14 @@ def palette_image(png):
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     chunks, at = {}, 8
     while at < len(png):
-        size, kind = struct.unpack(">I4s", png[at:at + 8])
-        chunks[kind] = chunks.get(kind, b"") + png[at + 8:at + 8 + size]
+        size, kind = struct.unpack(">I4s", png[at : at + 8])
+        chunks[kind] = chunks.get(kind, b"") + png[at + 8 : at + 8 + size]
         at += 12 + size
     width, height, depth, colours = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
     assert (depth, colours) == (8, 3)
-    palette = [tuple(chunks[b"PLTE"][i:i + 3]) for i in range(0, len(chunks[b"PLTE"]), 3)]
+    palette = [tuple(chunks[b"PLTE"][i : i + 3]) for i in range(0, len(chunks[b"PLTE"]), 3)]
     lines = zlib.decompress(chunks[b"IDAT"])
-    rows = [lines[y * (width + 1):(y + 1) * (width + 1)] for y in range(height)]
+    rows = [lines[y * (width + 1) : (y + 1) * (width + 1)] for y in range(height)]
     assert all(row[0] == 0 for row in rows)
     return width, height, [[palette[step] for step in row[1:]] for row in rows]
 
@@ -75,7 +75,9 @@ def test_pdf_has_its_labels_as_text(table):
     assert pdf.startswith(b"%PDF-1.")
     if shutil.which("pdftotext") is None:
         pytest.skip("pdftotext is not here")
-    text = subprocess.run(["pdftotext", "-layout", "-", "-"], input=pdf, capture_output=True, check=True).stdout.decode()
+    text = subprocess.run(
+        ["pdftotext", "-layout", "-", "-"], input=pdf, capture_output=True, check=True
+    ).stdout.decode()
     for word in ["Eight tokens", "[CLS]", "喜欢", "##ing", "a<b&c", "Key"]:
         assert word in text
 
@@ -84,7 +86,7 @@ def test_png_says_its_resolution_and_is_the_same_every_time(table):
     png = drawn(table, "x.png", "--dpi", 300)
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     at = png.index(b"pHYs") + 4
-    assert struct.unpack(">IIB", png[at:at + 9]) == (11811, 11811, 1)  # dots a metre
+    assert struct.unpack(">IIB", png[at : at + 9]) == (11811, 11811, 1)  # dots a metre
     assert png == drawn(table, "x.png", "--dpi", 300)
 
 

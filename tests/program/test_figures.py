@@ -98,13 +98,15 @@ def test_cells_in_json_are_those_of_transformers(bert):
 def published_map(name):
     """A colour map as the project's own table has it; tests/figure compares that with matplotlib's."""
     source = (ROOT / "src" / "figure" / "colour_tables.cc").read_text()
-    steps = "".join(re.findall(r'"([0-9a-f]+)"', source.split(f'"{name}"')[1].split('},')[0]))[: 6 * 256]
+    steps = "".join(re.findall(r'"([0-9a-f]+)"', source.split(f'"{name}"')[1].split("},")[0]))[: 6 * 256]
     return np.array([[int(steps[i + j : i + j + 2], 16) for j in (0, 2, 4)] for i in range(0, 6 * 256, 6)])
 
 
 def test_colours_of_the_png_are_the_weights(bert, tmp_path):
     _, attentions = bert
-    attnscope("heatmap", *LOOK, "--layer", 1, "--head", 2, "--cmap", "viridis", "--range", "0,1", "-o", tmp_path / "x.png")
+    attnscope(
+        "heatmap", *LOOK, "--layer", 1, "--head", 2, "--cmap", "viridis", "--range", "0,1", "-o", tmp_path / "x.png"
+    )
     picture = decoded((tmp_path / "x.png").read_bytes())[:, :, :3].astype(int)
     colours = published_map("viridis")
     count = attentions.shape[-1]
@@ -125,13 +127,17 @@ def test_colours_of_the_png_are_the_weights(bert, tmp_path):
             assert abs(step - attentions[1, 2, i, j] * 256) <= 1.5, (i, j)
 
 
-@pytest.mark.parametrize("command", [
-    ["heatmap", *LOOK, "--layer", 1, "--head", 2, "--values"],
-    ["heads", *LOOK, "--layer", 1],
-    ["headview", *LOOK, "--layer", 1, "--heads", "0,2"],
-    ["overview", *LOOK],
-    ["mask", "causal & window(4)"],
-], ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["heatmap", *LOOK, "--layer", 1, "--head", 2, "--values"],
+        ["heads", *LOOK, "--layer", 1],
+        ["headview", *LOOK, "--layer", 1, "--heads", "0,2"],
+        ["overview", *LOOK],
+        ["mask", "causal & window(4)"],
+    ],
+    ids=lambda command: command[0],
+)
 @pytest.mark.parametrize("kind", FORMATS)
 def test_every_figure_comes_in_every_format(command, kind, tmp_path):
     file = tmp_path / f"figure.{kind}"
@@ -166,22 +172,31 @@ def test_in_a_pipe_there_are_no_escapes_and_lines_fit(command):
 
 def test_numbers_in_the_terminal_are_the_weights(bert):
     _, attentions = bert
-    told = attnscope("heatmap", *LOOK, "--layer", 1, "--head", 2, "--values", env={**os.environ, "COLUMNS": "200"}).stdout
+    told = attnscope(
+        "heatmap", *LOOK, "--layer", 1, "--head", 2, "--values", env={**os.environ, "COLUMNS": "200"}
+    ).stdout
     rows = [re.findall(r"\d\.\d{3}\b", line) for line in told.splitlines()]
     rows = np.array([row for row in rows if len(row) == attentions.shape[-1]], float)
     assert np.abs(rows - attentions[1, 2]).max() < 6e-4
 
 
-@pytest.mark.parametrize("environment, escapes", [
-    ({"COLORTERM": "truecolor", "TERM": "xterm"}, "48;2;"),
-    ({"COLORTERM": "", "TERM": "xterm-256color"}, "48;5;"),
-    ({"COLORTERM": "truecolor", "TERM": "xterm", "NO_COLOR": "1"}, None),
-    ({"COLORTERM": "truecolor", "TERM": "dumb"}, None),
-])
+@pytest.mark.parametrize(
+    "environment, escapes",
+    [
+        ({"COLORTERM": "truecolor", "TERM": "xterm"}, "48;2;"),
+        ({"COLORTERM": "", "TERM": "xterm-256color"}, "48;5;"),
+        ({"COLORTERM": "truecolor", "TERM": "xterm", "NO_COLOR": "1"}, None),
+        ({"COLORTERM": "truecolor", "TERM": "dumb"}, None),
+    ],
+)
 def test_colours_are_those_that_the_terminal_has(environment, escapes, tmp_path):
     clean = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    done = subprocess.run(["script", "-qec", f"{PROGRAM} mask causal --size 4", str(tmp_path / "log")],
-                          env={**clean, **environment}, capture_output=True, timeout=60)
+    done = subprocess.run(
+        ["script", "-qec", f"{PROGRAM} mask causal --size 4", str(tmp_path / "log")],
+        env={**clean, **environment},
+        capture_output=True,
+        timeout=60,
+    )
     told = done.stdout.decode()
     assert done.returncode == 0
     assert (escapes in told) if escapes else ("\x1b[" not in told)
@@ -192,12 +207,15 @@ def numpy_mask(size, rule):
     return rule(i, j).astype(int)
 
 
-@pytest.mark.parametrize("text, size, rule, pairs", [
-    ("window(2)", "8", lambda i, j: abs(i - j) <= 2, 34),
-    ("sparse(4)", "16", lambda i, j: (abs(i - j) <= 4) | (i % 4 == 0) | (j % 4 == 0), 184),
-    ("causal & window(4)", "16", lambda i, j: (j <= i) & (i - j <= 4), None),
-    ("causal(8)", "8x16", lambda i, j: j <= i + 8, None),
-])
+@pytest.mark.parametrize(
+    "text, size, rule, pairs",
+    [
+        ("window(2)", "8", lambda i, j: abs(i - j) <= 2, 34),
+        ("sparse(4)", "16", lambda i, j: (abs(i - j) <= 4) | (i % 4 == 0) | (j % 4 == 0), 184),
+        ("causal & window(4)", "16", lambda i, j: (j <= i) & (i - j <= 4), None),
+        ("causal(8)", "8x16", lambda i, j: j <= i + 8, None),
+    ],
+)
 def test_mask_counts_its_pairs(text, size, rule, pairs):
     told = json.loads(attnscope("mask", text, "--size", size, "--json").stdout)
     shape = tuple(map(int, size.split("x"))) if "x" in size else (int(size), int(size))
@@ -218,18 +236,21 @@ def test_a_mask_that_cannot_be_read_shows_where():
     assert "causal & windo(4)" in lines[-2] and lines[-1].index("^") == lines[-2].index("windo")
 
 
-@pytest.mark.parametrize("wrong, hint", [
-    (["-o", "x.gif"], ".png, .svg or .pdf"),
-    (["--cmap", "jet"], "viridis, magma"),
-    (["--scale", "cubic"], "linear, sqrt, log"),
-    (["--range", "1,0"], "backwards"),
-    (["--range", "1"], "0,1"),
-    (["--range", "0,nan"], "0,1"),
-    (["--dpi", "0"], "20"),
-    (["--reduce", "min"], "max"),
-    (["--measure", "length"], "raw"),
-    (["--head", "99"], "0 to 3"),
-])
+@pytest.mark.parametrize(
+    "wrong, hint",
+    [
+        (["-o", "x.gif"], ".png, .svg or .pdf"),
+        (["--cmap", "jet"], "viridis, magma"),
+        (["--scale", "cubic"], "linear, sqrt, log"),
+        (["--range", "1,0"], "backwards"),
+        (["--range", "1"], "0,1"),
+        (["--range", "0,nan"], "0,1"),
+        (["--dpi", "0"], "20"),
+        (["--reduce", "min"], "max"),
+        (["--measure", "length"], "raw"),
+        (["--head", "99"], "0 to 3"),
+    ],
+)
 def test_wrong_values_are_refused_before_any_work(wrong, hint):
     arguments = ["heatmap", *LOOK, "--layer", 1, *([] if "--head" in wrong else ["--head", 0])]
     assert hint in refused(2, *arguments, *wrong)
@@ -238,14 +259,17 @@ def test_wrong_values_are_refused_before_any_work(wrong, hint):
 
 
 def test_a_range_may_start_below_zero(tmp_path):
-    attnscope("heatmap", *LOOK, "--layer", 1, "--head", 0, "--cmap", "RdBu", "--range", "-1,1", "-o", tmp_path / "x.svg")
+    attnscope(
+        "heatmap", *LOOK, "--layer", 1, "--head", 0, "--cmap", "RdBu", "--range", "-1,1", "-o", tmp_path / "x.svg"
+    )
 
 
 def test_nothing_is_left_of_a_figure_that_cannot_be_written(tmp_path):
     arguments = ["heatmap", *LOOK, "--layer", 1, "--head", 0, "-o"]
     assert "no such folder" in refused(1, *arguments, tmp_path / "no such folder" / "x.png")
-    done = subprocess.run([PROGRAM, *map(str, arguments), tmp_path / "x.png"], capture_output=True, timeout=60,
-                          preexec_fn=limit_files)
+    done = subprocess.run(
+        [PROGRAM, *map(str, arguments), tmp_path / "x.png"], capture_output=True, timeout=60, preexec_fn=limit_files
+    )
     assert done.returncode == 1 and b"x.png" in done.stderr
     assert list(tmp_path.iterdir()) == []
     with open("/dev/full", "w") as full:
@@ -306,7 +330,12 @@ def test_weights_that_are_not_numbers_are_named(tmp_path):
     source = ["--model", folder, "--text", TEXT]
     attnscope("heatmap", *source, "--layer", 1, "--head", 1)
     file = tmp_path / "x.png"
-    for command in (["heatmap", "--layer", 1, "--head", 2], ["heads", "--layer", 1], ["overview"], ["headview", "--layer", 1]):
+    for command in (
+        ["heatmap", "--layer", 1, "--head", 2],
+        ["heads", "--layer", 1],
+        ["overview"],
+        ["headview", "--layer", 1],
+    ):
         assert "layer 1, head 2 are not numbers" in refused(1, command[0], *source, *command[1:], "-o", file)
         assert not file.exists()
 
@@ -335,7 +364,9 @@ def test_words_keep_the_mass(bert):
             groups[-1].append(n)
         else:
             groups.append([n])
-    expected = np.array([[attentions[1, 2][np.ix_(rows, columns)].sum(1).mean() for columns in groups] for rows in groups])
+    expected = np.array(
+        [[attentions[1, 2][np.ix_(rows, columns)].sum(1).mean() for columns in groups] for rows in groups]
+    )
     assert np.abs(np.array(told["weights"]) - expected).max() < 1e-5
     assert told["tokens"][1:4] == ["The", "quick", "brown"]
 
@@ -359,8 +390,12 @@ def test_text_that_is_too_long_for_lines_says_what_to_use(tmp_path):
 def test_pictures_of_the_documentation_are_made_by_its_script(tmp_path):
     page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
     named = sorted(re.findall(r"\]\(pictures/([^)]+)\)", page))
-    subprocess.run([ROOT / "docs" / "pictures" / "make.sh", tmp_path], check=True, timeout=120,
-                   env={**os.environ, "ATTNSCOPE": str(PROGRAM), "PYTHON": sys.executable})
+    subprocess.run(
+        [ROOT / "docs" / "pictures" / "make.sh", tmp_path],
+        check=True,
+        timeout=120,
+        env={**os.environ, "ATTNSCOPE": str(PROGRAM), "PYTHON": sys.executable},
+    )
     made = sorted(path.name for path in tmp_path.iterdir())
     assert made == named == sorted(path.name for path in (ROOT / "docs" / "pictures").glob("*.svg"))
     assert sum(path.stat().st_size for path in (ROOT / "docs" / "pictures").iterdir()) < 200_000

@@ -32,7 +32,9 @@ def test_tokens_are_those_of_transformers(golden):
     for case in golden["weights"]:
         if case["pair"]:
             continue
-        told = json.loads(attnscope("tokenize", "--model", model_folder(case["model"]), "--text", case["text"], "--json").stdout)
+        told = json.loads(
+            attnscope("tokenize", "--model", model_folder(case["model"]), "--text", case["text"], "--json").stdout
+        )
         assert told["ids"] == case["ids"], case["model"]
         assert told["offsets"] == case["offsets"], case["model"]
         assert len(told["tokens"]) == len(told["pieces"]) == len(told["special"]) == len(told["ids"])
@@ -75,7 +77,11 @@ def test_table_in_the_terminal_shows_the_weights(golden):
 
 def test_fill_gives_the_words_of_transformers(golden):
     for case in golden["fill"]:
-        told = json.loads(attnscope("fill", "--model", model_folder(case["model"]), "--text", case["text"], "--top", 3, "--json").stdout)
+        told = json.loads(
+            attnscope(
+                "fill", "--model", model_folder(case["model"]), "--text", case["text"], "--top", 3, "--json"
+            ).stdout
+        )
         assert [mask["token"] for mask in told["masks"]] == [mask["token"] for mask in case["masks"]]
         for ours, theirs in zip(told["masks"], case["masks"], strict=True):
             assert [word["id"] for word in ours["words"]] == [word["id"] for word in theirs["words"]]
@@ -109,7 +115,9 @@ def test_greedy_text_is_that_of_transformers(golden, tmp_path):
 
 def test_the_same_seed_says_the_same_and_another_does_not():
     arguments = ["generate", "--model", model_folder("gpt2"), "--prompt", TEXT, "--tokens", 12, "--temperature", 1.5]
-    texts = [attnscope(*arguments, "--seed", seed, "--threads", threads).stdout for seed, threads in ((1, 1), (1, 2), (2, 1))]
+    texts = [
+        attnscope(*arguments, "--seed", seed, "--threads", threads).stdout for seed, threads in ((1, 1), (1, 2), (2, 1))
+    ]
     assert texts[0] == texts[1] != texts[2]
 
 
@@ -227,7 +235,11 @@ def test_a_long_table_is_rebuilt_in_parts(tmp_path):
     base = ["weights", "--model", model_folder("llama"), "--text", text, "--layer", 1, "--head", 5]
     attnscope(*base, "--npy", tmp_path / "w.npy")
     table = np.load(tmp_path / "w.npy")
-    assert table.shape[0] > 2100 and np.abs(table.sum(-1) - 1).max() < 1e-4 and not table[np.triu_indices_from(table, 1)].any()
+    assert (
+        table.shape[0] > 2100
+        and np.abs(table.sum(-1) - 1).max() < 1e-4
+        and not table[np.triu_indices_from(table, 1)].any()
+    )
     shown = attnscope(*base)
     assert "more rows" in shown.stdout and shown.stdout.count("\n") < 210
     assert "was trained on at most" in shown.stderr
@@ -235,7 +247,10 @@ def test_a_long_table_is_rebuilt_in_parts(tmp_path):
 
 def test_rules_that_are_not_followed_are_named(tmp_path):
     folder = with_rules("gpt2", {"repetition_penalty": 1.3, "num_beams": 4}, tmp_path / "m")
-    assert "repetition_penalty, num_beams is not followed" in attnscope("generate", "--model", folder, "--prompt", "a", "--tokens", 2).stderr
+    assert (
+        "repetition_penalty, num_beams is not followed"
+        in attnscope("generate", "--model", folder, "--prompt", "a", "--tokens", 2).stderr
+    )
 
 
 def test_weights_alone_in_pytorch_form_say_how_to_convert(tmp_path):
@@ -264,6 +279,19 @@ def test_what_an_encoder_decoder_says_is_looked_at_token_by_token(name):
     folder = model_folder(name)
     said = json.loads(attnscope("generate", "--model", folder, "--prompt", "The cat sat", "-n", 64, "--json").stdout)
     told = json.loads(
-        attnscope("weights", "--model", folder, "--text", "The cat sat", "--kind", "cross", "--layer", 0, "--head", 0, "--json").stdout
+        attnscope(
+            "weights",
+            "--model",
+            folder,
+            "--text",
+            "The cat sat",
+            "--kind",
+            "cross",
+            "--layer",
+            0,
+            "--head",
+            0,
+            "--json",
+        ).stdout
     )
     assert len(told["tokens"]) == len(said["ids"])

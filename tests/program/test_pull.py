@@ -24,7 +24,9 @@ class Hub(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         Hub.asked.append(self.path)
         if self.path.startswith("/api/models/someone/tiny/revision/main"):
-            siblings = [{"rfilename": name, "size": len(data), "blobId": blob_id(data)} for name, data in self.files.items()]
+            siblings = [
+                {"rfilename": name, "size": len(data), "blobId": blob_id(data)} for name, data in self.files.items()
+            ]
             return self.answer(200, json.dumps({"sha": COMMIT, "siblings": siblings}).encode())
         name = self.path.rpartition("/")[2]
         if self.path == f"/someone/tiny/resolve/{COMMIT}/{name}" and name in self.files:
@@ -49,7 +51,9 @@ def hub(tmp_path):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     Hub.asked.clear()
-    keep = {name: value for name, value in os.environ.items() if not name.startswith("HF_") and "proxy" not in name.lower()}
+    keep = {
+        name: value for name, value in os.environ.items() if not name.startswith("HF_") and "proxy" not in name.lower()
+    }
     yield {"env": {**keep, "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HOME": str(tmp_path / "hf")}}
     server.shutdown()
 
@@ -62,7 +66,10 @@ def test_a_pulled_model_is_found_by_its_name(hub, tmp_path):
     by_name = attnscope("fill", "--model", "someone/tiny", "--text", "a [MASK]", "--json", **hub).stdout
     assert by_name == attnscope("fill", "--model", MODEL, "--text", "a [MASK]", "--json").stdout
     Hub.asked.clear()
-    assert attnscope("pull", "someone/tiny", "--json", **hub).stdout == json.dumps({"name": "someone/tiny", "folder": folder}, separators=(",", ":")) + "\n"
+    assert (
+        attnscope("pull", "someone/tiny", "--json", **hub).stdout
+        == json.dumps({"name": "someone/tiny", "folder": folder}, separators=(",", ":")) + "\n"
+    )
     assert len(Hub.asked) == 1  # the listing; nothing is fetched again
 
 

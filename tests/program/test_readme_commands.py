@@ -57,14 +57,23 @@ def test_commands_that_look_at_heads_run(tmp_path):
 def test_commands_that_train_run(tmp_path):
     """With a step or two instead of a thousand."""
     commands = blocks()[3]
-    assert [command[:2] for command in commands] == [["train", "mlm"], ["train", "classify"], ["train", "lm"], ["lesson", "imdb"]]
+    assert [command[:2] for command in commands] == [
+        ["train", "mlm"],
+        ["train", "classify"],
+        ["train", "lm"],
+        ["lesson", "imdb"],
+    ]
     words = "the film was good and the cast was not bad but this story has no end so we left".split()
     texts = [" ".join(words[n:] + words[:n]) for n in range(len(words))]
     rows = [f"{text},{label}" for text, label in zip(texts, ["good", "bad"] * 9)]
     (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *rows]))
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "one.txt").write_text(" ".join(texts))
-    small = {"mlm": ["--vocabulary", "0"], "classify": [], "lm": ["--vocabulary", "0", "--held-out", "0", "--length", "16", "--probe", "film"]}
+    small = {
+        "mlm": ["--vocabulary", "0"],
+        "classify": [],
+        "lm": ["--vocabulary", "0", "--held-out", "0", "--length", "16", "--probe", "film"],
+    }
     for command in commands:
         few = ["--steps", "2", "--batch", "2", *small[command[1]]] if command[0] == "train" else []
         attnscope(*command, *few, cwd=tmp_path)

@@ -245,7 +245,10 @@ def test_ctrl_c_while_the_file_is_written_ends_it(tmp_path):
         (["weights", "--recording", "x.attn", "--table", "x.npy"], "--recording"),
         (["weights", "--recording", GOLDEN / "recordings" / "version0.attn"], "--layer"),
         (["weights", "--recording", GOLDEN / "recordings" / "version0.attn", "--layer", 7, "--json"], "0 to 2"),
-        (["weights", "--recording", GOLDEN / "recordings" / "version0.attn", "--kind", "cross", "--json"], "only: self"),
+        (
+            ["weights", "--recording", GOLDEN / "recordings" / "version0.attn", "--kind", "cross", "--json"],
+            "only: self",
+        ),
         (["weights", "--tokens", "a b"], "--table"),
     ],
 )
@@ -324,7 +327,9 @@ def test_tables_that_are_not_numbers_are_errors(tmp_path):
     table = softmax(2, 3, 4)
     table[1, 2, 3] = np.nan
     np.save(tmp_path / "t.npy", table)
-    assert "head 1, row 2, column 3 (from 0) is not a number" in refused(1, "weights", "--table", tmp_path / "t.npy", "--json")
+    assert "head 1, row 2, column 3 (from 0) is not a number" in refused(
+        1, "weights", "--table", tmp_path / "t.npy", "--json"
+    )
     (tmp_path / "t.csv").write_text("a,b\n1,inf\n")
     assert "line 2, column 2: 'inf' is not finite" in refused(1, "weights", "--table", tmp_path / "t.csv")
     np.save(tmp_path / "t.npy", softmax(2, 3, 4).astype(">f4"))

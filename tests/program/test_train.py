@@ -20,7 +20,10 @@ from conftest import PROGRAM, attnscope, refused
 WHO = ["the cat", "a dog", "my friend", "the old man", "she"]
 DOES = ["likes", "hates", "sees", "eats"]
 WHAT = ["red apples", "the sea", "a long film", "cold soup", "new music", "rain"]
-TEXTS = [f"{WHO[n % 5]} {DOES[n % 4]} {WHAT[n * 7 % 6]} and {WHO[n * 3 % 5]} {DOES[n // 4 % 4]} {WHAT[n // 6 % 6]}" for n in range(240)]
+TEXTS = [
+    f"{WHO[n % 5]} {DOES[n % 4]} {WHAT[n * 7 % 6]} and {WHO[n * 3 % 5]} {DOES[n // 4 % 4]} {WHAT[n // 6 % 6]}"
+    for n in range(240)
+]
 LABELS = ["bad" if DOES[n % 4] == "hates" else "good" for n in range(240)]
 TRANSLATIONS = [f"{WHAT[n * 7 % 6]} {DOES[n % 4]}" for n in range(240)]
 HELD_OUT = 0.1
@@ -59,7 +62,20 @@ def data(tmp_path_factory):
 
 
 def command(task, data, to, *more, steps=20):
-    return ["train", task, "--data", data[task], "--to", to, *SMALL, "--vocabulary", VOCABULARY[task], "--steps", steps, *more]
+    return [
+        "train",
+        task,
+        "--data",
+        data[task],
+        "--to",
+        to,
+        *SMALL,
+        "--vocabulary",
+        VOCABULARY[task],
+        "--steps",
+        steps,
+        *more,
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +91,9 @@ def trained(data, tmp_path_factory):
 
 def theirs(trained, task):
     folder = trained[task][0]
-    model, info = KINDS[task].from_pretrained(folder, output_loading_info=True, attn_implementation="eager", dtype=torch.float32)
+    model, info = KINDS[task].from_pretrained(
+        folder, output_loading_info=True, attn_implementation="eager", dtype=torch.float32
+    )
     assert not any(info[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys")), info
     return transformers.AutoTokenizer.from_pretrained(folder), model.double().eval()
 
@@ -94,7 +112,12 @@ def is_held_out(text):
 @pytest.mark.parametrize("task", TASKS)
 def test_transformers_reads_the_folder_and_its_tokenizer(trained, task):
     tokenizer, model = theirs(trained, task)
-    assert type(model).__name__ in ("GPT2LMHeadModel", "BertForMaskedLM", "BertForSequenceClassification", "BartForConditionalGeneration")
+    assert type(model).__name__ in (
+        "GPT2LMHeadModel",
+        "BertForMaskedLM",
+        "BertForSequenceClassification",
+        "BartForConditionalGeneration",
+    )
     assert model.config.vocab_size == len(tokenizer)
     for text in TEXTS[:3]:
         told = json.loads(attnscope("tokenize", "--model", trained[task][0], "--text", text, "--json").stdout)
@@ -138,10 +161,14 @@ def test_labels_are_those_of_transformers(trained):
         assert abs(score["logit"] - logits[model.config.label2id[score["label"]]]) < 1e-5
 
 
-@pytest.mark.parametrize("task, prompt", [("lm", "the old man"), ("translate", "a dog eats cold soup and she likes rain")])
+@pytest.mark.parametrize(
+    "task, prompt", [("lm", "the old man"), ("translate", "a dog eats cold soup and she likes rain")]
+)
 def test_text_goes_on_as_with_transformers(trained, task, prompt):
     tokenizer, model = theirs(trained, task)
-    told = json.loads(attnscope("generate", "--model", trained[task][0], "--prompt", prompt, "--tokens", 8, "--json").stdout)
+    told = json.loads(
+        attnscope("generate", "--model", trained[task][0], "--prompt", prompt, "--tokens", 8, "--json").stdout
+    )
     ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
         out = model.generate(ids, max_new_tokens=8, do_sample=False, num_beams=1)[0].tolist()
@@ -161,7 +188,10 @@ def held_out_batches(task, tokenizer):
     for n in rows:
         if task == "classify":
             ids = tokenizer(TEXTS[n], add_special_tokens=False)["input_ids"][: length - 2]
-            yield {"input_ids": [tokenizer.cls_token_id, *ids, tokenizer.sep_token_id]}, [sorted(set(LABELS)).index(LABELS[n])]
+            yield (
+                {"input_ids": [tokenizer.cls_token_id, *ids, tokenizer.sep_token_id]},
+                [sorted(set(LABELS)).index(LABELS[n])],
+            )
         else:
             said = tokenizer(TRANSLATIONS[n])["input_ids"][:length]
             given = [tokenizer.eos_token_id, *said[:-1]]
@@ -174,7 +204,9 @@ def test_loss_of_held_out_texts_is_that_of_transformers(trained, task):
     total = counted = right = 0
     for inputs, labels in held_out_batches(task, tokenizer):
         with torch.inference_mode():
-            logits = model(**{name: torch.tensor([ids]) for name, ids in inputs.items()}).logits.reshape(-1, model.config.num_labels if task == "classify" else len(tokenizer))
+            logits = model(**{name: torch.tensor([ids]) for name, ids in inputs.items()}).logits.reshape(
+                -1, model.config.num_labels if task == "classify" else len(tokenizer)
+            )
         labels = torch.tensor(labels)
         total += F.cross_entropy(logits, labels, reduction="sum").item()
         counted += len(labels)
@@ -222,17 +254,29 @@ def test_half_is_half_as_large_and_says_nearly_the_same(data, trained, tmp_path)
     attnscope(*command("classify", data, folder, "--half"))
     whole = (trained["classify"][0] / "model.safetensors").stat().st_size
     assert (folder / "model.safetensors").stat().st_size < 0.6 * whole
-    a, b = (json.loads(attnscope("classify", "--model", one, "--text", "a dog", "--json").stdout) for one in (folder, trained["classify"][0]))
+    a, b = (
+        json.loads(attnscope("classify", "--model", one, "--text", "a dog", "--json").stdout)
+        for one in (folder, trained["classify"][0])
+    )
     assert abs(a["scores"][0]["probability"] - b["scores"][0]["probability"]) < 2e-3
 
 
 def test_classifier_begins_with_a_model_that_fills_in_words(data, trained, tmp_path):
     first = trained["mlm"][0]
     few = ["--steps", 20, "--batch", 4, "--length", 8, "--json"]
-    told = json.loads(attnscope("train", "classify", "--data", data["classify"], "--to", tmp_path / "c", "--from", first, *few).stdout)
+    told = json.loads(
+        attnscope("train", "classify", "--data", data["classify"], "--to", tmp_path / "c", "--from", first, *few).stdout
+    )
     assert told["steps"] == 20
     ours, theirs = (json.loads((folder / "config.json").read_text()) for folder in (tmp_path / "c", first))
-    for size in ("num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size", "max_position_embeddings", "vocab_size"):
+    for size in (
+        "num_hidden_layers",
+        "num_attention_heads",
+        "hidden_size",
+        "intermediate_size",
+        "max_position_embeddings",
+        "vocab_size",
+    ):
         assert ours[size] == theirs[size]
     for name in ("tokenizer.json", "tokenizer_config.json"):
         assert (tmp_path / "c" / name).read_bytes() == (trained["mlm"][0] / name).read_bytes()
@@ -249,7 +293,10 @@ def test_what_it_begins_with_has_a_shape_of_its_own_and_is_of_the_right_kind(dat
 
 
 def same_model(a, b):
-    return all((a / name).read_bytes() == (b / name).read_bytes() for name in ("model.safetensors", "training.safetensors", "loss.csv", "tokenizer.json"))
+    return all(
+        (a / name).read_bytes() == (b / name).read_bytes()
+        for name in ("model.safetensors", "training.safetensors", "loss.csv", "tokenizer.json")
+    )
 
 
 def checkpoint_of(folder):
@@ -352,12 +399,16 @@ def test_data_that_teaches_nothing_is_refused(data, tmp_path):
     missing = says("missing.csv", b"text,label\nthe cat,good\na dog,\n", "classify")
     assert "label" in missing and "3" in missing
     assert "label" in says("none.csv", b"text,stars\nthe cat,5\n", "classify")
-    assert "nowhere.txt: cannot be read: it is not a file" in refused(1, *command("lm", {"lm": tmp_path / "nowhere.txt"}, tmp_path / "to"))
+    assert "nowhere.txt: cannot be read: it is not a file" in refused(
+        1, *command("lm", {"lm": tmp_path / "nowhere.txt"}, tmp_path / "to")
+    )
 
 
 def test_one_line_is_too_short_for_a_sequence(tmp_path):
     (tmp_path / "one.txt").write_text("the cat sees rain, and the cat sees the sea\n")
-    said = refused(2, "train", "lm", "--data", tmp_path / "one.txt", "--to", tmp_path / "to", "--vocabulary", 258, "--length", 64)
+    said = refused(
+        2, "train", "lm", "--data", tmp_path / "one.txt", "--to", tmp_path / "to", "--vocabulary", 258, "--length", 64
+    )
     assert "sequence of 64" in said and "at most" in said
 
 
@@ -386,7 +437,13 @@ def test_checkpoint_of_another_shape_is_refused_with_both_values(data, trained, 
     folder = tmp_path / "model"
     shutil.copytree(trained["mlm"][0], folder)
     changed = command("mlm", data, folder)
-    for option, value, word in (("--width", 32, "16"), ("--layers", 3, "2"), ("--steps", 50, "20"), ("--batch", 5, "4"), ("--rate", 0.5, "0.01")):
+    for option, value, word in (
+        ("--width", 32, "16"),
+        ("--layers", 3, "2"),
+        ("--steps", 50, "20"),
+        ("--batch", 5, "4"),
+        ("--rate", 0.5, "0.01"),
+    ):
         arguments = list(changed)
         arguments[arguments.index(option) + 1] = value
         said = refused_after_facts(arguments)

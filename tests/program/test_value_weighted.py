@@ -78,10 +78,14 @@ def test_weights_by_value_are_those_of_the_paper(name, kind):
 
 def test_values_change_the_picture():
     arguments = ["heatmap", "--model", model_folder("bert"), "--text", TEXT, "--layer", 1, "--head", 0, "--json"]
-    raw, by_value = (np.array(json.loads(attnscope(*arguments, "--measure", m).stdout)["weights"]) for m in ("raw", "value"))
+    raw, by_value = (
+        np.array(json.loads(attnscope(*arguments, "--measure", m).stdout)["weights"]) for m in ("raw", "value")
+    )
     assert np.abs(raw.sum(-1) - 1).max() < 1e-5 < np.abs(by_value.sum(-1) - 1).max()
     shares = by_value / raw
-    np.testing.assert_allclose(shares, shares[:1].repeat(len(shares), 0), rtol=1e-4)  # a norm a key, the same for all queries
+    np.testing.assert_allclose(
+        shares, shares[:1].repeat(len(shares), 0), rtol=1e-4
+    )  # a norm a key, the same for all queries
 
 
 def test_a_table_has_no_values(tmp_path):

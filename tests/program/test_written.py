@@ -109,7 +109,12 @@ def test_of_an_older_recording_the_last_row_is_a_question_mark(source, tmp_path)
     file = tmp_path / "a.attn"
     contents = recorded(file, *source)
     written = [token["text"] for token in contents.pop("written_tokens")]
-    facts = {"format": "attnscope-recording", "format_version": "1", "written_by": "", "recording": json.dumps(contents)}
+    facts = {
+        "format": "attnscope-recording",
+        "format_version": "1",
+        "written_by": "",
+        "recording": json.dumps(contents),
+    }
     save_file(load_file(file), file, facts)
     shown = told("weights", "--recording", file, *HEAD)
     assert shown["tokens"] == [*written[:-1], "?"]
@@ -141,7 +146,11 @@ def test_pictures_say_what_rows_and_columns_are(tmp_path):
 def test_a_translation_looks_at_the_word_that_it_translates():
     shown = told("weights", *TRANSLATE, "--kind", "cross", "--layer", 1, "--head", 0)
     largest = {row: shown["keys"][int(np.argmax(weights))] for row, weights in zip(shown["tokens"], shown["weights"])}
-    assert {row: key.strip() for row, key in largest.items() if row in "我爱你"} == {"我": "I", "爱": "love", "你": "you"}
+    assert {row: key.strip() for row, key in largest.items() if row in "我爱你"} == {
+        "我": "I",
+        "爱": "love",
+        "你": "you",
+    }
 
 
 def test_a_translation_is_written_as_transformers_generates_it(tmp_path):

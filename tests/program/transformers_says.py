@@ -11,7 +11,9 @@ from conftest import attnscope, model_folder
 
 @functools.cache
 def load(name):
-    return transformers.AutoModel.from_pretrained(model_folder(name), attn_implementation="eager", dtype=torch.float64).eval()
+    return transformers.AutoModel.from_pretrained(
+        model_folder(name), attn_implementation="eager", dtype=torch.float64
+    ).eval()
 
 
 def ids_of(name, text):
