@@ -250,10 +250,14 @@ test("pieces are merged into words by a switch", async ({ page }) => {
   await settled(page);
   await page.getByRole("button", { name: "Whole words" }).click();
   await expect(page).toHaveURL(/words=1/);
-  await settled(page);
-  const at = await cellAt(page, 1, 1, words.stacks[0].queries);
-  await page.mouse.move(at.x, at.y);
-  await expect(panel(page).locator("h2").first()).toContainText(words.stacks[0].query_tokens[1].text.trim());
+  // The pieces stay until the words have come.
+  await expect(async () => {
+    await page.mouse.move(0, 0);
+    const at = await cellAt(page, 1, 1, words.stacks[0].queries);
+    await page.mouse.move(at.x, at.y);
+    const title = panel(page).locator("h2").first();
+    await expect(title).toContainText(words.stacks[0].query_tokens[1].text.trim(), { timeout: 500 });
+  }).toPass();
   await end(served);
 });
 
