@@ -186,9 +186,13 @@ void check_rank(const Raw& raw, const Wanted& wanted) {
                             .c_str());
 }
 
-nb::object dense_copy(nb::handle x, Kind kind, const Wanted& wanted) {
+nb::object dense_copy(nb::handle x, Kind kind, const Raw& raw, const Wanted& wanted) {
   static const Name contiguous("contiguous"), resolve_neg("resolve_neg");
-  const std::string text = std::string(wanted.name) + " is copied: its last axis is not dense";
+  const int last = raw.rank - 1;
+  const bool dense = last < 0 || raw.shape[last] == 1 || raw.strides[last] == raw.item_size;
+  const std::string text =
+      std::string(wanted.name) +
+      " is copied: " + (dense ? "its numbers do not lie on their natural boundaries" : "its last axis is not dense");
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw nb::python_error();
   if (kind == Kind::torch) return contiguous.call(resolve_neg.call(x));
   return nb::borrow(numpy_now().ascontiguousarray)(x);
@@ -237,10 +241,20 @@ Array read_known(nb::object x, Kind kind, const Wanted& wanted) {
   const Type type = *found.type;
   check_rank(found.raw, wanted);
   if (!is_readable(found.raw)) {
-    x = dense_copy(x, kind, wanted);
+    x = dense_copy(x, kind, found.raw, wanted);
     found = look();
   }
   return {kind, found.raw.rank, lifted(found.raw, type), std::move(x), std::move(dtype)};
+}
+
+nb::object by_dlpack(nb::handle x, const Wanted& wanted) {
+  try {
+    return nb::borrow(numpy_now().from_dlpack)(x);
+  } catch (const nb::python_error& error) {
+    throw nb::type_error((std::string(wanted.name) + " cannot be taken over by numpy: " + text_of(error.value()) +
+                          "; bfloat16 and other devices' arrays come as torch tensors on the CPU")
+                             .c_str());
+  }
 }
 
 Array read_cache_view(nb::handle x, const Wanted& wanted) {
@@ -261,7 +275,7 @@ Array read_array(nb::handle x, const Wanted& wanted) {
     return array.rank > 0 ? array : read_known(nb::borrow(x), Kind::torch, wanted);
   }
   if (nb::isinstance<CacheView>(x)) return read_cache_view(x, wanted);
-  if (nb::hasattr(x, "__dlpack__")) return read_known(nb::borrow(numpy_now().from_dlpack)(x), Kind::numpy, wanted);
+  if (nb::hasattr(x, "__dlpack__")) return read_known(by_dlpack(x, wanted), Kind::numpy, wanted);
   throw nb::type_error((std::string(wanted.name) + " must be a numpy array or a torch tensor, not " +
                         text_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(x.ptr()))).attr("__name__")))
                            .c_str());

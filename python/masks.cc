@@ -113,6 +113,15 @@ bool same(const Mask& a, const Mask& b) {
   return a.bias().empty() && b.bias().empty() && a.text() == b.text();
 }
 
+// A mask with another one, with the text of one or with a table.
+template <typename Join>
+nb::object joined(const Mask& mask, nb::handle other, const Join& join) {
+  if (nb::isinstance<Mask>(other)) return nb::cast(join(mask, nb::cast<const Mask&>(other)));
+  if (!nb::isinstance<nb::str>(other) && !nb::hasattr(other, "__dlpack__")) return nb::borrow(Py_NotImplemented);
+  const nb::object read = nb::module_::import_("attnscope").attr("mask")(other);
+  return nb::cast(join(mask, nb::cast<const Mask&>(read)));
+}
+
 nb::object pickled(const Mask& mask) {
   if (!mask.bias().empty()) throw nb::type_error("a mask with a bias has no text and cannot be pickled");
   return nb::make_tuple(nb::module_::import_("attnscope").attr("mask"), nb::make_tuple(mask.text()));
@@ -197,11 +206,13 @@ MaskArgument read_mask(nb::handle x, const Extent& extent, int rank) {
 }
 
 void bind_masks(nb::module_& m) {
-  nb::class_<Mask>(m, "Mask", kMaskDoc)
-      .def(
-          "__and__", [](const Mask& a, const Mask& b) { return a & b; }, nb::is_operator())
-      .def(
-          "__or__", [](const Mask& a, const Mask& b) { return a | b; }, nb::is_operator())
+  auto mask_type = nb::class_<Mask>(m, "Mask", kMaskDoc);
+  mask_type.attr("__array_ufunc__") = nb::none();  // else numpy would take `table & mask` apart, number by number
+  mask_type
+      .def("__and__", [](const Mask& a, nb::handle b) { return joined(a, b, [](auto& x, auto& y) { return x & y; }); })
+      .def("__rand__", [](const Mask& b, nb::handle a) { return joined(b, a, [](auto& x, auto& y) { return y & x; }); })
+      .def("__or__", [](const Mask& a, nb::handle b) { return joined(a, b, [](auto& x, auto& y) { return x | y; }); })
+      .def("__ror__", [](const Mask& b, nb::handle a) { return joined(b, a, [](auto& x, auto& y) { return y | x; }); })
       .def("__invert__", [](const Mask& a) { return ~a; })
       .def("__eq__", &same, nb::is_operator())
       .def("__hash__", [](const Mask& mask) { return nb::hash(nb::str(mask.text().c_str())); })

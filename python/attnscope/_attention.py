@@ -84,6 +84,8 @@ def _range(part, size, name):
     if isinstance(part, slice):
         part = range(*part.indices(size))
     elif not isinstance(part, range):
+        if not hasattr(part, "__index__"):
+            raise TypeError(f"{name} must be a slice, a range or a number, not {type(part).__name__}")
         part = range(part, part + 1) if part >= 0 else range(part + size, part + size + 1)
     if len(part) > 1 and part.step != 1:
         raise ValueError(f"{name} must be neighbours (step 1), not step {part.step}")

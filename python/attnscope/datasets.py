@@ -56,6 +56,8 @@ def _each(source: Any, column: str | None) -> Iterator[str]:
         return _present(source[_column(list(source), column)])
     if hasattr(source, "columns") and hasattr(source, "itertuples"):  # pandas.DataFrame
         return _present(source[_column(list(source.columns), column)])
+    if not isinstance(source, Iterable):
+        raise TypeError(f"source is of the type {type(source).__name__}; pass texts, rows, a table or a file's path")
     names = getattr(source, "column_names", None)
     if names:  # datasets.Dataset, of which the other columns are not even decoded
         name = _column(list(names), column)
@@ -77,13 +79,11 @@ def _column(names: list, column: str | None) -> Any:
 
 
 def _rows(source: Iterable, column: str | None) -> Iterator[str]:
-    name = column
-    for row in source:
-        if isinstance(row, Mapping):
-            if name is None or name not in row:
-                name = _column(list(row), column)
-            row = row[name]
-        yield from _present([row])
+    return _present(_cell(row, column) for row in source)
+
+
+def _cell(row: Any, column: str | None) -> Any:
+    return row[_column(list(row), column)] if isinstance(row, Mapping) else row
 
 
 def _present(values: Iterable) -> Iterator[str]:
@@ -180,7 +180,8 @@ def analyze(
 ) -> Any:
     """What every head of a model does over many texts: means, each text counting once.
 
-    model is a Model or what load() takes; source, column and limit are those of texts().
+    model is a Model or what load() takes; source, column and limit are those of texts(). Texts that are longer than
+    max_tokens, or than the model takes, are cut; a Corpus counts them.
 
     >>> import attnscope as at
     >>> report = at.datasets.analyze("tiny-bert", ["The cat sat on the mat.", "It was raining.", ""])

@@ -236,3 +236,36 @@ class TestTorch:
         bias, sink = self.torch.randn(10, 10).half(), self.torch.randn(3).bfloat16()
         out = at.attention(q, k, v, bias=bias, sink=sink)
         assert self.torch.equal(out, at.attention(q, k, v, bias=bias.float(), sink=sink.float()))
+
+
+def test_dlpack_that_numpy_cannot_take_is_said():
+    torch = pytest.importorskip("torch")
+
+    class Elsewhere:
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+        def __dlpack__(self, **options):
+            return self.tensor.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.tensor.__dlpack_device__()
+
+    taken = Elsewhere(torch.ones(2, 4))
+    assert at.attention(taken, taken, taken).shape == (2, 4)
+    q = Elsewhere(torch.ones(2, 4, dtype=torch.bfloat16))
+    with pytest.raises(TypeError, match="^q cannot be taken over by numpy"):
+        at.attention(q, q, q)
+
+
+def test_numbers_off_their_boundaries_are_copied_with_a_warning_that_says_so():
+    q = np.frombuffer(b"\0" + np.ones((2, 4), np.float32).tobytes(), np.uint8)[1:].view(np.float32).reshape(2, 4)
+    with pytest.warns(UserWarning, match="natural boundaries"):
+        assert (at.attention(q, np.ones((2, 4), np.float32), np.ones((2, 4), np.float32)) == 1).all()
+
+
+def test_rows_that_are_no_range_are_refused(rng):
+    q = rng.standard_normal((4, 8), dtype=np.float32)
+    _, lse = at.attention(q, q, q, return_lse=True)
+    with pytest.raises(TypeError, match="rows must be a slice, a range or a number, not list"):
+        at.weights(q, q, lse, rows=[1, 3])

@@ -219,3 +219,23 @@ def test_masks_are_copied_and_pickled_by_their_text():
     assert copy.deepcopy(mask) == mask and pickle.loads(pickle.dumps(mask)) == mask
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(at.mask(np.full((2, 2), 0.5, np.float32)))
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch", "text"])
+@pytest.mark.parametrize("operator", ["&", "|"])
+def test_masks_combine_with_tables_and_texts(kind, operator):
+    torch = pytest.importorskip("torch")
+    table = np.array([[True, False, True], [True, True, True], [False, True, True]])
+    causal = np.tril(np.ones((3, 3), bool))
+    window = np.abs(np.subtract.outer(range(3), range(3))) <= 1
+    other = {"numpy": table, "torch": torch.from_numpy(table), "text": "window(1)"}[kind]
+    theirs = window if kind == "text" else table
+    wanted = causal & theirs if operator == "&" else causal | theirs
+    mask = at.causal()
+    for found in (mask & other, other & mask) if operator == "&" else (mask | other, other | mask):
+        assert (found.table(3, 3) == wanted).all()
+
+
+def test_masks_do_not_combine_with_anything_else():
+    with pytest.raises(TypeError, match="unsupported operand"):
+        at.causal() & 3
