@@ -9,7 +9,8 @@ raw=build-wheel/raw
 rm -rf "$raw"
 mkdir -p "$raw" dist
 "$python" -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir "$raw"
-PATH="$PWD/.venv/bin:$PATH" .venv/bin/auditwheel --quiet repair "$raw"/attnscope-*.whl --wheel-dir build-wheel/whole
+PATH="$PWD/.venv/bin:$PATH" .venv/bin/auditwheel repair "$raw"/attnscope-*.whl --wheel-dir build-wheel/whole >build-wheel/auditwheel.log 2>&1 ||
+  { cat build-wheel/auditwheel.log >&2; exit 1; }
 wheel=$(ls -t build-wheel/whole/attnscope-*.whl | head -n 1)
 
 fresh=$(mktemp -d)
