@@ -1,8 +1,6 @@
 // cli/analyze.cc - attnscope analyze: what every head does, and which one to look at.
 #include "analyze.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <stdexcept>
@@ -74,10 +72,9 @@ void Analyze::run_text(ThreadPool& pool) const {
   const insight::Specimen& specimen = *material.specimen;
   watch_for_interrupt();
   const insight::CheckResult check = checked(specimen, pool);
+  if (check.no_weight && !source.recording)
+    throw std::runtime_error(to_string(*check.no_weight) + " (attnscope heatmap draws any numbers)");
   source.judge(check);
-  if (check.least < 0)
-    throw std::runtime_error(fmt::format("{} is no weight: they go from 0 to 1 (attnscope heatmap draws any table)",
-                                         static_cast<float>(check.least)));
   insight::StatisticsOptions options{.beyond = beyond};
   if (kind_name) options.kind = model::parse_kind(*kind_name);
   std::vector<insight::HeadStatistics> statistics = statistics_of(specimen, options, pool);
@@ -91,9 +88,9 @@ void Analyze::run_text(ThreadPool& pool) const {
     return;
   }
   const Terminal terminal = Terminal::of_stdout();
-  print(figure::first_line(report, terminal) + "\n" + terminal.sentence({{heading(specimen, report)}}) +
-        table_of(report, terminal) +
-        terminal.note((check.failure ? "Check failed: " : "Checked: ") + in_words(check) + "."));
+  print(figure::failed_check(check, terminal) + figure::first_line(report, terminal) + "\n" +
+        terminal.sentence({{heading(specimen, report)}}) + table_of(report, terminal) +
+        (check.failure ? "" : terminal.note("Checked: " + in_words(check) + ".")));
 }
 
 void Analyze::run(ThreadPool& pool) const { corpus ? run_corpus(*corpus, pool) : run_text(pool); }

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "builtin/page.h"
+#include "checked.h"
 #include "command.h"
 #include "insight/induction.h"
 #include "progress.h"
@@ -66,7 +67,9 @@ Subject ViewPage::open(ThreadPool& pool) const {
   if (!given.table && !given.recording && !given.text.text && !given.text.file) given.text.text = kText;
   Subject subject;
   if (given.table || given.recording) {
-    subject.specimen = given.open({}, pool);
+    subject.specimen = given.open_unchecked({}, pool);
+    const insight::CheckResult result = checked(*subject.specimen, pool);
+    if (given.recording || !result.no_weight) given.judge(result);  // a table of other numbers is refused, in one line
   } else {
     SourceOption::Opened opened = given.read({}, pool);
     opened.reading.induction = insight::induction_scores(opened.reader, pool);
@@ -95,7 +98,10 @@ void ViewPage::serve(Subject subject, ThreadPool& pool) const {
   watch_for_interrupt();
   server::Server server({.page = page(), .pool = [shared] { return shared; }, .port = port});
   const std::int64_t tokens = subject.specimen->stacks().front().queries;
-  server.add(subject.name, std::shared_ptr<const insight::Specimen>(std::move(subject.specimen)));
+  const auto until_interrupted = [](std::int64_t, std::int64_t) {
+    if (interrupted()) throw Interrupted();
+  };
+  server.add(subject.name, std::shared_ptr<const insight::Specimen>(std::move(subject.specimen)), until_interrupted);
   print(fmt::format("{}, {}: {}\nCtrl-C ends it.\n", subject.name, counted(tokens, "token"), server.url()));
   if (!no_open) open_browser(server.url());
   while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -102,10 +102,17 @@ struct Api::Asked {
   }
 };
 
-std::string Api::add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen) {
-  const std::scoped_lock lock(mutex_);
-  const std::string id = std::to_string(exhibits_.size() + 1);
-  exhibits_.push_back(std::make_shared<const Exhibit>(id, std::move(name), specimen));
+std::string Api::add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
+                     const insight::Progress& progress) {
+  std::unique_lock lock(mutex_);
+  const std::string id = std::to_string(++named_);
+  lock.unlock();
+  auto exhibit = std::make_shared<const Exhibit>(id, std::move(name), specimen);
+  // Softmax gives weights: a long text's page is there before its minutes of work are done. Other numbers are at hand.
+  if (dynamic_cast<const insight::RecordedSpecimen*>(specimen.get()) == nullptr)
+    static_cast<void>(exhibit->exposure(false).survey(*pool_(), progress));
+  lock.lock();
+  exhibits_.push_back(std::move(exhibit));
   return id;
 }
 

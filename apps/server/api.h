@@ -37,8 +37,10 @@ class Api {
   // At most `cache_bytes` of tiles and rows are kept.
   Api(PoolOf pool, std::int64_t cache_bytes) : pool_(std::move(pool)), cache_(cache_bytes) {}
 
-  // Its id.
-  std::string add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen);
+  // Its id. What is no model's own recording is looked over at once, with `progress` in heads: throws
+  // std::invalid_argument where a number is no weight.
+  std::string add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
+                  const insight::Progress& progress = {});
 
   // For paths from "/api/" on. Throws nothing: what is wrong is an answer with status 400, 404 or 500. `still_wanted`
   // is asked now and then during long work, which ends with status 503 when it says no.
@@ -62,6 +64,7 @@ class Api {
   PoolOf pool_;
   mutable ByteCache cache_;
   mutable std::mutex mutex_;
+  std::int64_t named_ = 0;  // ids that were given
   std::vector<std::shared_ptr<const Exhibit>> exhibits_;
 };
 

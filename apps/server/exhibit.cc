@@ -1,8 +1,12 @@
 #include "server/exhibit.h"
 
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "insight/check.h"
 #include "insight/picture.h"
 #include "insight/statistics.h"
 #include "insight/words.h"
@@ -13,13 +17,45 @@ namespace attn::server {
 
 namespace {
 
+// What a weight may be at most, which insight's check says too.
+double highest_of(const insight::Specimen& specimen, const insight::HeadName& head) {
+  double bound = insight::sum_bound(0);
+  if (specimen.reading() == nullptr) return 1 + bound;
+  const model::AttentionRecord& record = specimen.reading()->recording.attention(head.kind, head.layer);
+  for (std::int64_t i = 0; i < record.queries; ++i) {
+    const float lse = record.lse.row(head.head)[i];
+    if (std::isfinite(lse)) bound = std::max(bound, insight::sum_bound(lse));
+  }
+  return 1 + bound;
+}
+
+// A byte or two of a number that is no weight would say something else than the number does.
+void need_weights(View<const float, 2> tile, double highest) {
+  for (std::int64_t r = 0; r < tile.shape[0]; ++r) {
+    const float* const row = tile.at(r);
+    const float* const end = row + tile.shape[1];
+    const float* const wrong = std::find_if_not(row, end, [&](float w) { return w >= 0 && w <= highest; });
+    if (wrong == end) continue;
+    throw std::invalid_argument("the page shows weights from 0 to 1, and " + insight::short_number(*wrong) +
+                                " is none; a heatmap draws any table");
+  }
+}
+
 Survey survey_of(const insight::Specimen& specimen, const nn::Matrix& induction, ThreadPool& pool,
                  const insight::Progress& progress) {
+  if (specimen.numbers() != insight::Numbers::weights) {
+    throw std::invalid_argument("the page shows weights from 0 to 1, not " + std::string(name_of(specimen.numbers())) +
+                                "; a heatmap draws any table");
+  }
   // Statistics and thumbnails need every weight; rebuilding them is most of the work, so it is done once for both.
   std::vector<insight::Shrinking> thumbnails;
-  for (const insight::HeadName& head : specimen.heads())
+  std::vector<double> highest;
+  for (const insight::HeadName& head : specimen.heads()) {
     thumbnails.emplace_back(specimen, head, kThumbnail, insight::Reduce::max);
+    highest.push_back(highest_of(specimen, head));
+  }
   const auto also = [&](std::int64_t head, Rectangle at, View<const float, 2> tile) {
+    need_weights(tile, highest[static_cast<std::size_t>(head)]);
     thumbnails[static_cast<std::size_t>(head)].take(at, tile);
   };
   auto statistics = insight::statistics(specimen, {.progress = progress, .also = also}, pool);
@@ -56,6 +92,11 @@ std::string Exhibit::text() const {
     text += insight::without_spaces_around(tokens[i].text);
   }
   return tokens.size() > kMost ? text + " …" : text;
+}
+
+std::optional<std::string> Exhibit::pair() const {
+  const model::Reading* const reading = as_it_is_.reading();
+  return reading == nullptr ? std::nullopt : reading->origin.text.pair;
 }
 
 std::int64_t Exhibit::tokens() const { return as_it_is_.specimen().stacks().front().queries; }

@@ -39,7 +39,8 @@ class Exposure {
   [[nodiscard]] const model::Reading* reading() const noexcept { return reading_; }
 
   // The pass is made when it is first asked for; others wait for it meanwhile. What `progress` throws ends it, and
-  // whoever asks next begins again.
+  // whoever asks next begins again. Throws std::invalid_argument where a number is no weight: not finite, or not from 0
+  // to 1.
   [[nodiscard]] const Survey& survey(ThreadPool& pool, const insight::Progress& progress = {}) const;
 
  private:
@@ -55,7 +56,8 @@ class Exhibit {
 
   [[nodiscard]] const std::string& id() const noexcept { return id_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] std::string text() const;  // that was read; where it is not known, its tokens
+  [[nodiscard]] std::string text() const;                 // that was read; where it is not known, its tokens
+  [[nodiscard]] std::optional<std::string> pair() const;  // the second text of a pair
   [[nodiscard]] std::int64_t tokens() const;
 
   [[nodiscard]] const Exposure& exposure(bool words) const;

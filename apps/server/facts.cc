@@ -73,6 +73,7 @@ Json facts(const Exhibit& exhibit, const Exposure& exposure, const Survey& surve
   return {{"id", exhibit.id()},
           {"name", exhibit.name()},
           {"text", exhibit.text()},
+          {"pair", exhibit.pair() ? Json(*exhibit.pair()) : Json(nullptr)},
           {"model", model_json(exposure.reading())},
           {"stacks", std::move(stacks)},
           {"heads", std::move(heads)},

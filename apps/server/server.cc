@@ -176,8 +176,9 @@ Server::~Server() {
 void Server::stop() {
   if (state_->process == getpid()) state_->stop();
 }
-std::string Server::add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen) {
-  return state_->api.add(std::move(name), specimen);
+std::string Server::add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
+                        const insight::Progress& progress) {
+  return state_->api.add(std::move(name), specimen, progress);
 }
 int Server::port() const noexcept { return state_->port; }
 std::string Server::url() const { return "http://127.0.0.1:" + std::to_string(port()) + "/"; }

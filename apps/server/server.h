@@ -34,8 +34,9 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Shows one more; its id.
-  std::string add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen);
+  // Shows one more; its id. As Api::add().
+  std::string add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
+                  const insight::Progress& progress = {});
 
   [[nodiscard]] int port() const noexcept;
   [[nodiscard]] std::string url() const;  // "http://127.0.0.1:7865/"

@@ -121,7 +121,7 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, *_HOMES})
+    return sorted([*__all__, *_SUBMODULES, "__version__"])
 
 
 if hasattr(_os, "register_at_fork"):

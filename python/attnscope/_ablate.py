@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from . import _scope
@@ -19,6 +20,8 @@ def ablate(recording: Recording, heads: Any, at: Any, top: int) -> dict[str, Any
     if heads is None:
         found = _scope.ablate_each(recording._held, recording._model, places)
         return {"heads": [_effect(*each) for each in found]}
+    if not isinstance(heads, Iterable):
+        raise TypeError(f"heads must be a list of (layer, head), not {type(heads).__name__}")
     off = [_head(recording, head) for head in heads]
     if not off:
         raise ValueError("heads is empty: name some, or leave it out to have each by itself")
@@ -41,6 +44,8 @@ def _places(recording: Recording, at: Any) -> list[int]:
 
 def _head(recording: Recording, head: Any) -> tuple[str, int, int]:
     """(layer, head) or (kind, layer, head)."""
+    if not isinstance(head, Iterable):
+        raise TypeError(f"heads must be a list of (layer, head) or (kind, layer, head), not of {type(head).__name__}")
     parts = tuple(head)
     if len(parts) not in (2, 3):
         raise ValueError(f"a head is (layer, head) or (kind, layer, head), not {parts}")

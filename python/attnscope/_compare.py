@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from . import _scope
+from ._parts import place
 from ._recording import Recording
 
 if TYPE_CHECKING:
@@ -39,12 +40,24 @@ class Comparison:
 
     def figure(self, layer: int | None = None, head: int | None = None, **options: Any) -> Figure:
         """The difference of one head, the most changed one unless it is named; options as of Recording.figure()."""
-        if layer is None and head is None:
-            best = self.heads[0]
+        if layer is None or head is None:
+            best = self._most_changed(layer, head, options.get("attention"))
             layer, head = best["layer"], best["head"]
-            options.setdefault("attention", best["kind"])
+            options["attention"] = best["kind"]
         defaults = {"cmap": "RdBu", "reduce": "mean", "bar_label": "Difference of weights"}
         return self.difference().figure("heatmap", layer=layer, head=head, **{**defaults, **options})
+
+    def _most_changed(self, layer: int | None, head: int | None, kind: str | None) -> dict[str, Any]:
+        if (layer, head, kind) == (None, None, None):
+            return self.heads[0]
+        stack = self.difference()._stack(kind)
+        layer = layer if layer is None else place(layer, stack.layers, "layer")
+        head = head if head is None else place(head, stack.heads, "head")
+        return next(
+            each
+            for each in self.heads
+            if each["kind"] == stack.kind and layer in (None, each["layer"]) and head in (None, each["head"])
+        )
 
     def __repr__(self) -> str:
         best = self.heads[0]

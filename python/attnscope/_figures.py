@@ -4,13 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _scope
-from ._parts import number, place, text_of, whole
+from ._parts import number, path_of, place, text_of, whole
 from ._recording import Recording, Stack
 
+if TYPE_CHECKING:
+    from ._report import HeadReport
+
 _FIGURES = ("heatmap", "heads", "headview", "overview")
+_TABLES = ("heatmap", "heads", "overview")
+_BELONGS = {
+    "layer": ("heatmap", "heads", "headview"),
+    "head": ("heatmap", "heads", "headview"),
+    "heads": ("heads", "headview"),
+    "cmap": _TABLES,
+    "scale": _TABLES,
+    "range": _TABLES,
+    "values": ("heatmap",),
+    "reduce": _TABLES,
+    "threshold": ("headview",),
+    "columns": ("heads",),
+    "xlabel": ("heatmap", "heads"),
+    "ylabel": ("heatmap", "heads"),
+    "bar_label": _TABLES,
+}
+_UNSAID = {"values": False, "reduce": "max"}
 
 
 class Figure:
@@ -36,7 +56,7 @@ class Figure:
 
         dpi: dots an inch of a .png, and of the tables in the others.
         """
-        self._held.save(os.fspath(path), _dpi(dpi))
+        self._held.save(path_of(path, "path"), _dpi(dpi))
 
     def png(self, dpi: float = 150) -> bytes:
         """The bytes of a .png file."""
@@ -65,9 +85,10 @@ class Figure:
 
 
 def _dpi(dpi: float) -> float:
-    if not 20 <= dpi <= 2400:
+    dots = number(dpi, "dpi")
+    if not 20 <= dots <= 2400:
         raise ValueError(f"dpi is {dpi}; 20 to 2400 can be drawn")
-    return float(dpi)
+    return dots
 
 
 def figure_of(
@@ -78,13 +99,23 @@ def figure_of(
         raise ValueError(f"there is no figure {kind!r}; there are {', '.join(_FIGURES)}")
     if seen["measure"] not in ("raw", "value"):
         raise ValueError(f"there is no measure {seen['measure']!r}; there are raw and value")
+    _check_kind(kind, {**which, **look})
     stack = recording._stack(which["attention"])
-    options = {"attention": stack.kind, "measure": seen["measure"], **_checked(look)}
+    options = {"attention": stack.kind, **_checked(look)}
     if kind != "overview":
         options["layer"], options["heads"] = _chosen(recording, stack, kind, which)
     drawn = recording.value_weighted() if seen["measure"] == "value" else recording
     drawn = drawn.words() if seen["words"] else drawn
     return Figure(getattr(_scope, kind)(drawn._held, options))
+
+
+def _check_kind(kind: str, options: dict[str, Any]) -> None:
+    """An option that this kind of figure has no use for was meant for another."""
+    for name, kinds in _BELONGS.items():
+        said = options[name] is not None and not (name in _UNSAID and options[name] == _UNSAID[name])
+        if said and kind not in kinds:
+            hint = "; a heatmap shows one head: give head" if (kind, name) == ("heatmap", "heads") else ""
+            raise ValueError(f"{name} belongs to {' and '.join(kinds)}, not to {kind}{hint}")
 
 
 def _checked(look: dict[str, Any]) -> dict[str, Any]:
@@ -102,6 +133,8 @@ def _checked(look: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ends(given: Any) -> tuple[float, ...]:
+    if not isinstance(given, Iterable):
+        raise TypeError(f"range must be two numbers, not {type(given).__name__}")
     ends = tuple(number(each, "range") for each in given)
     if len(ends) != 2:
         raise ValueError(f"range has {len(ends)} numbers; it takes two, of the lowest and of the highest colour")
@@ -111,8 +144,10 @@ def _ends(given: Any) -> tuple[float, ...]:
 def _chosen(recording: Recording, stack: Stack, kind: str, which: dict[str, Any]) -> tuple[int, list[int]]:
     """The layer and the heads that a figure shows; what was left open is that of the head to look at first."""
     layer, head, heads = which["layer"], which["head"], which["heads"]
-    if heads is not None and (kind == "heatmap" or head is not None):
-        raise TypeError("a heatmap shows one head: give head, not heads" if head is None else "give head or heads")
+    if heads is not None and head is not None:
+        raise TypeError("give head or heads")
+    if heads is not None and (isinstance(heads, str) or not isinstance(heads, Iterable)):
+        raise TypeError(f"heads must be a list of whole numbers, not {type(heads).__name__}")
     layer = 0 if layer is None and stack.layers == 1 else layer
     layer = layer if layer is None else place(layer, stack.layers, "layer")
     head = 0 if head is None and kind == "heatmap" and stack.heads == 1 else head
@@ -120,13 +155,20 @@ def _chosen(recording: Recording, stack: Stack, kind: str, which: dict[str, Any]
     if layer is None or (head is None and kind == "heatmap"):
         best = next(
             each
-            for each in recording.analyze().heads
+            for each in _ranked(recording)
             if each.kind == stack.kind and layer in (None, each.layer) and head in (None, each.head)
         )
         layer, head = best.layer, best.head if kind == "heatmap" else head
     if head is not None:
         return layer, [head]
     return layer, list(range(stack.heads) if heads is None else (place(each, stack.heads, "head") for each in heads))
+
+
+def _ranked(recording: Recording) -> list[HeadReport]:
+    try:
+        return (recording._weights or recording).analyze().heads
+    except ValueError as error:
+        raise ValueError(f"give layer and head: which to look at is not known, {error}") from None
 
 
 def heatmap(

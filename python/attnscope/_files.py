@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable
 
 from . import _scope, _tables
+from ._parts import path_of
 from ._recording import Recording
 
 _TABLES = (".npy", ".csv", ".json")
@@ -26,7 +27,7 @@ def open(  # noqa: A001 - attnscope.open
     >>> at.open("table.npy", tokens=["the", "cat", "sat"]).shape
     (1, 2, 3, 3)
     """
-    file = os.fspath(path)
+    file = path_of(path, "path")
     names = _tables.names_of(tokens, "tokens"), _tables.names_of(key_tokens, "key_tokens")
     if not file.lower().endswith(_TABLES):
         if names != (None, None):

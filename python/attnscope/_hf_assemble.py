@@ -34,7 +34,12 @@ class Places:
             self.real["self"] = reading.parts["cross"][0][0].real
         main = "decoder" if "decoder" in self.real else "self"
         self.batch = self.real[main].shape[0]
-        self._main = main
+        parts = reading.target if main == "decoder" else reading.source
+        if reading.writes is not None and len(parts) > 1 and not any(isinstance(part, int) for part in parts[1:]):
+            written = torch.cat(parts[1:], dim=1)
+            for b, ids in enumerate(written.tolist()):
+                padding = _hf_tokens.padding_behind(ids, reading.writes)
+                self.real[main][b, self.real[main].shape[1] - padding :] = False
 
     def index(self, kind: str, b: int) -> int:
         """The number of text b in the batch of this kind: several targets may share a source."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
@@ -24,9 +25,12 @@ def _models(model: Any) -> list[PreTrainedModel]:
 class Session:
     def __init__(self, model: Any, tokenizer: Any, values: bool) -> None:
         self._models = _models(model)
+        if tokenizer is not None and not all(hasattr(tokenizer, name) for name in ("convert_ids_to_tokens", "decode")):
+            raise TypeError(f"tokenizer must be a tokenizer of transformers, not {type(tokenizer).__name__}")
         self._tokenizer, self._values = tokenizer, values
         self._recorder = Recorder(model, self._values)
         self._before: list[tuple[Any, Any]] = []
+        self._stance: Any = None
 
     def begin(self) -> None:
         for one in self._models:
@@ -37,6 +41,8 @@ class Session:
                 )
         _plug_in.register()
         self._before = [(one, one.config._attn_implementation) for one in self._models]
+        if "torch._dynamo" in sys.modules:  # without it nothing is compiled
+            self._stance = torch.compiler.set_stance("force_eager")
         try:
             for one, known in self._before:
                 if known != _plug_in.NAME:
@@ -48,6 +54,9 @@ class Session:
             raise
 
     def end(self) -> None:
+        if self._stance is not None:
+            self._stance.__exit__(None, None, None)
+            self._stance = None
         if self._recorder in _plug_in.listeners:
             _plug_in.listeners.remove(self._recorder)
         self._recorder.detach()
@@ -58,6 +67,8 @@ class Session:
 
     def recordings(self) -> list[Any]:
         """One a text. What was kept for them is let go."""
+        if self._recorder.trouble is not None:
+            raise self._recorder.trouble
         readings, self._recorder.readings = self._recorder.readings, []
         name = type(self._models[0]).__name__
         if not readings:

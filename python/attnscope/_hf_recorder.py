@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import mmap
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import PreTrainedModel
+from transformers import GenerationConfig, PreTrainedModel
 
 from . import _scope
 from . import transformers as _plug_in
@@ -18,6 +19,8 @@ from ._hf_masks import Pattern
 
 _OWN_MAPPING = 1 << 16  # bytes; a process may have some 65,000 mappings
 _CROSS_NAMES = {"crossattention", "cross_attn", "cross_attention", "encoder_attn", "encdecattention", "enc_dec_attn"}
+
+_INSTEAD = "generate() first, then record one call of the model with the text that it gave"
 
 
 class Kept:
@@ -138,6 +141,7 @@ class Reading:
     source: list[torch.Tensor | int] = field(default_factory=list)  # ids [B, N]; their number where there are none
     target: list[torch.Tensor | int] = field(default_factory=list)
     labels: torch.Tensor | None = None
+    writes: GenerationConfig | None = None  # of the generate() that continues it
 
     def rows(self, kind: str) -> int:
         return sum(chunk.queries for chunk in self.parts[kind][0])
@@ -155,8 +159,7 @@ class Reading:
         known = torch.cat([chunk.k.rows for chunk in before[0]], dim=1)[:, first.first_key :]
         if not torch.equal(known, Kept(first.old_keys).rows):
             raise RuntimeError(
-                "the texts of the cache changed places, as in beam search, and cannot be followed: "
-                "generate() first, then record one call of the model with the text that it gave"
+                f"the texts of the cache changed places, as in beam search, and cannot be followed: {_INSTEAD}"
             )
 
     def extend(self, calls: dict[str, list[Chunk]], ids: dict[str, torch.Tensor]) -> None:
@@ -176,12 +179,31 @@ class Reading:
             self.labels = ids["labels"]
 
 
+def _generate_config() -> GenerationConfig | None:
+    """What the generate() that calls goes by; None outside of one. It pads texts that have ended, but tells no model."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "_assisted_decoding":
+            raise RuntimeError(f"assisted decoding reads tokens that it takes back, and cannot be followed: {_INSTEAD}")
+        if frame.f_code.co_name == "generate":
+            found = frame.f_locals.get("generation_config")
+            if isinstance(found, GenerationConfig):
+                return found
+        frame = frame.f_back
+    return None
+
+
 class Recorder:
-    """Hooks of a model and of the models in it, and the listener of its attention."""
+    """Hooks of a model and of the models in it, and the listener of its attention.
+
+    What cannot be recorded is no reason to end a call of the model: it is remembered as trouble, and nothing more is
+    kept.
+    """
 
     def __init__(self, model: torch.nn.Module, values: bool) -> None:
         self.readings: list[Reading] = []
         self.called = False
+        self.trouble: Exception | None = None
         self._values = values
         self._names = {module: name.lower().split(".") for name, module in model.named_modules()}
         self._models = [module for module in model.modules() if isinstance(module, PreTrainedModel)]
@@ -215,17 +237,27 @@ class Recorder:
 
     def _after(self, module, args, result) -> None:
         self._depth -= 1
-        if self._depth == 0 and result is not None:  # None: an exception is on its way
-            self._commit()
+        if self._depth == 0 and result is not None and self.trouble is None:  # None: an exception is on its way
+            try:
+                self._commit()
+            except Exception as error:
+                self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        self.trouble = error
+        self.readings, self._now = [], {}
 
     def hear(self, seen: _plug_in.Seen) -> None:
         """One attention of the call that is under way. What is computed again for gradients is in none."""
-        if self._depth == 0 or seen.module not in self._names:
+        if self._depth == 0 or self.trouble is not None or seen.module not in self._names:
             return
         kind = "decoder" if self._in_decoder(seen.module) else "self"
         if "cross" in type(seen.module).__name__.lower() or not _CROSS_NAMES.isdisjoint(self._names[seen.module]):
             kind = "cross"
-        self._now.setdefault(kind, []).append(Chunk(seen, kind == "cross", self._values))
+        try:
+            self._now.setdefault(kind, []).append(Chunk(seen, kind == "cross", self._values))
+        except Exception as error:
+            self._give_up(error)
 
     def _commit(self) -> None:
         """Puts the call that has ended where it belongs: behind the last one, or into a new reading."""
@@ -241,8 +273,10 @@ class Recorder:
                     "them, as at.record(model.language_model)"
                 )
         main = "decoder" if "decoder" in now else "self"
+        writes = _generate_config()
         reading = self._continued(now, main) or self._begun(now, main)
         reading.extend(now, self._ids)
+        reading.writes = writes
 
     def _continued(self, now: dict[str, list[Chunk]], main: str) -> Reading | None:
         """The reading that a call goes on with: its cache is not empty, or it is the decoder of what was encoded."""

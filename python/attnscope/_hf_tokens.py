@@ -31,6 +31,21 @@ def _special_ids(config: Any) -> set[int]:
     return found
 
 
+def padding_behind(written: Sequence[int], config: Any) -> int:
+    """How many of the tokens that generate() wrote into a text are padding: other texts of its batch were not done."""
+    if config.eos_token_id is None or not written:
+        return 0
+    ends = config.eos_token_id if isinstance(config.eos_token_id, (list, tuple)) else [config.eos_token_id]
+    pad = ends[0] if config.pad_token_id is None else config.pad_token_id
+    text = len(written)
+    while text and written[text - 1] == pad:
+        text -= 1
+    if pad in ends and not (text and written[text - 1] in ends):
+        text += 1  # the first is the end itself
+    ended = text and written[min(text, len(written)) - 1] in ends or config.stop_strings
+    return max(0, len(written) - text) if ended else 0
+
+
 def _readable(tokenizer, piece: str) -> str:
     """To be read by people: a space in front is a space."""
     if piece.startswith("\u2581"):

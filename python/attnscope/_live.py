@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+import os
+import warnings
+from typing import Any, overload
 
 from ._recording import Recording
 
@@ -14,10 +17,11 @@ class LiveRecording(Recording):
         self._watched = (model, tokenizer, values)
         self._texts: list[Recording] = []
         self._under_way: Any = None
+        self._missing = "there is no recording yet: it is made at the end of the with block of at.record()"
 
     def __getattr__(self, name: str) -> Any:
         if name in ("_held", "_stacks") and not self.__dict__.get("_texts"):
-            raise RuntimeError("there is no recording yet: it is made at the end of the with block of at.record()")
+            raise RuntimeError(self._missing)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
@@ -35,23 +39,49 @@ class LiveRecording(Recording):
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         session, self._under_way = self._under_way, None
-        session.end()
-        if kind is None:
-            held = session.recordings()
-            super().__init__(held[0])
-            self._texts = [Recording(each) for each in held]
         self._watched = (None, None, False)
+        session.end()
+        try:
+            held = session.recordings()
+        except Exception as error:
+            last = error if kind is None else value
+            self._missing = f"there is no recording: the block ended with {type(last).__name__}: {last}"
+            if kind is None:
+                raise
+            return
+        super().__init__(held[0])
+        self._texts = [Recording(each) for each in held]
 
     def __len__(self) -> int:
         return len(self._texts)
 
-    def __getitem__(self, text: int) -> Recording:
+    @overload
+    def __getitem__(self, text: int) -> Recording: ...
+    @overload
+    def __getitem__(self, text: slice) -> list[Recording]: ...
+    def __getitem__(self, text: Any) -> Any:
+        if isinstance(text, slice):
+            return self._texts[text]
+        try:
+            text = operator.index(text)
+        except TypeError:
+            raise TypeError(f"a text is named by its number, rec[0], not by {type(text).__name__}") from None
         if not -len(self._texts) <= text < len(self._texts):
             raise IndexError(f"there is no text {text}: {len(self._texts)} were recorded")
         return self._texts[text]
 
     def __bool__(self) -> bool:
         return True
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the first text. Of several, each has its own file: rec[1].save(path); a warning says so."""
+        if len(self._texts) > 1:
+            warnings.warn(
+                f"only the first of {len(self._texts)} texts is written: rec[1].save(...) writes the second",
+                UserWarning,
+                stacklevel=2,
+            )
+        super().save(path)
 
 
 def record(model: Any, tokenizer: Any = None, *, values: bool = False) -> LiveRecording:
@@ -60,7 +90,11 @@ def record(model: Any, tokenizer: Any = None, *, values: bool = False) -> LiveRe
     Kept are Q and K as they enter the product, and one number a row: memory grows as N, also where
     output_attentions=True would need N x N numbers a head. Behind the block it is a Recording like any other: of the
     first text; all of them are rec[0], rec[1] ... rec[len(rec) - 1], in the order in which the model read them, each
-    without its padding. generate() continues its text; a call that begins anew is another text.
+    without its padding and without what generate() appends to a text that has ended. generate() continues its text; a
+    call that begins anew is another text. rec.save() writes the first, rec[1].save() the second.
+
+    What cannot be recorded, such as beam search, is an error at the end of the block: the model itself runs on. If an
+    exception leaves the block, what was read before it is kept. Compiled models run uncompiled inside it.
 
     A model that runs on another attn_implementation is switched to "attnscope" for the block. The tokenizer names the
     tokens; without one they are called by their ids. values also keeps V.

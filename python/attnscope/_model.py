@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, overload
 
 from . import _scope
 from ._errors import Error
-from ._parts import maybe_text, number, place, text_of, whole
+from ._parts import maybe_text, number, path_of, place, text_of, whole
 from ._recording import Recording
 
 
@@ -227,7 +227,7 @@ def load(name: str | os.PathLike) -> Model:
     >>> at.load("tiny-bert")
     <attnscope.Model tiny-bert: bert, encoder, 4 layers x 4 heads, 2,633,760 parameters>
     """
-    given = os.fspath(name)
+    given = path_of(name, "name")
     try:
         return Model(_scope.load(given))
     except Error as error:

@@ -11,7 +11,7 @@ import webbrowser
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from . import _scope, _tables
+from . import _parts, _scope, _tables
 from ._recording import Recording
 
 _HEIGHT = 620  # of the page in a notebook, pixels
@@ -23,6 +23,9 @@ _open: set[Page] = set()
 
 class Page:
     """A page that this process serves, on this machine alone, until close() or the end of the process.
+
+    A script that ends while its page is open stays until Ctrl-C, if a browser was opened or somebody sits at a
+    terminal; in a pipe it ends, and the page with it. wait() stays wherever it is called.
 
     >>> import attnscope as at
     >>> page = at.load("tiny-bert").record("The cat sat on the mat.").view(open=False)
@@ -36,6 +39,8 @@ class Page:
             raise ValueError(f"a port is a number from 0 to 65535, not {port}")
         self._server = _scope.serve(recording._held, port)
         self._state = f"#{state}" if state else ""
+        self._process = os.getpid()
+        self._shown = False  # by a browser
         _open.add(self)  # else it would end with the last name for it
 
     @property
@@ -49,13 +54,13 @@ class Page:
         return self not in _open
 
     def close(self) -> None:
-        """Ends it. May be called again."""
+        """Ends it; a script that closes its pages ends with its last line. May be called again."""
         if self in _open:
             _open.discard(self)
             self._server.stop()
 
     def wait(self) -> None:
-        """For scripts, which would end with the page: waits until Ctrl-C, then closes it."""
+        """Waits here until Ctrl-C or close(), then closes it; for scripts that have something to do afterwards."""
         try:
             while not self.closed:
                 time.sleep(0.2)
@@ -78,10 +83,35 @@ class Page:
         return _frame("src", self.url)
 
 
-@atexit.register
 def _close_all() -> None:
     for page in list(_open):
         page.close()
+
+
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):  # none, or closed
+        return False
+
+
+def _stay() -> list[Page]:
+    """The pages that somebody may still look at when a script has come to its end."""
+    asked = hasattr(sys, "ps1") or sys.flags.interactive or sys.flags.inspect or in_notebook()
+    if asked or hasattr(sys, "last_value"):  # a prompt has been left, or an error has ended the script
+        return []
+    seen = _is_terminal(sys.stdout) or _is_terminal(sys.stderr)
+    return [page for page in _open if page._process == os.getpid() and (seen or page._shown)]
+
+
+@atexit.register
+def _end() -> None:
+    pages = _stay()
+    if pages:
+        where = " and ".join(sorted(page.url for page in pages))
+        print(f"attnscope: the page is at {where}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        pages[0].wait()
+    _close_all()
 
 
 class Html:
@@ -125,7 +155,7 @@ def view(recording: Recording, port: int | None, open: bool | None, state: str =
     """Recording.view()"""
     page = Page(recording, port, state)
     if open or (open is None and _has_browser() and not in_notebook()):
-        webbrowser.open(page.url)
+        page._shown = bool(webbrowser.open(page.url))
     return page
 
 
@@ -133,16 +163,19 @@ def offline(recording: Recording, path: str | os.PathLike | None, state: str = "
     """Recording.html()"""
     if path is None:
         return _scope.offline(recording._held, state)
-    _scope.offline_file(recording._held, state, os.fspath(path))
+    _scope.offline_file(recording._held, state, _parts.path_of(path, "path"))
     return None
 
 
 def iframe(recording: Recording, state: str = "") -> str | None:
-    """The page for a notebook to keep; None where it would be too large for that."""
+    """The page for a notebook to keep; None where it would be too large for that, or shows no such numbers."""
     weights = sum(stack.layers * stack.heads * stack.queries * stack.keys for stack in recording.stacks)
     if weights > _MOST_WEIGHTS:
         return None
-    page = _scope.offline(recording._held, state)
+    try:
+        page = _scope.offline(recording._held, state)
+    except ValueError:  # no weights: view() says so
+        return None
     return _frame("srcdoc", page.decode()) if len(page) <= _MOST_BYTES else None
 
 
@@ -157,23 +190,34 @@ def _pretty(tokens: Iterable[str], prettify: bool) -> list[str]:
     return [name.replace("Ġ", " ").replace("▁", " ").replace("</w>", "") for name in names]
 
 
-def _chosen(attention: Any, layers: Sequence[int] | None, heads: Sequence[int] | None) -> list:
-    """Arrays [1, H, N, M] or [H, N, M], one a layer: those that are asked for."""
+def _places(given: Any, count: int, name: str, what: str) -> list[int] | None:
+    """Layers or heads from a list of numbers, of which negative ones count from the end; None: all."""
+    if given is None:
+        return None
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(f"{name} must be a list of numbers, not {type(given).__name__}")
+    places = [_parts.place(_parts.whole(each, f"each of {name}", -(2**63)), count, what) for each in given]
+    if not places:
+        raise ValueError(f"{name} names none; None means all")
+    return places
+
+
+def _layers(attention: Any) -> list:
+    """Arrays [1, H, N, M], one a layer."""
     tables = _tables.layers_of(attention)
     tables = [table if table.ndim == 4 else table[None] for table in tables]
     if len(tables) == 1 and tables[0].shape[0] > 1:
         tables = [tables[0][layer : layer + 1] for layer in range(tables[0].shape[0])]
-    for layer in layers or ():
-        if not 0 <= layer < len(tables):
-            raise IndexError(f"there is no layer {layer}: layers count from 0 to {len(tables) - 1}")
+    return tables
+
+
+def _chosen(tables: list, layers: Sequence[int] | None, heads: Sequence[int] | None) -> list:
+    """Of the tables of all layers those that are asked for."""
+    layers = _places(layers, len(tables), "include_layers", "layer")
     if layers is not None:
         tables = [tables[layer] for layer in layers]
-    if heads is None:
-        return tables
-    for head in heads:
-        if not 0 <= head < tables[0].shape[1]:
-            raise IndexError(f"there is no head {head}: heads count from 0 to {tables[0].shape[1] - 1}")
-    return [table[:, list(heads)] for table in tables]
+    heads = _places(heads, tables[0].shape[1], "include_heads", "head")
+    return tables if heads is None else [table[:, heads] for table in tables]
 
 
 class _Given:
@@ -194,7 +238,10 @@ class _Given:
                 raise ValueError("give attention and tokens, or those of an encoder and a decoder, not both")
             if tokens is None:
                 raise ValueError("tokens are missing: attention needs their names")
-            self.kinds = [("self", attention, _pretty(tokens, prettify_tokens), None)]
+            names = _pretty(tokens, prettify_tokens)
+            if sentence_b_start is not None:
+                self.sentence_b_start = _parts.whole(sentence_b_start, "sentence_b_start", 0, len(names) - 1)
+            self.kinds = [("self", _layers(attention), names, None)]
             return
         if encoder is None and decoder is None and cross is None:
             raise ValueError("give attention, or encoder_attention, decoder_attention or cross_attention")
@@ -214,12 +261,16 @@ class _Given:
 
         self.kinds = []
         if encoder is not None:
-            self.kinds.append(("self", encoder, needed("encoder_tokens", "encoder_attention"), None))
+            self.kinds.append(("self", _layers(encoder), needed("encoder_tokens", "encoder_attention"), None))
         if decoder is not None:
-            self.kinds.append(("decoder", decoder, needed("decoder_tokens", "decoder_attention"), None))
+            self.kinds.append(("decoder", _layers(decoder), needed("decoder_tokens", "decoder_attention"), None))
         if cross is not None:
             rows, columns = needed("decoder_tokens", "cross_attention"), needed("encoder_tokens", "cross_attention")
-            self.kinds.append(("cross", cross, rows, columns))
+            self.kinds.append(("cross", _layers(cross), rows, columns))
+
+    @property
+    def layers(self) -> int:
+        return len(self.kinds[0][1])
 
     def recording(self, layers: Sequence[int] | None, heads: Sequence[int] | None) -> Recording:
         parts = [
@@ -261,9 +312,10 @@ def head_view(
     """Lines between tokens, for tables of attention: takes what BertViz's head_view takes, and shows our page.
 
     attention: what a model of transformers returns as `attentions` for one text, L tensors [1, H, N, N], or any tables
-    that Recording.from_tables() takes. layer and heads say what is drawn first. html_action="return" gives the page as
-    one file, .data of the result; "view" shows it in a notebook, and elsewhere serves it and returns the Page. With
-    include_layers, layers count from 0 among those that are included.
+    that Recording.from_tables() takes. layer and heads say what is drawn first; negative ones count from the end.
+    html_action="return" gives the page as one file, .data of the result; "view" shows it in a notebook, and elsewhere
+    serves it and returns the Page: a script that ends then stays until Ctrl-C, where somebody may be looking (.close()
+    lets it end, .wait() waits earlier). On the page, layers count from 0 among those that are included.
 
     >>> import numpy as np, attnscope as at
     >>> attention = [np.full((1, 2, 3, 3), 1 / 3, np.float32) for layer in range(4)]
@@ -279,19 +331,14 @@ def head_view(
     )
     recording = given.recording(include_layers, None)
     stack = recording.stacks[0]
-    shown = layer or 0
-    if include_layers is not None and layer is not None:
-        if layer not in include_layers:
+    shown = 0
+    if layer is not None:
+        layer = _parts.place(_parts.whole(layer, "layer", -(2**63)), given.layers, "layer")
+        included = _places(include_layers, given.layers, "include_layers", "layer") or list(range(given.layers))
+        if layer not in included:
             raise ValueError(f"layer {layer} is not among include_layers, {list(include_layers)}")
-        shown = list(include_layers).index(layer)
-    if not 0 <= shown < stack.layers:
-        raise IndexError(f"there is no layer {shown}: layers count from 0 to {stack.layers - 1}")
-    drawn = list(range(stack.heads)) if heads is None else list(heads)
-    for head in drawn:
-        if not 0 <= head < stack.heads:
-            raise IndexError(f"there is no head {head}: heads count from 0 to {stack.heads - 1}")
-    if not drawn:
-        raise ValueError("heads names none; None means all")
+        shown = included.index(layer)
+    drawn = _places(heads, stack.heads, "heads", "head") or list(range(stack.heads))
     state = f"view=heads&kind={stack.kind}&layer={shown}&head={drawn[0]}"
     if len(drawn) > 1:
         state += "&others=" + ",".join(f"{shown}.{head}" for head in drawn[1:])

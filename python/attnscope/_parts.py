@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 import operator
+import os
 from typing import Any
 
 
 def text_of(given: Any, name: str) -> str:
     if not isinstance(given, str):
         raise TypeError(f"{name} must be a str, not {type(given).__name__}")
-    return given
+    return _of_characters(given, name)
+
+
+def _of_characters(text: str, name: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} holds a lone surrogate, which is no character") from None
+    return text
+
+
+def path_of(given: Any, name: str) -> str:
+    """Of a file or a folder, whatever Python takes as such."""
+    path = _of_characters(os.fsdecode(given), name)
+    if "\0" in path:
+        raise ValueError(f"{name} holds a null character")
+    return path
 
 
 def maybe_text(given: Any, name: str) -> str | None:
     return None if given is None else text_of(given, name)
 
 
-def whole(given: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
-    """A whole number from `least` to `most`."""
+def _index(given: Any, name: str) -> int:
     try:
-        number = operator.index(given)
+        return operator.index(given)
     except TypeError:
         raise TypeError(f"{name} must be a whole number, not {type(given).__name__}") from None
+
+
+def whole(given: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
+    """A whole number from `least` to `most`."""
+    number = _index(given, name)
     if not least <= number <= most:
         raise ValueError(f"{name} is {number}; it must be at {f'least {least}' if number < least else f'most {most}'}")
     return number
@@ -35,7 +56,7 @@ def number(given: Any, name: str) -> float:
 
 def place(index: Any, count: int, what: str) -> int:
     """A number from 0; negative ones count from the end, as in a list."""
-    number = operator.index(index)
+    number = _index(index, what)
     if not -count <= number < count:
         raise IndexError(f"there is no {what} {number}: {what}s count from 0 to {count - 1}")
     return number + count if number < 0 else number

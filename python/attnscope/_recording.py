@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _scope, _tables
-from ._parts import part, place, whole
+from ._parts import part, path_of, place, text_of, whole
 
 if TYPE_CHECKING:
     from ._compare import Comparison
@@ -53,6 +53,7 @@ class Recording:
         self._model = model  # that made it: what runs again (trace) needs it
         self._stacks = [Stack(*each) for each in held.stacks()]
         self._report: Report | None = None
+        self._weights: Recording | None = None  # of one that is value-weighted: what it was made from
 
     @classmethod
     def from_tables(
@@ -73,7 +74,7 @@ class Recording:
         """
         layers = _tables.layers_of(weights)
         names = _tables.names_of(tokens, "tokens"), _tables.names_of(key_tokens, "key_tokens")
-        return cls(_scope.from_tables(layers, *names, name))
+        return cls(_scope.from_tables(layers, *names, text_of(name, "name")))
 
     # ---- what it is ----
 
@@ -147,7 +148,17 @@ class Recording:
             f"{stack.kind} {stack.layers} layers x {stack.heads} heads, {stack.queries} x {stack.keys} tokens"
             for stack in self._stacks
         )
-        return f"<attnscope.Recording{' of ' + self.name if self.name else ''}: {sizes}>"
+        weighted = ", value-weighted" if self._held.numbers() == "weights times norms" else ""
+        return f"<attnscope.Recording{' of ' + self.name if self.name else ''}{weighted}: {sizes}>"
+
+    def __copy__(self) -> Recording:
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: Any) -> Recording:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a recording is not pickled: rec.save(path) writes it, attnscope.open(path) reads it")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         from . import _page
@@ -238,16 +249,23 @@ class Recording:
         >>> rec.tokens[1:4], rec.words().tokens[1:4]
         (['mic', '##ros', '##co'], ['Microscopes', 'show', 'it'])
         """
-        return Recording(self._held.words())
+        made = Recording(self._held.words())
+        made._weights = self._weights
+        return made
 
     def value_weighted(self) -> Recording:
         """Each weight times the norm of what it brings, |p v W_O| (Kobayashi et al., 2020). Of a model's recording.
+
+        It has weights() and figure(); what takes rows for shares of attention, as analyze(), asks the recording itself.
+        save() that: its norms are in it.
 
         >>> import attnscope as at
         >>> at.load("tiny-bert").record("The cat sat.").value_weighted().weights(layer=0, head=0).shape
         (6, 6)
         """
-        return Recording(self._held.value_weighted())
+        made = Recording(self._held.value_weighted())
+        made._weights = self
+        return made
 
     # ---- looking ----
 
@@ -330,8 +348,12 @@ class Recording:
 
         if isinstance(pattern, Mask):
             pattern = str(pattern)
-        elif not isinstance(pattern, str):
-            pattern = _tables.layers_of(pattern)[0]
+        elif isinstance(pattern, str):
+            text_of(pattern, "pattern")
+        elif pattern is None:
+            raise TypeError("pattern must be a name, a mask or a table, not None")
+        else:
+            pattern = _tables.layers_of(pattern, "pattern")[0]
         return json.loads(_scope.find(self._held, pattern, self._kind(kind), whole(top, "top", 1)))
 
     def rollout(self, token: int | str | None = None, layer: int = -1) -> np.ndarray:
@@ -393,7 +415,7 @@ class Recording:
     def _tokens(self, token: int | str, kind: str, of_keys: bool = False) -> list[int]:
         stack = self._stack(kind)
         if isinstance(token, str):
-            return _scope.places(self._held, kind, token, of_keys)
+            return _scope.places(self._held, kind, text_of(token, "token"), of_keys)
         return [place(token, stack.keys if of_keys else stack.queries, "token")]
 
     def _token(self, token: int | str, kind: str, of_keys: bool = False) -> int:
@@ -448,7 +470,8 @@ class Recording:
 
         port: 7865 or the next that is free, unless it is named; 0 is any. open: whether a browser is opened (default:
         where there is a display); a notebook shows the page that is returned instead. It ends with close() or with the
-        process: a script that should stay ends in rec.view().wait().
+        process; a script whose page is still open stays until Ctrl-C, if a browser was opened or its output is a
+        terminal. Only weights from 0 to 1 can be shown: ValueError for other tables.
 
         >>> import attnscope as at
         >>> with at.load("tiny-bert").record("The cat sat on the mat.").view(open=False) as page:
@@ -482,4 +505,4 @@ class Recording:
         >>> at.open("cat.attn").text
         'The cat sat on the mat.'
         """
-        self._held.save(os.fspath(path))
+        self._held.save(path_of(path, "path"))

@@ -212,8 +212,6 @@ class Report:
         lines = [self._held.table(top, width).rstrip("\n")]
         if more > 0:
             lines.append(f"{more} more: .heads has them all")
-        if not self.check[0]:
-            lines.append(f"Check failed: {self.check[1]}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -242,7 +240,11 @@ class Report:
         where = f"{'' if best.kind == 'self' else best.kind + ' '}layer {best.layer}, head {best.head}"
         more = len(self._heads) - len(lines)
         note = f"<p>{more} more: .heads has them all.</p>" if more else ""
-        return (
+        passed, words = self.check
+        failed = (
+            "" if passed else f"<p><b>Check failed</b>: {html.escape(words)}: these are not weights of attention.</p>"
+        )
+        return failed + (
             f"<p>Look at <b>{where}</b>: {html.escape(best.reason)}.</p>"
             f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>{note}"
         )

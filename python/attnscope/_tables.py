@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._parts import text_of
+
 
 def names_of(tokens: Any, what: str) -> list[str] | None:
     """Names of rows or columns."""
@@ -11,15 +13,16 @@ def names_of(tokens: Any, what: str) -> list[str] | None:
         return None
     if isinstance(tokens, str):
         raise TypeError(f"{what} is one text; pass a list of them, as {what}=text.split()")
-    return [str(token) for token in tokens]
+    return [text_of(str(token), what) for token in tokens]
 
 
-def _array(table: Any) -> Any:
+def _array(table: Any, what: str) -> Any:
     """An array that the module reads: floats, without a gradient."""
     if table is None:
         raise TypeError(
-            "there are no weights where the model should have given some: it keeps none unless it is loaded with "
-            'attn_implementation="eager" and called with output_attentions=True; attnscope.record(model) needs neither'
+            f"{what} is None, not a table of numbers. (A model of transformers gives None as its attentions unless it is "
+            'loaded with attn_implementation="eager" and called with output_attentions=True; attnscope.record(model) '
+            "needs neither.)"
         )
     if hasattr(table, "detach"):  # torch
         table = table.detach()
@@ -36,7 +39,7 @@ def _array(table: Any) -> Any:
         array = array.astype(np.float32)
     array = np.ascontiguousarray(array)
     if array.dtype.kind != "f" and array.dtype.name != "bfloat16":
-        raise TypeError(f"weights must be numbers, in rows of one length, not {type(table).__name__} of {array.dtype}")
+        raise TypeError(f"{what} must be numbers, in rows of one length, not {type(table).__name__} of {array.dtype}")
     return array
 
 
@@ -44,15 +47,15 @@ def _is_array(x: Any) -> bool:
     return x is None or hasattr(x, "__dlpack__") or hasattr(x, "__array__")
 
 
-def layers_of(weights: Any) -> list:
+def layers_of(weights: Any, what: str = "weights") -> list:
     """Arrays [L, H, N, M] whose layers follow one another.
 
     A list of arrays is what stacking them would give: of [N, M] the heads of one layer, of [H, N, M] layers. Those of
     [1, H, N, M] are layers too, as transformers has them in `attentions`.
     """
     if not (isinstance(weights, (list, tuple)) and weights and all(map(_is_array, weights))):
-        return [_array(weights)]
-    arrays = [_array(table) for table in weights]
+        return [_array(weights, what)]
+    arrays = [_array(table, what) for table in weights]
     axes = {array.ndim for array in arrays}
     if len(axes) > 1:
         raise ValueError(f"the {len(arrays)} tables of weights have {sorted(axes)} axes; all must have the same number")

@@ -75,6 +75,8 @@ def kept(tensor: torch.Tensor, key: str, make):
 
     Whether a tensor of inference mode changes is not known: only what models make afresh in every pass is kept of it.
     """
+    if torch.compiler.is_compiling():
+        return make(tensor)
     version = None if tensor.is_inference() else tensor._version
     known = tensor.__dict__.get("_attnscope_" + key)
     if known is None or known[0] != version:
@@ -86,6 +88,8 @@ def kept(tensor: torch.Tensor, key: str, make):
 def by_distance(bias: torch.Tensor) -> torch.Tensor | DistanceBias | None:
     """A bias [1, H, N, M] that depends on j - i alone as a table of distances; any other as it is. Zeros are none."""
     bias = bias.detach()
+    if torch.compiler.is_compiling():  # what the numbers are is not known then
+        return bias.contiguous()
     if bias.shape[0] == 1 and torch.equal(bias[:, :, 1:, 1:], bias[:, :, :-1, :-1]):
         table = torch.cat((bias[0, :, 1:, 0].flip(-1), bias[0, :, 0, :]), dim=-1).float().contiguous()
         return DistanceBias(table) if bool(table.any()) else None
@@ -108,18 +112,23 @@ def _table_plan(attention_mask, q, k):
             f"attention_mask has the shape {tuple(attention_mask.shape)}; {sizes} is needed, or 1 for an axis"
         )
 
+    if torch.compiler.is_compiling():
+        return attention_mask[..., : sizes[3]]
+
     def make(table):
         return _masks.plan(_masks.mask(table[..., : sizes[3]], axes="BHNM"), *sizes)
 
     return make(attention_mask) if attention_mask.is_inference() else kept(attention_mask, f"plan{sizes}", make)
 
 
-def _mask(attention_mask, q, k, is_causal) -> tuple[MaskRule | None, Plan | None]:
+def _mask(attention_mask, q, k, is_causal) -> tuple[MaskRule | None, Plan | torch.Tensor | str | None]:
     if attention_mask is None:
         if is_causal and q.shape[2] > 1:
+            if torch.compiler.is_compiling():
+                return None, "causal"
             return None, _masks.plan(_masks.causal(), q.shape[0], q.shape[1], q.shape[2], k.shape[2])
         return None, None
-    rule = rule_of(attention_mask)
+    rule = None if torch.compiler.is_compiling() else rule_of(attention_mask)
     if rule is None:
         return None, _table_plan(attention_mask, q, k)
     if rule.shape != (q.shape[0], q.shape[2], k.shape[2]):
@@ -145,14 +154,18 @@ def _learned_weights(q, k, attention_mask, scale, softcap, bias, sink):
         scores = softcap * torch.tanh(scores / softcap)
     if bias is not None:
         scores = scores + bias
+    forbidden = None
     if attention_mask is not None:
         table = attention_mask[..., : k.shape[2]]
-        never = torch.finfo(scores.dtype).min
-        scores = torch.where(table, scores, never) if table.dtype is torch.bool else scores + table
+        forbidden = ~table if table.dtype is torch.bool else table <= max(-1e9, torch.finfo(table.dtype).min)
+        scores = scores if table.dtype is torch.bool else scores + table
+        scores = scores.masked_fill(forbidden, torch.finfo(scores.dtype).min)
     if sink is None:
-        return scores.softmax(dim=-1).to(q.dtype)
-    with_sink = torch.cat((scores, sink.float().reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)), dim=-1)
-    return with_sink.softmax(dim=-1)[..., :-1].to(q.dtype)
+        weights = scores.softmax(dim=-1)
+    else:
+        with_sink = torch.cat((scores, sink.float().reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)), dim=-1)
+        weights = with_sink.softmax(dim=-1)[..., :-1]
+    return (weights if forbidden is None else weights.masked_fill(forbidden, 0)).to(q.dtype)
 
 
 def attention_forward(
@@ -190,6 +203,8 @@ def attention_forward(
     out, *more = found if isinstance(found, tuple) else (found,)
     weights = more[-1].to(query.dtype) if show else None
     if weights_wanted and learns:
+        if given_mask is None and plan is not None:
+            given_mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril()
         weights = _learned_weights(query, key, given_mask, scaling, softcap, given_bias, s_aux)
     if heard:
         table = attention_mask if rule is None else None

@@ -91,7 +91,7 @@ struct Task {
   const nb::dict& options;
 
   [[nodiscard]] figure::Subject subject() const {
-    return {*recording.specimen, recording.name, nb::cast<std::string>(options["measure"]) == "value"};
+    return {*recording.specimen, recording.name, recording.specimen->numbers() == insight::Numbers::norms};
   }
   [[nodiscard]] std::vector<insight::Picture> pictures(const std::vector<HeadName>& heads, std::int64_t most) const {
     const auto reduce = parse_reduce(given<std::string>(options, "reduce").value_or("max"));

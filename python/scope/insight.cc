@@ -54,8 +54,8 @@ nb::str find(const Recording& recording, const nb::object& pattern, const std::o
   const insight::Pattern wanted =
       nb::isinstance<nb::str>(pattern) ? named_or_mask(nb::cast<std::string>(pattern)) : copied(pattern, "pattern");
   const insight::FindOptions options{.kind = kind_of(recording, kind), .progress = until_interrupted()};
-  const auto found =
-      unlocked([&](ThreadPool& pool) { return insight::find_heads(*recording.specimen, wanted, options, pool); });
+  const auto found = unlocked(
+      [&](ThreadPool& pool) { return insight::find_heads(recording.weights("find()"), wanted, options, pool); });
   return text_of(insight::as_line(insight::to_json(found, top)));
 }
 
@@ -71,18 +71,19 @@ std::vector<std::int64_t> places(const Recording& recording, const std::string& 
 // [tokens, N]
 nb::object rollout(const Recording& recording, std::int64_t layer, const std::vector<std::int64_t>& tokens) {
   return array_of(unlocked([&](ThreadPool& pool) {
-    return insight::rollout(*recording.specimen, {layer, tokens}, pool, until_interrupted());
+    return insight::rollout(recording.weights("rollout()"), {layer, tokens}, pool, until_interrupted());
   }));
 }
 
 nb::object whole_rollout(const Recording& recording, std::int64_t layer) {
-  return array_of(unlocked(
-      [&](ThreadPool& pool) { return insight::rollout(*recording.specimen, layer, pool, until_interrupted()); }));
+  return array_of(unlocked([&](ThreadPool& pool) {
+    return insight::rollout(recording.weights("rollout()"), layer, pool, until_interrupted());
+  }));
 }
 
 nb::object flow(const Recording& recording, std::int64_t layer, const std::vector<std::int64_t>& tokens) {
   return array_of(unlocked([&](ThreadPool& pool) {
-    return insight::flow(*recording.specimen, {layer, tokens}, pool, until_interrupted());
+    return insight::flow(recording.weights("flow()"), {layer, tokens}, pool, until_interrupted());
   }));
 }
 
@@ -90,6 +91,7 @@ nb::object flow(const Recording& recording, std::int64_t layer, const std::vecto
 
 // place: (kind, layer, head, query, key or None)
 nb::str trace(const Recording& recording, const nb::tuple& place, const Model* model) {
+  static_cast<void>(recording.weights("trace()"));
   const model::Reading& reading = recording.reading("trace()");
   const insight::TracePlace where{.head = {parse_kind(nb::cast<std::string>(place[0])),
                                            nb::cast<std::int64_t>(place[1]), nb::cast<std::int64_t>(place[2])},
@@ -199,8 +201,9 @@ struct Difference {
 
 std::shared_ptr<Difference> compare(const Recording& a, const Recording& b) {
   return unlocked([&](ThreadPool& pool) {
-    return std::make_shared<Difference>(a.specimen, b.specimen,
-                                        insight::compare(*a.specimen, *b.specimen, pool, until_interrupted()));
+    return std::make_shared<Difference>(
+        a.specimen, b.specimen,
+        insight::compare(a.weights("compare()"), b.weights("compare()"), pool, until_interrupted()));
   });
 }
 

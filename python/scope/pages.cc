@@ -31,7 +31,7 @@ std::unique_ptr<server::Server> serve(const Recording& recording, std::optional<
     const nb::gil_scoped_release released;
     auto made = std::make_unique<server::Server>(
         server::ServerOptions{.page = server::PageFiles(builtin::page()), .pool = pool, .port = port});
-    made->add(recording.name, recording.specimen);
+    made->add(recording.name, recording.specimen, until_interrupted());
     return made;
   } catch (const std::runtime_error& wrong) {
     PyErr_SetString(PyExc_OSError, wrong.what());

@@ -151,6 +151,7 @@ Recording from_tables(const nb::list& layers, const Names& queries, const Names&
 }
 
 void save(const Recording& recording, const std::string& file) {
+  static_cast<void>(recording.weights("save()"));
   const model::Reading& reading = recording.reading("save()");
   unlocked([&](ThreadPool& /*pool*/) { model::save_reading(reading, file, check_signals); });
 }
@@ -186,6 +187,14 @@ insight::TableSpecimen::Tables read_tables(const nb::list& layers) {
   return tables;
 }
 
+const insight::Specimen& Recording::weights(const char* asking) const {
+  const insight::Numbers numbers = specimen->numbers();
+  if (numbers == insight::Numbers::weights) return *specimen;
+  throw std::invalid_argument(std::string(asking) + " takes weights of attention, and this one is of " +
+                              std::string(name_of(numbers)) + ": use the " +
+                              (numbers == insight::Numbers::norms ? "recording itself" : "two recordings themselves"));
+}
+
 const model::Reading& Recording::reading(const char* asking) const {
   if (const model::Reading* found = specimen->reading()) return *found;
   throw std::invalid_argument(std::string(asking) + " takes a recording of a model: this one is a table of weights");
@@ -206,6 +215,7 @@ void bind_recordings(nb::module_& m) {
       .def("save", &save)
       .def("problem", &problem)
       .def("words", [](const Recording& r) { return Recording{insight::merged_words(r.specimen), r.name}; })
+      .def("numbers", [](const Recording& r) { return text_of(name_of(r.specimen->numbers())); })
       .def("value_weighted", [](const Recording& r) { return Recording{insight::value_weighted(r.specimen), r.name}; });
   m.def("open_recording", &open_recording);
   m.def("open_table", &open_table, "file"_a, "queries"_a.none(), "keys"_a.none());

@@ -18,6 +18,9 @@ struct Recording {
   std::shared_ptr<const insight::Specimen> specimen;
   std::string name;  // of the model, or of the file; may be empty
 
+  // Throws std::invalid_argument, with who asks for it (as "find()"), where its numbers are not weights of attention.
+  [[nodiscard]] const insight::Specimen& weights(const char* asking) const;
+
   // Throws std::invalid_argument, with who asks for it (as "save()"), where it is no reading of a model.
   [[nodiscard]] const model::Reading& reading(const char* asking) const;
 };

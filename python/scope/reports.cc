@@ -69,6 +69,7 @@ std::vector<HeadStatistics> computed(const Recording& recording, const MaybeKind
 }
 
 nb::list statistics(const Recording& recording, const MaybeKind& kind, std::int64_t beyond) {
+  static_cast<void>(recording.weights("statistics()"));
   nb::list out;
   for (const HeadStatistics& head : computed(recording, kind, beyond)) out.append(dict_of(head));
   return out;
@@ -86,12 +87,10 @@ struct Report {
 };
 
 std::shared_ptr<Report> analyze(const Recording& recording, const MaybeKind& kind, std::int64_t beyond) {
-  const insight::Specimen& specimen = *recording.specimen;
+  const insight::Specimen& specimen = recording.weights("analyze()");
   insight::CheckResult check = unlocked(
       [&](ThreadPool& pool) { return insight::check_weights(specimen, {.progress = until_interrupted()}, pool); });
-  if (check.least < 0)
-    throw std::invalid_argument(figure::number(check.least, 3) +
-                                " is no weight: they go from 0 to 1 (heatmap() draws any table)");
+  if (check.no_weight) throw std::invalid_argument(to_string(*check.no_weight) + " (heatmap() draws any numbers)");
   std::vector<HeadStatistics> statistics = computed(recording, kind, beyond);
   std::vector<insight::LayerStatistics> layers = layer_statistics(statistics);
   static const nn::Matrix none;
@@ -138,7 +137,8 @@ nb::object check_of(const Report& report) {
 // What the program prints, without styles, so many columns wide.
 nb::str report_table(const Report& report, std::int64_t top, int width) {
   const figure::Terminal terminal({.width = width}, false);
-  return text_of(figure::first_line(report.heads, terminal) + "\n" + figure::table_of(report.heads, top, terminal));
+  return text_of(figure::failed_check(report.check, terminal) + figure::first_line(report.heads, terminal) + "\n" +
+                 figure::table_of(report.heads, top, terminal));
 }
 
 // ---- of many texts ----

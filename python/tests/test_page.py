@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -160,6 +161,38 @@ def test_a_script_ends_with_its_pages_open():
     assert time.monotonic() - begin < 20
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no pty here")
+@pytest.mark.parametrize("last", ["", "page.close()", "1 / 0", "import sys; sys.ps1 = '>>> '"])
+def test_at_a_terminal_a_script_stays_with_its_open_page_until_ctrl_c(last):
+    import pty
+
+    code = (
+        "import attnscope as at, numpy as np\n"
+        "page = at.head_view(np.full((1, 1, 2, 2), 0.5, np.float32), ['a', 'b'])\n" + last
+    )
+    hidden = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment["PYTHONPATH"] = os.path.dirname(os.path.dirname(at.__file__))
+    ours, theirs = pty.openpty()
+    script = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, env=environment
+    )
+    os.close(theirs)
+    try:
+        if not last:
+            said = script.stderr.readline().decode()
+            url = re.fullmatch(r"attnscope: the page is at (http://\S+); Ctrl-C ends it\n", said).group(1)
+            assert fetched(url.split("#")[0]).lower().startswith(b"<!doctype html>")
+            script.send_signal(signal.SIGINT)
+        assert script.wait(60) == (1 if last == "1 / 0" else 0)
+        assert b"Ctrl-C" not in script.stderr.read()
+    finally:
+        script.kill()
+        script.wait()
+        script.stderr.close()
+        os.close(ours)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_ends_and_leaves_the_page_to_its_parent():
     code = (
@@ -210,6 +243,48 @@ def test_a_notebook_keeps_pages_that_are_small_and_no_others(rec):
     assert _page.iframe(large) is None
     noise = at.Recording.from_tables(np.random.default_rng(2).random((4, 4, 300, 300), np.float32))
     assert len(noise.html()) > 2_000_000 - 200_000 and (_page.iframe(noise) is None) == (len(noise.html()) > 2_000_000)
+
+
+# ---- what is no weight ----
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ([[50, 20], [3, 1000]], "and 50 is none"),
+        ([[0.5, 0.5], [-0.5, 0.5]], "and -0.5 is none"),
+        ([[0.5, 0.5], [np.nan, 1]], "and NaN is none"),
+        ([[0.5, 0.5], [np.inf, 1]], "and inf is none"),
+        ([[0.5, 0.5], [0, 1.01]], "and 1.01 is none"),
+    ],
+)
+def test_numbers_that_are_no_weights_are_refused(table, says, tmp_path):
+    other = at.Recording.from_tables(np.array(table, np.float32))
+    said = "the page shows weights from 0 to 1, " + says + "; a heatmap draws any table"
+    for show in (
+        lambda: other.view(open=False),
+        other.html,
+        lambda: other.html(tmp_path / "page.html"),
+        lambda: at.head_view(np.array([[table]], np.float32), ["a", "b"]),
+        lambda: at.model_view(np.array([[table]], np.float32), ["a", "b"], html_action="return"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            show()
+    assert not _page._open and not list(tmp_path.iterdir())
+
+
+def test_weights_that_are_off_by_rounding_are_shown():
+    almost = at.Recording.from_tables(np.array([[1.0005, 0], [0, 1]], np.float32))
+    assert almost.html().startswith(b"<!doctype html>")
+    almost.view(open=False).close()
+
+
+def test_weights_times_norms_are_refused_and_still_show_themselves_in_a_notebook(rec):
+    weighted = rec.value_weighted()
+    for show in (weighted.html, lambda: weighted.view(open=False)):
+        with pytest.raises(ValueError, match="the page shows weights from 0 to 1"):
+            show()
+    assert _page.iframe(weighted) is None and "<svg" in weighted._repr_mimebundle_()["text/html"]
 
 
 # ---- for those who come from BertViz ----
@@ -285,6 +360,19 @@ def test_some_layers_and_heads():
     assert (state["layer"], state["others"]) == ("1", "1.1,1.2")
 
 
+def test_negative_layers_and_heads_count_from_the_end():
+    given = tables(4, 3, 2, 2)
+
+    def state(**options):
+        return unpacked(at.head_view(given, ["a", "b"], html_action="return", **options).data)[2]
+
+    assert state(layer=-1, heads=[-1, 0]) == state(layer=3, heads=[2, 0])
+    assert state(layer=-4, heads=[-3]) == state(layer=0, heads=[0])
+    assert state(layer=-1, include_layers=[0, 3])["layer"] == state(layer=3, include_layers=[0, -1])["layer"] == "1"
+    page = at.model_view(given, ["a", "b"], include_layers=[-1], include_heads=[-2], html_action="return")
+    assert np.abs(unpacked(page.data)[1]["head/self/0/0"] - given[3, 1]).max() < 1.6e-5
+
+
 def test_pieces_are_made_readable_unless_they_should_not_be():
     given = tables(1, 1, 3, 3)
 
@@ -324,10 +412,33 @@ def test_a_returned_page_is_text_that_shows_itself():
         ("head_view", {"attention": 1, "tokens": ["a"], "encoder_tokens": ["a"]}, ValueError, "not both"),
         ("head_view", {"attention": 1, "tokens": ["a", "b"]}, ValueError, "2 tokens for 1 rows"),
         ("head_view", {"attention": 1, "tokens": ["a"], "html_action": "print"}, ValueError, "'view' or 'return'"),
+        (
+            "head_view",
+            {"attention": 1, "tokens": ["a"], "heads": 1},
+            TypeError,
+            "heads must be a list of numbers, not int",
+        ),
+        (
+            "head_view",
+            {"attention": 1, "tokens": ["a"], "heads": ["x"]},
+            TypeError,
+            "each of heads must be a whole number",
+        ),
+        ("head_view", {"attention": 1, "tokens": ["a"], "heads": [-3]}, IndexError, "no head -3"),
+        ("head_view", {"attention": 1, "tokens": ["a"], "layer": -2}, IndexError, "no layer -2"),
+        ("head_view", {"attention": 1, "tokens": ["a"], "layer": "x"}, TypeError, "layer must be a whole number"),
+        ("head_view", {"attention": 1, "tokens": ["a"], "sentence_b_start": 99}, ValueError, "sentence_b_start is 99"),
+        ("head_view", {"attention": 1, "tokens": ["a"], "sentence_b_start": -1}, ValueError, "sentence_b_start is -1"),
         ("head_view", {"cross_attention": 1, "decoder_tokens": ["a"]}, ValueError, "encoder_tokens are missing"),
         ("head_view", {"cross_attention": 1, "tokens": ["a"]}, ValueError, "name encoder_tokens"),
         ("head_view", {"cross_attention": 1, "sentence_b_start": 2}, ValueError, "sentence_b_start goes with"),
         ("model_view", {"attention": 1, "tokens": ["a"], "include_heads": [9]}, IndexError, "no head 9"),
+        (
+            "model_view",
+            {"attention": 1, "tokens": ["a"], "include_layers": 0},
+            TypeError,
+            "include_layers must be a list",
+        ),
         ("model_view", {"attention": 1, "tokens": ["a"], "display_mode": "x"}, ValueError, "'dark' or 'light'"),
     ],
 )

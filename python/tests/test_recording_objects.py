@@ -50,7 +50,7 @@ def test_parts_of_the_weights_are_parts_of_the_whole(rec):
         ({"rows": slice(None, None, 2)}, ValueError, "neighbours"),
         ({"cols": range(3, 30)}, IndexError, "there is no column 29"),
         ({"kind": "cross"}, ValueError, "there is no attention of kind 'cross', only: self"),
-        ({"layer": 1.5}, TypeError, "integer"),
+        ({"layer": 1.5}, TypeError, "layer must be a whole number, not float"),
     ],
 )
 def test_what_is_not_there_cannot_be_asked_for(rec, asked, error, words):

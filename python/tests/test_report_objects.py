@@ -79,7 +79,7 @@ def test_entropy_by_layer_is_drawn(rec):
 
 
 def test_what_is_no_weight_is_refused():
-    with pytest.raises(ValueError, match=r"-0.500 is no weight: they go from 0 to 1"):
+    with pytest.raises(ValueError, match=r"-0.5 is no weight: they go from 0 to 1"):
         at.analyze(np.array([[1.5, -0.5], [0.5, 0.5]]))
     with pytest.raises(ValueError, match="beyond is -1"):
         at.analyze(np.eye(2), beyond=-1)
@@ -183,7 +183,7 @@ def test_the_difference_of_two_is_drawn_around_zero(rec):
         ("heatmaps", {}, ValueError, "there is no figure 'heatmaps'; there are heatmap"),
         ("heatmap", {"layer": 4}, IndexError, "layers count from 0 to 3"),
         ("heatmap", {"head": 4}, IndexError, "heads count from 0 to 3"),
-        ("heatmap", {"heads": [1]}, TypeError, "give head, not heads"),
+        ("heatmap", {"heads": [1]}, ValueError, "give head"),
         ("heads", {"head": 1, "heads": [1]}, TypeError, "give head or heads"),
         ("heads", {"heads": []}, ValueError, "heads is empty"),
         ("heads", {"columns": 0}, ValueError, "columns is 0"),

@@ -171,6 +171,23 @@ def test_numbers_in_a_table_are_added_to_the_scores():
     assert (result(run(model, "attnscope", inputs)) - result(run(model, "eager", inputs))).abs().max() < 1e-4
 
 
+@pytest.mark.parametrize("never", [None, -torch.inf, torch.finfo(torch.float32).min], ids=str)
+def test_weights_of_rows_that_see_nothing_are_zeros(never):
+    """With gradients, as without."""
+    model = family("llama")
+    texts = batch(model, "left")
+    if never is not None:
+        table = torch.ones(TOKENS, TOKENS).tril().bool() & texts.real[:, None, None, :]
+        texts.inputs["attention_mask"] = torch.where(table, 0.0, never)
+    wanted = run(model, "attnscope", texts.inputs, output_attentions=True).attentions
+    shown = model(**texts.inputs, output_attentions=True).attentions
+    for theirs, ours in zip(wanted, shown):
+        assert ours.requires_grad and (ours - theirs).abs().max() < 1e-5
+        assert not ours[0, :, :4].any()
+    sum(table.square().sum() for table in shown).backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+
+
 def test_a_mask_that_is_learned_has_a_gradient():
     model = family("llama").train()
     ids = batch(model, "none").inputs["input_ids"]
@@ -242,6 +259,24 @@ def test_rules_of_other_families_are_those_of_eager(name, padding):
     assert (result(ours) - result(eager))[texts.shown].abs().max() < 1e-4
     for theirs, table in zip(attentions(eager)["self"], attentions(ours)["self"]):
         assert (table - theirs).transpose(1, 2)[texts.real].abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bert", "t5"])
+def test_a_model_is_compiled_as_one_graph(name):
+    config = FAMILIES[name]()
+    config.num_hidden_layers = config.num_decoder_layers = 1
+    model = random_model(config, spread=0.08)
+    texts = batch(model, "left")
+    learned = [p for p in model.parameters() if p.requires_grad]
+    wanted = result(run(model, "eager", texts.inputs))
+    model.set_attn_implementation("attnscope")
+    torch.compiler.reset()
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    found = [result(call(**texts.inputs))[texts.shown] for call in (compiled, model)]
+    assert (found[0] - wanted[texts.shown]).abs().max() < 1e-4
+    gradients = [torch.autograd.grad(out.sin().sum(), learned, materialize_grads=True) for out in found]
+    for ours, same in zip(*gradients):
+        assert (ours - same).abs().max() < 1e-4 * max(1.0, float(same.abs().max()))
 
 
 def test_registering_twice_is_registering_once():

@@ -80,7 +80,8 @@ Overview overview_of(const Subject& subject, Kind kind, std::vector<Picture> pic
                     .bar_label = bar_label(subject),
                     .caption = caption_of(pictures.front()),
                     .shade = {}};
-  if (kind != Kind::self) overview.title += " of kind " + std::string(name_of(kind));
+  if (kind != Kind::self || subject.specimen.stacks().size() > 1)
+    overview.title += " of kind " + std::string(name_of(kind));
   for (Picture& picture : pictures) overview.cells.push_back(std::move(picture.cells));
   return overview;
 }

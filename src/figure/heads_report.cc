@@ -67,6 +67,13 @@ std::vector<Column> columns_for(bool kinds, int width) {
 
 }  // namespace
 
+std::string failed_check(const insight::CheckResult& check, const Terminal& terminal) {
+  if (!check.failure) return "";
+  return terminal.sentence({{"Check failed:", Phrase::Style::bold},
+                            {to_string(*check.failure) + ": these are not weights of attention."}}) +
+         "\n";
+}
+
 std::string first_line(const HeadsReport& report, const Terminal& terminal) {
   const HeadReport& best = report.best();
   return terminal.sentence(

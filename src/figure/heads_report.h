@@ -6,9 +6,14 @@
 
 #include "figure/figure.h"
 #include "figure/terminal.h"
+#include "insight/check.h"
 #include "insight/head_types.h"
 
 namespace attn::figure {
+
+// "Check failed: layer 5, head 0, row 3: the weights sum to 1.37; 1 is right: these are not weights of attention.", and
+// an empty line; empty: the check passed.
+std::string failed_check(const insight::CheckResult& check, const Terminal& terminal);
 
 // "Look at layer 2, head 9: 0.95 of its attention goes to the next token."
 std::string first_line(const insight::HeadsReport& report, const Terminal& terminal);

@@ -13,14 +13,14 @@
 
 namespace attn::insight {
 
-namespace {
-
 std::string short_number(double value) {
   if (std::isnan(value)) return "NaN";
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);
   return text;
 }
+
+namespace {
 
 // One head's rows, while they go by in parts from left to right.
 class HeadCheck {
@@ -64,13 +64,17 @@ class HeadCheck {
   }
 
   [[nodiscard]] double deviation() const noexcept { return deviation_; }
-  [[nodiscard]] double least() const noexcept { return least_; }
   [[nodiscard]] const std::optional<CheckFailure>& failure() const noexcept { return failure_; }
+  [[nodiscard]] const std::optional<CheckFailure>& no_weight() const noexcept { return no_weight_; }
 
  private:
   // The first row that fails is the one to tell of.
   void fail(std::int64_t row, std::string problem) {
     if (!failure_ || row < failure_->row) failure_ = CheckFailure{head_, row, std::move(problem)};
+  }
+  void refuse(std::int64_t row, float number) {
+    if (!no_weight_ || row < no_weight_->row)
+      no_weight_ = CheckFailure{head_, row, short_number(number) + " is no weight: they go from 0 to 1"};
   }
 
   [[nodiscard]] bool sees_anything(std::int64_t i) const {
@@ -89,10 +93,13 @@ class HeadCheck {
       least = std::min(least, p[j]);
       most = std::max(most, p[j]);
     }
-    least_ = std::min(least_, least);
     const double highest = 1 + bound(i);
-    if (std::isfinite(sum) && (least < 0 || most > highest))
+    if (!std::isfinite(sum)) {
+      refuse(i, *std::find_if_not(p, p + columns, [](float x) { return std::isfinite(x); }));
+    } else if (least < 0 || most > highest) {
       fail(i, "a weight is " + short_number(least < 0 ? least : most) + "; 0 to 1 is right");
+      refuse(i, least < 0 ? least : most);
+    }
     if (mask_.cover({0, head_.head, i, i + 1, col, col + columns}) != Cover::all) check_masked(i, col, p, columns);
     return sum;
   }
@@ -130,8 +137,7 @@ class HeadCheck {
   Mask mask_;
   std::vector<double> sums_;
   double deviation_ = 0;
-  float least_ = 0;
-  std::optional<CheckFailure> failure_;
+  std::optional<CheckFailure> failure_, no_weight_;
 };
 
 }  // namespace
@@ -164,8 +170,8 @@ CheckResult check_weights(const Specimen& specimen, const CheckOptions& options,
     return share < 1 ? std::min(strips_of(stack) * kCheckedStrip, stack.queries) : stack.queries;
   };
   struct Found {
-    double deviation = 0, least = 0;
-    std::optional<CheckFailure> failure;
+    double deviation = 0;
+    std::optional<CheckFailure> failure, no_weight;
   };
   std::vector<Found> found(heads.size());
   each_head(std::ssize(heads), options.progress, pool, [&](std::int64_t n) {
@@ -174,7 +180,7 @@ CheckResult check_weights(const Specimen& specimen, const CheckOptions& options,
     check.check_lse();
     const Stack& stack = specimen.stack(head.kind);
     rows_of(stack) < stack.queries ? check.some_rows(strips_of(stack)) : check.all_rows();
-    found[static_cast<std::size_t>(n)] = {check.deviation(), check.least(), check.failure()};
+    found[static_cast<std::size_t>(n)] = {check.deviation(), check.failure(), check.no_weight()};
   });
   CheckResult result;
   result.heads = std::ssize(heads);
@@ -183,8 +189,8 @@ CheckResult check_weights(const Specimen& specimen, const CheckOptions& options,
     result.rows += rows_of(stack);
     result.all_rows += stack.queries;
     result.deviation = std::max(result.deviation, found[n].deviation);
-    result.least = std::min(result.least, found[n].least);
     if (!result.failure) result.failure = std::move(found[n].failure);
+    if (!result.no_weight) result.no_weight = std::move(found[n].no_weight);
   }
   return result;
 }

@@ -17,6 +17,9 @@ namespace attn::insight {
 // lse itself is a float, which of 10,000 leaves no more than three digits behind the point: hence the second part.
 constexpr double sum_bound(double lse) noexcept { return 1e-3 + 0x1p-20 * (lse < 0 ? -lse : lse); }
 
+// Six digits at most: "1.37", "NaN".
+std::string short_number(double value);
+
 struct CheckFailure {
   HeadName head;
   std::int64_t row = 0;
@@ -29,8 +32,9 @@ struct CheckResult {
   std::int64_t heads = 0, rows = 0;     // that were looked at; rows of all heads together
   std::int64_t all_rows = 0;            // that there are
   double deviation = 0;                 // the largest |sum - 1|
-  double least = 0;                     // the smallest weight, if it is below 0
   std::optional<CheckFailure> failure;  // the first, by head and row
+  // The first with a number that is no weight, whatever the others are: "-0.5 is no weight: they go from 0 to 1".
+  std::optional<CheckFailure> no_weight;
 };
 
 // "1,728 rows of 144 heads sum to 1 within 2e-07, masked weights are 0, all are finite", or what is wrong.

@@ -57,6 +57,8 @@ class Difference final : public Specimen {
   }
   [[nodiscard]] bool causal(const HeadName& head) const override { return a_.causal(head) && b_.causal(head); }
 
+  [[nodiscard]] Numbers numbers() const noexcept override { return Numbers::differences; }
+
   // Rows that follow one another in both texts are read together.
   void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
     const Comparison::Tokens& tokens = comparison_.of(head.kind);

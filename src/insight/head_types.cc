@@ -8,13 +8,16 @@
 #include <optional>
 #include <utility>
 
+#include "insight/check.h"
+
 namespace attn::insight {
 
 namespace {
 
-std::string two_digits(double x) {
+// Of a share. Rows of somebody's own table may sum to more than 1; nobody has 1.4 of its attention anywhere.
+std::string two_digits(double share) {
   std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.2f", x);
+  std::snprintf(buffer.data(), buffer.size(), "%.2f", std::clamp(share, 0.0, 1.0));
   return buffer.data();
 }
 
@@ -116,10 +119,18 @@ class Namer {
   std::vector<HeadType> types_;
 };
 
+// The mean of what rows sum to: less than 1 where queries see nothing, or attend to a sink that has no key.
+double attended(const HeadStatistics& head) {
+  if (head.outgoing.empty()) return 1;  // means over texts
+  const double sum = std::accumulate(head.outgoing.begin(), head.outgoing.end(), 0.0);
+  const double mean = sum / static_cast<double>(head.outgoing.size());
+  return mean > 1 - sum_bound(0) ? 1 : mean;
+}
+
 void rate(HeadReport& report) {
   const HeadStatistics& head = report.statistics;
   report.resting = !report.types.empty() && std::ranges::all_of(report.types, is_resting);
-  report.interest = std::clamp((1 - head.shares.sink()) * (1 - head.entropy_share), 0.0, 1.0);
+  report.interest = std::clamp((attended(head) - head.shares.sink()) * (1 - head.entropy_share), 0.0, 1.0);
   for (const HeadType& type : report.types) {
     if (!is_resting(type)) report.interest = std::max(report.interest, type.clear);
   }
@@ -138,6 +149,7 @@ std::string HeadReport::reason() const {
   }
   if (clearest != nullptr) return clearest->reason;
   if (!types.empty()) return types.front().reason;
+  if (attended(statistics) == 0) return "it attends to nothing";
   return "it has no single pattern, but its entropy is " + two_digits(statistics.entropy_share) +
          " of the largest, and " + two_digits(statistics.shares.sink()) + " rests on sinks";
 }

@@ -41,7 +41,7 @@ struct HeadReport {
 // What `interest` is and what the order follows, in one sentence.
 inline constexpr const char* kInterestRule =
     "Interest is how far the share of a head's clearest pattern (sink and broad are none) lies between what an even\n"
-    "head has and 1 or, if larger, (1 - share on sinks) x (1 - entropy / largest entropy); heads that are only sink "
+    "head has and 1 or, if larger, (share beside sinks) x (1 - entropy / largest entropy); heads that are only sink "
     "or\n"
     "broad come last.";
 

@@ -79,6 +79,18 @@ std::string to_string(const HeadName& head) {
   return kind + "layer " + std::to_string(head.layer) + ", head " + std::to_string(head.head);
 }
 
+std::string_view name_of(Numbers numbers) noexcept {
+  switch (numbers) {
+    case Numbers::weights:
+      return "weights";
+    case Numbers::norms:
+      return "weights times norms";
+    case Numbers::differences:
+      return "differences of weights";
+  }
+  return "";
+}
+
 void need_index(const char* what, std::int64_t value, std::int64_t count) {
   if (value >= 0 && value < count) return;
   throw std::invalid_argument("there is no " + std::string(what) + " " + std::to_string(value) + ": " + what +

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attn/attention.h"
@@ -34,6 +35,11 @@ struct Stack {
   std::int64_t queries = 0, keys = 0;
 };
 
+// What a table's numbers are. Only weights are shares of attention: rows of the others sum to anything.
+enum class Numbers { weights, norms, differences };
+// "weights", "weights times norms", "differences of weights".
+std::string_view name_of(Numbers numbers) noexcept;
+
 // Throws std::invalid_argument unless 0 <= value < count: "there is no layer 7: layers count from 0 to 3".
 void need_index(const char* what, std::int64_t value, std::int64_t count);
 
@@ -62,6 +68,8 @@ class Specimen {
   [[nodiscard]] virtual Cover cover(const HeadName& head, const Tile& tile) const;
   // Whether queries see only what came before them: what statistics compare a head with.
   [[nodiscard]] virtual bool causal(const HeadName& head) const = 0;
+
+  [[nodiscard]] virtual Numbers numbers() const noexcept { return Numbers::weights; }
 
   // What it was made from; null: a table of the user's own.
   [[nodiscard]] virtual const model::Reading* reading() const noexcept { return nullptr; }

@@ -1,6 +1,7 @@
 #include "insight/value_weighted.h"
 
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace attn::insight {
@@ -18,6 +19,7 @@ class ValueWeighted final : public Specimen {
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override { return inner_->keys(kind); }
   [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override { return inner_->cover(head, tile); }
   [[nodiscard]] bool causal(const HeadName& head) const override { return inner_->causal(head); }
+  [[nodiscard]] Numbers numbers() const noexcept override { return Numbers::norms; }
   [[nodiscard]] const model::Reading* reading() const noexcept override { return inner_->reading(); }
 
   void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
@@ -36,7 +38,9 @@ class ValueWeighted final : public Specimen {
 void check_norms(const model::Recording& recording) {
   for (const model::AttentionRecord& record : recording.attentions()) {
     if (record.value_norms.rows() == record.shape.heads && record.value_norms.columns() == record.keys) continue;
-    throw std::invalid_argument("the norms of the values were not recorded: record the text again with them");
+    throw std::invalid_argument(
+        "the norms of the values are not in this recording: attnscope's own models record them (attnscope record, "
+        "at.load(...).record), at.record(model) of transformers does not");
   }
 }
 
@@ -45,6 +49,10 @@ void check_norms(const model::Recording& recording) {
 std::unique_ptr<Specimen> value_weighted(std::shared_ptr<const Specimen> specimen) {
   if (specimen->reading() == nullptr) {
     throw std::invalid_argument("a table of weights says nothing of values: they need a model or a recording");
+  }
+  if (specimen->numbers() != Numbers::weights) {
+    throw std::invalid_argument("these are " + std::string(name_of(specimen->numbers())) +
+                                " already: ask the recording itself");
   }
   check_norms(specimen->reading()->recording);
   return std::make_unique<ValueWeighted>(std::move(specimen));

@@ -73,6 +73,7 @@ class WordSpecimen final : public Specimen {
   void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
   [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override;
   [[nodiscard]] bool causal(const HeadName& head) const override { return inner_->causal(head); }
+  [[nodiscard]] Numbers numbers() const noexcept override { return inner_->numbers(); }
 
  private:
   // How one stack's tokens become words.

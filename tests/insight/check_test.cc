@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -133,6 +134,23 @@ TEST_F(Check, ASampleHasTheFirstAndTheLastRowAndEveryLse) {
   EXPECT_THAT(with(last, 1), HasSubstr("row " + std::to_string(last) + ": the weights sum to"));
   EXPECT_EQ(with(last / 2, 1), "none");
   EXPECT_THAT(with(last / 2, kNan), HasSubstr("row " + std::to_string(last / 2) + ": lse is NaN"));
+}
+
+TEST_F(Check, ANumberThatIsNoWeightIsToldBesideTheFirstFailure) {
+  for (const auto& [number, told] : {std::pair{50.0F, "50"}, {-0.5F, "-0.5"}, {kNan, "NaN"}, {kInfinite, "inf"}}) {
+    TableSpecimen::Tables tables{.layers = 1, .heads = 2, .numbers = nn::Matrix(4, 2)};
+    std::fill_n(tables.numbers.data(), 8, 0.5F);
+    tables.numbers.row(0)[0] = 0.9F;
+    tables.numbers.row(3)[1] = number;
+    const CheckResult result = check_weights(TableSpecimen(std::move(tables), {}, {}), {}, pool_);
+    EXPECT_EQ(to_string(*result.failure), "layer 0, head 0, row 0: the weights sum to 1.4; 1 is right");
+    EXPECT_EQ(to_string(*result.no_weight),
+              "layer 0, head 1, row 1: " + std::string(told) + " is no weight: they go from 0 to 1");
+  }
+  TableSpecimen::Tables tables{.layers = 1, .heads = 1, .numbers = nn::Matrix(2, 2)};
+  std::fill_n(tables.numbers.data(), 4, 0.7F);
+  const CheckResult result = check_weights(TableSpecimen(std::move(tables), {}, {}), {}, pool_);
+  EXPECT_TRUE(result.failure && !result.no_weight);
 }
 
 // A weight where the mask forbids one.

@@ -67,6 +67,22 @@ TEST(HeadTypes, HeadsThatRestComeLastAndEqualsStayInOrder) {
   EXPECT_FALSE(reports[5].resting);  // a sink, but also a previous-token head
 }
 
+TEST(HeadTypes, AHeadThatAttendsToNothingIsOfNoInterest) {
+  HeadStatistics head = head_with(0, 0, 0, 0);
+  head.outgoing = {0, 0};
+  EXPECT_EQ(report_of(head).interest, 0);
+  EXPECT_EQ(report_of(head).reason(), "it attends to nothing");
+  head.shares.first = 0.1;
+  head.outgoing = {0.5F, 0.1F};  // the rest goes to a sink without a key
+  EXPECT_NEAR(report_of(head).interest, 0.2, 1e-6);
+  head.outgoing = {1, 0.9999F};
+  EXPECT_DOUBLE_EQ(report_of(head).interest, 0.9);
+}
+
+TEST(HeadTypes, NoMoreThanAllOfAHeadsAttentionGoesAnywhere) {
+  EXPECT_EQ(report_of(head_with(1.4, 0.1, 0, 0.2)).reason(), "1.00 of its attention goes to the token before");
+}
+
 TEST(HeadTypes, CrossAttentionHasOffsetsButNoNeighbours) {
   HeadStatistics head = head_with(0.9, 0, 0, 0.2);
   head.name.kind = Kind::cross;

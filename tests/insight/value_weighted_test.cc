@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "insight/words.h"
 #include "model/reading.h"
 #include "random_rows.h"
 
@@ -40,6 +41,17 @@ TEST(ValueWeighted, KeepsTokensAndShape) {
   EXPECT_EQ(weighted->causal({}), plain->causal({}));
 }
 
+TEST(ValueWeighted, NumbersAreNormsAlsoBetweenWordsAndAreNotWeightedAgain) {
+  ThreadPool pool(2);
+  const std::shared_ptr<const Specimen> plain = read({.value_norms = true}, pool), weighted = value_weighted(plain);
+  EXPECT_EQ(plain->numbers(), Numbers::weights);
+  EXPECT_EQ(weighted->numbers(), Numbers::norms);
+  EXPECT_EQ(merged_words(plain)->numbers(), Numbers::weights);
+  EXPECT_EQ(merged_words(weighted)->numbers(), Numbers::norms);
+  const std::string said = refusal_of([&] { value_weighted(weighted); });
+  EXPECT_NE(said.find("weights times norms already"), std::string::npos) << said;
+}
+
 TEST(ValueWeighted, ATableHasNoValues) {
   const std::string said = refusal_of([] {
     value_weighted(std::make_unique<TableSpecimen>(test::RandomRows{}.tables(), std::vector<std::string>{},
@@ -51,7 +63,7 @@ TEST(ValueWeighted, ATableHasNoValues) {
 TEST(ValueWeighted, ARecordingWithoutNormsSaysSo) {
   ThreadPool pool(2);
   const std::string said = refusal_of([&] { value_weighted(read({}, pool)); });
-  EXPECT_NE(said.find("were not recorded"), std::string::npos) << said;
+  EXPECT_NE(said.find("are not in this recording"), std::string::npos) << said;
 }
 
 }  // namespace

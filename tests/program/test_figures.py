@@ -377,8 +377,7 @@ def test_heads_of_an_encoder_decoder_and_its_cross_attention(tmp_path):
         attnscope("overview", *source, "--kind", kind, "-o", tmp_path / f"{kind}.svg")
         told = json.loads(attnscope("heatmap", *source, "--kind", kind, "--layer", 0, "--head", 0, "--json").stdout)
         assert np.array(told["weights"]).shape == (len(told["tokens"]), len(told["keys"]))
-        title = "t5, all heads" if kind == "self" else f"t5, all heads of kind {kind}"
-        assert f">{title}<" in (tmp_path / f"{kind}.svg").read_text()
+        assert f">t5, all heads of kind {kind}<" in (tmp_path / f"{kind}.svg").read_text()
 
 
 def test_text_that_is_too_long_for_lines_says_what_to_use(tmp_path):

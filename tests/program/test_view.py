@@ -273,6 +273,25 @@ def test_what_cannot_be_opened_is_said_before_anything_is_served(tmp_path):
     assert "cannot be" in refused(1, "view", "-o", tmp_path / "no" / "folder" / "x.html")
 
 
+@pytest.mark.parametrize("wrong", [50, -0.5, float("nan"), float("inf")])
+def test_a_table_that_is_no_weights_is_refused(tmp_path, wrong):
+    np.save(tmp_path / "x.npy", np.array([[0.5, 0.5], [wrong, 0.5]], np.float32))
+    for options in (["--no-open", "--port", "0"], ["-o", tmp_path / "page.html"]):
+        said = refused(1, "view", "--table", tmp_path / "x.npy", *options)
+        if np.isfinite(wrong):
+            assert f"the page shows weights from 0 to 1, and {wrong} is none; a heatmap draws any table" in said
+        else:
+            assert "weights are finite" in said
+    assert os.listdir(tmp_path) == ["x.npy"]
+
+
+def test_both_texts_of_a_pair_are_known():
+    with Served("--text", "a good film", "--pair", "a bad film") as page:
+        assert (page.facts()["text"], page.facts()["pair"]) == ("a good film", "a bad film")
+    with Served("--text", TEXT) as page:
+        assert page.facts()["pair"] is None
+
+
 def test_a_recording_is_looked_at_like_its_text(tmp_path):
     source = ["--model", model_folder("llama"), "--text", TEXT]
     attnscope("record", *source, "-o", tmp_path / "x.attn")

@@ -66,6 +66,18 @@ TEST_F(ApiOf, TheListSaysWhatThereIs) {
   EXPECT_EQ(json::parse(*get("").body)["specimens"].size(), 2U);
 }
 
+TEST_F(ApiOf, ATableThatIsNoWeightsIsRefusedAndTheOthersStay) {
+  for (const float wrong : {50.0F, -1e-6F, 1.002F, std::nanf(""), HUGE_VALF}) {
+    auto tables = test::RandomRows{.layers = 1, .heads = 2, .n = 70, .seed = 8}.tables();
+    tables.numbers.row(69 + 70)[69] = wrong;
+    const auto other =
+        std::make_shared<TableSpecimen>(std::move(tables), std::vector<std::string>{}, std::vector<std::string>{});
+    EXPECT_THROW(api_.add("no weights", other), std::invalid_argument) << wrong;
+  }
+  EXPECT_EQ(json::parse(*get("").body)["specimens"].size(), 1U);
+  EXPECT_EQ(get("/" + api_.add("more", specimen_)).status, 200);
+}
+
 TEST_F(ApiOf, FactsHaveEveryHeadAndAnOrder) {
   const json all = facts();
   EXPECT_EQ(all["model"], nullptr);
@@ -183,12 +195,6 @@ TEST_F(ApiOf, WhatIsKeptStaysWithinTheLimit) {
   EXPECT_GT(api_.cached_bytes(), 1 << 19);
 }
 
-TEST_F(ApiOf, LongWorkThatNobodyWantsAnyMoreIsGivenUpAndCanBeAskedForAgain) {
-  const Answer given_up = api_.answer("/api/specimens/1", {}, [] { return false; });
-  EXPECT_EQ(given_up.status, 503);
-  EXPECT_EQ(get("/1").status, 200);
-}
-
 TEST_F(ApiOf, ManyAskAtOnce) {
   std::vector<std::thread> threads;
   std::atomic<int> right = 0;
@@ -207,11 +213,23 @@ TEST_F(ApiOf, ManyAskAtOnce) {
 
 // ---- of a model ----
 
-TEST(ApiOfAModel, WordsAreMergedEverywhereWhenAsked) {
-  auto pool = std::make_shared<ThreadPool>(2);
+std::shared_ptr<const insight::RecordedSpecimen> read_fox(ThreadPool& pool) {
   const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/bert");
   const model::Text text{"The quick brown fox jumps over the lazy dog.", std::nullopt, std::nullopt};
-  const auto specimen = std::make_shared<insight::RecordedSpecimen>(model::read(reader, text, {}, *pool));
+  return std::make_shared<const insight::RecordedSpecimen>(model::read(reader, text, {}, pool));
+}
+
+TEST(ApiOfAModel, LongWorkThatNobodyWantsAnyMoreIsGivenUpAndCanBeAskedForAgain) {
+  auto pool = std::make_shared<ThreadPool>(2);
+  Api api([&] { return pool; }, 1 << 20);
+  api.add("bert", read_fox(*pool), [](std::int64_t, std::int64_t) { FAIL() << "a model's weights need no look"; });
+  EXPECT_EQ(api.answer("/api/specimens/1", {}, [] { return false; }).status, 503);
+  EXPECT_EQ(api.answer("/api/specimens/1", {}, [] { return true; }).status, 200);
+}
+
+TEST(ApiOfAModel, WordsAreMergedEverywhereWhenAsked) {
+  auto pool = std::make_shared<ThreadPool>(2);
+  const auto specimen = read_fox(*pool);
   const auto words = insight::merged_words(specimen);
   const std::int64_t count = words->stacks()[0].keys;
   ASSERT_LT(count, specimen->stacks()[0].keys);
@@ -225,7 +243,7 @@ TEST(ApiOfAModel, WordsAreMergedEverywhereWhenAsked) {
   EXPECT_EQ(facts["stacks"][0]["queries"], count);
   EXPECT_EQ(facts["model"]["name"], "bert");
   EXPECT_EQ(facts["model"]["type"], "bert");
-  EXPECT_EQ(facts["text"], text.text);
+  EXPECT_EQ(facts["text"], specimen->reading()->origin.text.text);
   EXPECT_EQ(facts["stacks"][0]["query_tokens"][0]["special"], true);
   EXPECT_EQ(facts["stacks"][0]["query_tokens"][0]["word"], 0);
   const nn::Matrix table = words->weights({insight::Kind::self, 1, 0}, *pool);

@@ -104,6 +104,7 @@ export class MadeUp {
       id: this.id,
       name,
       text,
+      pair: null,
       model: { name, type: "bert" },
       stacks: [stack],
       heads: all,

@@ -9,12 +9,14 @@ export const quoted = (text: string): string =>
 
 const isPair = (facts: Facts): boolean => facts.stacks.some((s) => s.query_tokens.some((t) => t.sequence === 1));
 
-// Null: nobody but the page can draw it, as what was looked at is a table, a pair of texts, of which the page knows the
-// first alone, or a text too long for a command line.
+// Null: nobody but the page can draw it, as what was looked at is a table, a pair whose second text is not known, or a
+// text too long for a command line.
 export function commandOf(facts: Facts, place: Place): string | null {
-  if (!facts.model || !facts.text || facts.text.length > kLongest || place.aside || isPair(facts)) return null;
+  if (!facts.model || !facts.text || place.aside) return null;
+  if (facts.text.length + (facts.pair?.length ?? 0) > kLongest || (isPair(facts) && facts.pair === null)) return null;
   const parts = ["attnscope", { overview: "overview", heads: "headview", matrix: "heatmap" }[place.view]];
   parts.push("--model", quoted(facts.model.name), "--text", quoted(facts.text));
+  if (facts.pair !== null) parts.push("--pair", quoted(facts.pair));
   if (place.words) parts.push("--words");
   if (facts.stacks.length > 1) parts.push("--kind", place.kind);
   if (place.view !== "overview") parts.push("--layer", String(place.layer));

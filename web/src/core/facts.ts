@@ -48,6 +48,7 @@ export interface Facts {
   id: string;
   name: string;
   text: string;
+  pair: string | null; // the second text
   model: { name: string; type: string } | null;
   stacks: Stack[];
   heads: HeadFacts[];

@@ -29,6 +29,31 @@ export function placedGrid(layers: number, heads: number, size: Size): Grid {
   return grid(heads, layers, cell, { left, top, below: 0 });
 }
 
+// Room for a list of heads: beside the grid, or below it in lines and columns.
+export type ListRoom = { beside: number } | { rows: number; columns: number };
+
+const kListWidth = 232;
+const kListColumn = 264; // below the grid
+const kListLine = 32; // as high as fingers need it; the title takes as much
+const kClear = 64; // a cell of this size still shows its pattern
+
+const beside = (grid: Grid, { width }: Size): ListRoom | null =>
+  width - grid.width >= kListWidth ? { beside: width - grid.width } : null;
+
+function below(grid: Grid, { width, height }: Size): ListRoom | null {
+  const rows = Math.floor((height - grid.height) / kListLine) - 1;
+  return rows > 0 ? { rows, columns: Math.max(1, Math.floor((width - grid.left) / kListColumn)) } : null;
+}
+
+// Where the list has no room, heads are made smaller for it, as long as they stay clear.
+export function gridWithList(layers: number, heads: number, size: Size): { grid: Grid; list: ListRoom | null } {
+  const whole = placedGrid(layers, heads, size);
+  const list = beside(whole, size) ?? below(whole, size);
+  if (list) return { grid: whole, list };
+  const smaller = placedGrid(layers, heads, { ...size, width: size.width - kListWidth });
+  return smaller.cell < kClear ? { grid: whole, list } : { grid: smaller, list: beside(smaller, size) };
+}
+
 export function orderedGrid(count: number, size: Size): Grid {
   const [left, top] = [16, 8];
   const wanted = 96;

@@ -86,5 +86,12 @@ describe("the command line", () => {
     expect(commandOf(pair, kStart)).toBeNull();
   });
 
+  test("has both texts of a pair", () => {
+    const pair = new MadeUp("1", { name: "tiny", layers: 1, heads: 1, text: "a cat | a dog" }).facts();
+    expect(commandOf({ ...pair, text: "a cat", pair: "a dog" }, kStart)).toBe(
+      "attnscope overview --model tiny --text 'a cat' --pair 'a dog'",
+    );
+  });
+
   test("leaves plain words as they are", () => expect(quoted("tiny-bert")).toBe("tiny-bert"));
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { beamsOf, largest } from "../../src/core/beams";
 import { allDigits, inCell, percent, shown } from "../../src/core/format";
-import { ordered, orderedGrid, placeAt, placedGrid } from "../../src/core/grid";
+import { gridWithList, ordered, orderedGrid, placeAt, placedGrid } from "../../src/core/grid";
 import { direction, visible } from "../../src/core/label";
 import { Loader } from "../../src/core/loader";
 import { MadeUp, random } from "../specimen";
@@ -104,6 +104,19 @@ describe("the overview", () => {
       }
       expect(placeAt(grid, 2, 2, 15)).toBe(-1);
     }
+  });
+
+  test("a list of heads has room beside them, else below, else they are made smaller for it", () => {
+    const wide = gridWithList(4, 4, { width: 912, height: 560 });
+    expect(wide.list).toEqual({ beside: 912 - wide.grid.width });
+    const high = gridWithList(2, 4, { width: 912, height: 560 });
+    expect(high.grid).toEqual(placedGrid(2, 4, { width: 912, height: 560 }));
+    expect(high.list).toEqual({ rows: 5, columns: 3 });
+    const narrow = gridWithList(4, 4, { width: 576, height: 420 });
+    expect(narrow.list).toEqual({ beside: 576 - narrow.grid.width });
+    expect(narrow.grid.cell).toBeGreaterThanOrEqual(64);
+    const many = gridWithList(12, 12, { width: 576, height: 420 });
+    expect(many).toEqual({ grid: placedGrid(12, 12, { width: 576, height: 420 }), list: null });
   });
 
   test("orders by the program's ranking, by entropy, by distance", () => {

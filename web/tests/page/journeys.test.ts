@@ -278,6 +278,18 @@ test("cross-attention has the text that is read on the right", async ({ page }) 
   await end(served);
 });
 
+test("heads that are worth a look stand below where there is no room beside", async ({ page }) => {
+  const served = await serve("--model", "tiny-translate", "--text", "the cat sees the dog");
+  await page.goto(address(served));
+  await settled(page);
+  const { look_at: look } = await factsOf(served);
+  const list = page.locator(".worth");
+  await expect(list.getByRole("heading", { name: "Worth a look" })).toBeVisible();
+  await list.getByRole("button").first().click();
+  await expect(page).toHaveURL(new RegExp(`view=matrix.*layer=${look.layer}&head=${look.head}`));
+  await end(served);
+});
+
 test("two sentences can be looked at one by one", async ({ page }) => {
   const served = await serve("--model", "tiny-bert", "--text", "a good film", "--pair", "a bad film");
   await page.goto(address(served, "#view=heads&layer=0&head=0"));
@@ -285,6 +297,10 @@ test("two sentences can be looked at one by one", async ({ page }) => {
   await page.getByRole("combobox", { name: "Sentences" }).selectOption("AB");
   await expect(page).toHaveURL(/pair=AB/);
   await expect(page.locator("footer")).toContainText("not drawn");
+  await expect(page.locator("header .text")).toHaveText("a good film | a bad film");
+  await page.getByRole("combobox", { name: "Sentences" }).selectOption("");
+  await page.getByRole("slider").fill("0");
+  await expect(page.locator("footer")).not.toContainText("not drawn");
   await end(served);
 });
 
@@ -327,6 +343,27 @@ test.describe("somebody who comes for the first time", () => {
     await expect(page.getByText("attnscope shows where a model looks")).toHaveCount(0);
   });
 
+  test("is greeted at the overview alone, and nothing is covered", async ({ page, served }) => {
+    for (const view of ["heads", "matrix"]) {
+      await page.goto(address(served, `#view=${view}&layer=1&head=2`));
+      await settled(page);
+      await expect(page.getByText("attnscope shows where a model looks")).toHaveCount(0);
+      await page.goto("about:blank");
+    }
+    await page.goto(address(served));
+    await settled(page);
+    const box = (await page.getByText("attnscope shows where a model looks").boundingBox())!;
+    for (const part of [stage(page), page.locator("footer"), panel(page)]) {
+      const other = (await part.boundingBox())!;
+      const apart = other.y + other.height <= box.y || box.y + box.height <= other.y || box.x + box.width <= other.x;
+      expect(apart).toBe(true);
+    }
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.reload();
+    await settled(page);
+    await expect(page.getByText("attnscope shows where a model looks")).toHaveCount(0);
+  });
+
   test("is not greeted inside another page", async ({ page, served }) => {
     const host = createServer((_, answer) =>
       answer.end(`<iframe src="${address(served)}" width="900" height="600"></iframe>`),
@@ -336,6 +373,7 @@ test.describe("somebody who comes for the first time", () => {
     const frame = page.frameLocator("iframe");
     await expect(frame.locator("[data-tour=look]")).toBeVisible();
     await expect(frame.getByText("attnscope shows where a model looks")).toHaveCount(0);
+    await expect(frame.getByRole("heading", { name: "Worth a look" })).toBeVisible();
     host.close();
   });
 });
