@@ -15,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build_packages=(build-essential cmake ninja-build ccache pkg-config libhwy-dev libgtest-dev libgmock-dev
   libfmt-dev libcli11-dev nlohmann-json3-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev
-  libcairo2-dev libpango1.0-dev libspng-dev fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji python3-dev
+  libcairo2-dev libpango1.0-dev libspng-dev zlib1g-dev fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji python3-dev
   python3-venv)
 test_packages=(chromium)
 bench_packages=(libopenblas-dev libdnnl-dev)

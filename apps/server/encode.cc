@@ -71,18 +71,4 @@ std::string float_bytes(std::span<const float> numbers) {
 std::string gzipped(std::string_view bytes) { return compressed(bytes, 15 + 16); }
 std::string deflated(std::string_view bytes) { return compressed(bytes, 15); }
 
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const std::string_view group = bytes.substr(at, 3);
-    std::uint32_t value = 0;
-    for (std::size_t i = 0; i < 3; ++i)
-      value = value << 8 | (i < group.size() ? static_cast<unsigned char>(group[i]) : 0U);
-    for (std::size_t i = 0; i < 4; ++i) out += i <= group.size() ? kDigits[value >> (18 - 6 * i) & 63] : '=';
-  }
-  return out;
-}
-
 }  // namespace attn::server

@@ -21,6 +21,5 @@ std::string float_bytes(std::span<const float> numbers);  // float32, little-end
 // Throw std::bad_alloc where there is no memory; nothing else can go wrong.
 std::string gzipped(std::string_view bytes);
 std::string deflated(std::string_view bytes);  // a zlib stream: what DecompressionStream("deflate") takes
-std::string base64(std::string_view bytes);
 
 }  // namespace attn::server

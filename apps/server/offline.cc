@@ -12,6 +12,7 @@
 #include "insight/each_head.h"
 #include "server/encode.h"
 #include "server/facts.h"
+#include "text/markup.h"
 
 namespace attn::server {
 
@@ -19,6 +20,8 @@ namespace {
 
 using insight::HeadName;
 using insight::Json;
+using text::base64;
+using text::escaped;
 
 std::int64_t weights_of(const insight::Stack& stack) { return stack.queries * stack.keys; }
 
@@ -94,26 +97,6 @@ std::string policy_for(std::string_view page) {
   return "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src" +
          (hashes.empty() ? " 'none'" : hashes) +
          "; style-src 'unsafe-inline'; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'\">";
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 }  // namespace

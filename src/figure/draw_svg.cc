@@ -7,33 +7,14 @@
 #include "figure/draw.h"
 #include "figure/png.h"
 #include "figure/typesetter.h"
+#include "text/markup.h"
 
 namespace attn::figure {
 
 namespace {
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
+using text::base64;
+using text::escaped;
 
 // At most three digits after the point, none that says nothing.
 std::string number(double value) {
@@ -47,19 +28,6 @@ std::string hex(const Colour& colour) {
   std::array<char, 8> text{};
   std::snprintf(text.data(), text.size(), "#%02x%02x%02x", colour.r, colour.g, colour.b);
   return text.data();
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    std::uint32_t three = 0;
-    for (std::size_t i = 0; i < 3; ++i)
-      three = three << 8 | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u);
-    for (std::size_t i = 0; i < 4; ++i) out += at + i <= bytes.size() ? kLetters[three >> (18 - 6 * i) & 63u] : '=';
-  }
-  return out;
 }
 
 std::string path_of(const std::vector<Point>& points) {
