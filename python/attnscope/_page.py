@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import html
 import os
+import signal
 import sys
 import time
 import webbrowser
@@ -100,6 +102,8 @@ def _stay() -> list[Page]:
     asked = hasattr(sys, "ps1") or sys.flags.interactive or sys.flags.inspect or in_notebook()
     if asked or hasattr(sys, "last_value"):  # a prompt has been left, or an error has ended the script
         return []
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background: nobody could end it by Ctrl-C
+        return []
     seen = _is_terminal(sys.stdout) or _is_terminal(sys.stderr)
     return [page for page in _open if page._process == os.getpid() and (seen or page._shown)]
 
@@ -109,8 +113,9 @@ def _end() -> None:
     pages = _stay()
     if pages:
         where = " and ".join(sorted(page.url for page in pages))
-        print(f"attnscope: the page is at {where}; Ctrl-C ends it", file=sys.stderr, flush=True)
-        pages[0].wait()
+        with contextlib.suppress(KeyboardInterrupt):
+            print(f"attnscope: the page is at {where}; Ctrl-C ends it", file=sys.stderr, flush=True)
+            pages[0].wait()
     _close_all()
 
 

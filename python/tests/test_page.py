@@ -161,8 +161,11 @@ def test_a_script_ends_with_its_pages_open():
     assert time.monotonic() - begin < 20
 
 
+IN_THE_BACKGROUND = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"  # as a shell leaves it there
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no pty here")
-@pytest.mark.parametrize("last", ["", "page.close()", "1 / 0", "import sys; sys.ps1 = '>>> '"])
+@pytest.mark.parametrize("last", ["", "page.close()", "1 / 0", "import sys; sys.ps1 = '>>> '", IN_THE_BACKGROUND])
 def test_at_a_terminal_a_script_stays_with_its_open_page_until_ctrl_c(last):
     import pty
 
@@ -175,7 +178,14 @@ def test_at_a_terminal_a_script_stays_with_its_open_page_until_ctrl_c(last):
     environment["PYTHONPATH"] = os.path.dirname(os.path.dirname(at.__file__))
     ours, theirs = pty.openpty()
     script = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, env=environment
+        [sys.executable, "-c", code],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env=environment,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # the tests themselves may be in the background
     )
     os.close(theirs)
     try:

@@ -22,8 +22,16 @@ def stand_in(command):
     return [PLACES.get(before, word) for before, word in zip(["", *words], words)]
 
 
+def test_commands_that_open_the_page_run(tmp_path):
+    served, written = blocks()[0]
+    assert served[0] == written[0] == "view"
+    attnscope(*written, cwd=tmp_path)
+    assert (tmp_path / "cat.html").read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+    assert written[: len(served)] == served  # test_view.py is about what is served
+
+
 def test_commands_on_built_in_models_run():
-    commands = blocks()[0]
+    commands = blocks()[1]
     assert {command[0] for command in commands} == {"analyze", "heatmap", "fill", "generate", "classify"}
     for command in commands:
         done = attnscope(*command)
@@ -33,7 +41,7 @@ def test_commands_on_built_in_models_run():
 
 
 def test_commands_on_models_run():
-    commands = blocks()[1]
+    commands = blocks()[2]
     assert {command[0] for command in commands} == {"pull", "fill", "weights", "generate", "tokenize", "models"}
     for command in commands:
         if command[0] == "pull":  # test_pull.py
@@ -42,7 +50,7 @@ def test_commands_on_models_run():
 
 
 def test_commands_that_look_at_heads_run(tmp_path):
-    commands = blocks()[2]
+    commands = blocks()[3]
     asked = "analyze heatmap heads explain trace ablate compare find rollout record mask"
     assert {command[0] for command in commands} == set(asked.split())
     (tmp_path / "article.txt").write_text("The cat sat on the mat.")
@@ -56,7 +64,7 @@ def test_commands_that_look_at_heads_run(tmp_path):
 
 def test_commands_that_train_run(tmp_path):
     """With a step or two instead of a thousand."""
-    commands = blocks()[3]
+    commands = blocks()[4]
     assert [command[:2] for command in commands] == [
         ["train", "mlm"],
         ["train", "classify"],
