@@ -338,7 +338,7 @@ def head_view(
     stack = recording.stacks[0]
     shown = 0
     if layer is not None:
-        layer = _parts.place(_parts.whole(layer, "layer", -(2**63)), given.layers, "layer")
+        layer = _parts.place(layer, given.layers, "layer")
         included = _places(include_layers, given.layers, "include_layers", "layer") or list(range(given.layers))
         if layer not in included:
             raise ValueError(f"layer {layer} is not among include_layers, {list(include_layers)}")

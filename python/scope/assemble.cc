@@ -105,8 +105,9 @@ class Assembly {
       need_tokens(a, "keys", a.keys, std::ssize(reading_.keys(a.kind)));
     }
     shared_.clear();
+    std::string called = reading_.origin.short_name();
     return {std::make_shared<const insight::RecordedSpecimen>(std::exchange(reading_, model::Reading())),
-            name_of_model(name)};
+            std::move(called)};
   }
 
  private:

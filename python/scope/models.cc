@@ -102,7 +102,8 @@ Recording record(Model& m, const std::string& text, const Maybe& pair, const May
     check_not_empty(reading);
     reading.origin.model = m.name;
     reading.induction = copy_of(m.induction(pool));
-    return Recording{std::make_shared<insight::RecordedSpecimen>(std::move(reading)), name_of_model(m.name)};
+    std::string name = reading.origin.short_name();
+    return Recording{std::make_shared<insight::RecordedSpecimen>(std::move(reading)), std::move(name)};
   });
 }
 

@@ -1,7 +1,6 @@
 #include "names.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <stdexcept>
 
 #include "arrays.h"
@@ -42,12 +41,6 @@ model::Kind parse_kind(const std::string& name) {
 std::optional<insight::Kind> kind_of(const Recording& recording, const std::optional<std::string>& name) {
   if (!name) return std::nullopt;
   return recording.specimen->stack(parse_kind(*name)).kind;
-}
-
-std::string name_of_model(const std::string& name_or_folder) {
-  std::filesystem::path path = name_or_folder;
-  if (!path.has_filename()) path = path.parent_path();
-  return path.filename().string();
 }
 
 }  // namespace attn::python

@@ -32,7 +32,4 @@ model::Kind parse_kind(const std::string& name);
 // Of a kind that the recording has, if one is named.
 std::optional<insight::Kind> kind_of(const Recording& recording, const std::optional<std::string>& name);
 
-// "bert" of "models/bert/".
-std::string name_of_model(const std::string& name_or_folder);
-
 }  // namespace attn::python

@@ -118,7 +118,7 @@ Recording open_recording(const std::string& file) {
     auto specimen = std::make_shared<insight::RecordedSpecimen>(model::load_reading(file));
     const auto check = insight::check_weights(*specimen, {.progress = until_interrupted()}, pool);
     if (check.failure) throw Error(file, "is broken: " + to_string(*check.failure));
-    std::string name = name_of_model(specimen->reading()->origin.model);
+    std::string name = specimen->reading()->origin.short_name();
     return Recording{std::move(specimen), std::move(name)};
   });
 }

@@ -1,6 +1,5 @@
 """The page: served from Python, in a notebook, as one file, and for those who come from BertViz."""
 
-import base64
 import gc
 import html
 import inspect
@@ -9,17 +8,16 @@ import os
 import re
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
 import types
 import urllib.error
 import urllib.request
-import zlib
 
 import numpy as np
 import pytest
+from offline_page import unpacked
 
 import attnscope as at
 from attnscope import _page
@@ -56,20 +54,6 @@ def notebook(monkeypatch):
 def fetched(url):
     with urllib.request.urlopen(url, timeout=10) as answer:
         return answer.read()
-
-
-def unpacked(page):
-    """Facts and blocks of a page that is one file, and where it begins."""
-    found = re.search(r'<script id="attnscope-data" type="text/plain" data-state="([^"]*)">([^<]+)</script>', page)
-    data = zlib.decompress(base64.b64decode(found.group(2)))
-    (length,) = struct.unpack("<I", data[:4])
-    header, rest = json.loads(data[4 : 4 + length]), data[4 + length :]
-    tables = {}
-    for block in header["blocks"]:
-        kind, most = (np.dtype("<u2"), 65535) if block["bits"] == 16 else (np.dtype(np.uint8), 255)
-        codes = np.frombuffer(rest, kind, int(np.prod(block["shape"])), block["offset"]).reshape(block["shape"])
-        tables[block["name"]] = (codes / most) ** 2
-    return header["facts"], tables, dict(part.split("=") for part in html.unescape(found.group(1)).split("&") if part)
 
 
 def tables(*shape, seed=11):

@@ -10,22 +10,15 @@
 #include "insight/ground.h"
 #include "insight/statistics.h"
 #include "insight/trace.h"
-#include "support/random.h"
+#include "support/matrix.h"
 
 namespace attn::insight {
 namespace {
 
+using test::random_matrix;
+using test::shared_matrix;
+
 constexpr std::int64_t kTokens = 17, kHeads = 2, kWidth = 8;
-
-nn::Matrix random_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
-  nn::Matrix out(rows, columns);
-  for (std::int64_t i = 0; i < rows * columns; ++i) out.data()[i] = test::bell(seed, static_cast<std::uint64_t>(i));
-  return out;
-}
-
-std::shared_ptr<const nn::Matrix> shared_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
-  return std::make_shared<const nn::Matrix>(random_matrix(rows, columns, seed));
-}
 
 // One layer that obeys the rule; lse is what attention() writes.
 model::Reading reading_of(const model::Rule& rule, ThreadPool& pool) {

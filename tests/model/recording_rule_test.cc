@@ -10,7 +10,7 @@
 #include "model/recording_file.h"
 #include "model/safetensors.h"
 #include "support/errors.h"
-#include "support/random.h"
+#include "support/matrix.h"
 #include "support/reference.h"
 #include "support/temporary_folder.h"
 
@@ -18,19 +18,11 @@ namespace attn::model {
 namespace {
 
 using test::argument_error;
+using test::random_matrix;
+using test::shared_matrix;
 using testing::HasSubstr;
 
 constexpr std::int64_t kHeads = 4, kKeyHeads = 2, kWidth = 8;
-
-nn::Matrix random_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
-  nn::Matrix out(rows, columns);
-  for (std::int64_t i = 0; i < rows * columns; ++i) out.data()[i] = test::bell(seed, static_cast<std::uint64_t>(i));
-  return out;
-}
-
-std::shared_ptr<const nn::Matrix> shared_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
-  return std::make_shared<const nn::Matrix>(random_matrix(rows, columns, seed));
-}
 
 Options options_of(const Rule& rule) {
   Options options;

@@ -15,21 +15,16 @@
 #include "attn/error.h"
 #include "attn/thread_pool.h"
 #include "model/rope_variants.h"
-#include "support/random.h"
+#include "support/matrix.h"
 
 namespace attn::model {
 namespace {
 
+using test::random_matrix;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kHeads = 3;
 constexpr std::int64_t kWidth = 16;
-
-nn::Matrix random_rows(std::int64_t rows, std::int64_t columns, std::uint64_t stream) {
-  nn::Matrix x(rows, columns);
-  for (std::int64_t i = 0; i < rows * columns; ++i) x.data()[i] = test::bell(stream, static_cast<std::uint64_t>(i));
-  return x;
-}
 
 std::vector<std::int64_t> positions_from(std::int64_t first, std::int64_t count) {
   std::vector<std::int64_t> positions(static_cast<std::size_t>(count));
@@ -69,7 +64,7 @@ std::string message_of(const std::string& json) {
 TEST(Rope, PairsAreHalfAHeadApartAndTurnByPositionTimesFrequency) {
   ThreadPool pool(1);
   const nn::Rope rope{nn::rope_frequencies(100, kWidth), 1};
-  const nn::Matrix x = random_rows(1, kHeads * kWidth, 1);
+  const nn::Matrix x = random_matrix(1, kHeads * kWidth, 1);
   const nn::Matrix y = turned(x, 7, rope, pool);
   for (std::int64_t h = 0; h < kHeads; ++h) {
     for (std::int64_t i = 0; i < kWidth / 2; ++i) {
@@ -85,7 +80,7 @@ TEST(Rope, PairsAreHalfAHeadApartAndTurnByPositionTimesFrequency) {
 TEST(Rope, ProductsOfTurnedRowsDependOnTheirDistanceAlone) {
   ThreadPool pool(1);
   const nn::Rope rope{nn::rope_frequencies(10000, kWidth), 1};
-  const nn::Matrix x = random_rows(6, kHeads * kWidth, 2);
+  const nn::Matrix x = random_matrix(6, kHeads * kWidth, 2);
   const nn::Matrix near = turned(x, 0, rope, pool);
   const nn::Matrix far = turned(x, 300, rope, pool);
   for (std::int64_t i = 0; i < 6; ++i)
@@ -94,14 +89,14 @@ TEST(Rope, ProductsOfTurnedRowsDependOnTheirDistanceAlone) {
 
 TEST(Rope, PositionZeroTurnsNothing) {
   ThreadPool pool(1);
-  const nn::Matrix x = random_rows(1, kHeads * kWidth, 3);
+  const nn::Matrix x = random_matrix(1, kHeads * kWidth, 3);
   const nn::Matrix y = turned(x, 0, {nn::rope_frequencies(10000, kWidth), 1}, pool);
   for (std::int64_t i = 0; i < x.columns(); ++i) EXPECT_EQ(x.data()[i], y.data()[i]);
 }
 
 TEST(Rope, NumbersBeyondTheTurnedPartStay) {
   ThreadPool pool(1);
-  const nn::Matrix x = random_rows(4, kHeads * kWidth, 4);
+  const nn::Matrix x = random_matrix(4, kHeads * kWidth, 4);
   const nn::Matrix y = turned(x, 5, {nn::rope_frequencies(10000, kWidth / 2), 1}, pool);
   for (std::int64_t r = 0; r < 4; ++r) {
     for (std::int64_t c = 0; c < x.columns(); ++c) {
@@ -113,7 +108,7 @@ TEST(Rope, NumbersBeyondTheTurnedPartStay) {
 
 TEST(Rope, TheFactorMultipliesEveryTurnedNumber) {
   ThreadPool pool(1);
-  const nn::Matrix x = random_rows(4, kHeads * kWidth, 5);
+  const nn::Matrix x = random_matrix(4, kHeads * kWidth, 5);
   const std::vector<float> frequencies = nn::rope_frequencies(10000, kWidth);
   const nn::Matrix plain = turned(x, 5, {frequencies, 1}, pool);
   const nn::Matrix twice = turned(x, 5, {frequencies, 2}, pool);
@@ -124,7 +119,7 @@ TEST(Rope, AnyNumberOfThreadsAndRowsGivesTheSameBits) {
   ThreadPool one(1);
   ThreadPool three(3);
   const nn::Rope rope{nn::rope_frequencies(10000, kWidth), 1};
-  const nn::Matrix x = random_rows(2000, kHeads * kWidth, 6);
+  const nn::Matrix x = random_matrix(2000, kHeads * kWidth, 6);
   const nn::Matrix alone = turned(x, 0, rope, one);
   const nn::Matrix together = turned(x, 0, rope, three);
   EXPECT_TRUE(std::equal(alone.data(), alone.data() + x.rows() * x.columns(), together.data()));

@@ -1,24 +1,22 @@
 """attnscope view: what the page asks for is what numpy makes of the same weights; how it starts, ends and refuses."""
 
-import base64
 import json
 import os
 import pathlib
 import re
 import signal
 import socket
-import struct
 import subprocess
 import threading
 import time
 import urllib.error
 import urllib.request
-import zlib
 
 import numpy as np
 import pytest
 import transformers_says
 from conftest import PROGRAM, attnscope, model_folder, refused
+from offline_page import unpacked
 
 TEXT = "The quick brown fox jumps over the lazy dog."
 
@@ -175,21 +173,6 @@ def test_facts_rank_heads_as_analyze_does():
 # ---- one file ----
 
 
-def unpacked(page):
-    """Facts, and what each block holds as weights."""
-    found = re.search(r'<script id="attnscope-data" type="text/plain"[^>]*>([A-Za-z0-9+/=]+)</script>', page)
-    data = zlib.decompress(base64.b64decode(found.group(1)))
-    (length,) = struct.unpack("<I", data[:4])
-    header, rest = json.loads(data[4 : 4 + length]), data[4 + length :]
-    blocks = {}
-    for block in header["blocks"]:
-        kind, most = (np.dtype("<u2"), 65535) if block["bits"] == 16 else (np.dtype(np.uint8), 255)
-        count = int(np.prod(block["shape"]))
-        codes = np.frombuffer(rest, kind, count, block["offset"]).reshape(block["shape"])
-        blocks[block["name"]] = (codes / most) ** 2
-    return header["facts"], blocks
-
-
 def test_one_file_parses_back_to_the_tables(tmp_path):
     expected = transformers_says.run("t5", TEXT, "Was it asleep?")
     file = tmp_path / "page.html"
@@ -197,7 +180,7 @@ def test_one_file_parses_back_to_the_tables(tmp_path):
     done = attnscope("view", *source, "-o", file)
     assert done.stdout == "" and os.listdir(tmp_path) == ["page.html"]
     page = file.read_text(encoding="utf-8")
-    facts, blocks = unpacked(page)
+    facts, blocks, _ = unpacked(page)
     assert facts["text"] == TEXT
     for kind, tables in expected.items():
         assert blocks[f"thumbnails/{kind}"].shape == (tables.shape[0] * tables.shape[1], *tables.shape[2:])

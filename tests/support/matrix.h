@@ -1,0 +1,23 @@
+// support/matrix.h - matrices of random numbers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "nn/matrix.h"
+#include "support/random.h"
+
+namespace attn::test {
+
+// Normal numbers, the same for a seed in every run.
+inline nn::Matrix random_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
+  nn::Matrix out(rows, columns);
+  for (std::int64_t i = 0; i < rows * columns; ++i) out.data()[i] = bell(seed, static_cast<std::uint64_t>(i));
+  return out;
+}
+
+inline std::shared_ptr<const nn::Matrix> shared_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
+  return std::make_shared<const nn::Matrix>(random_matrix(rows, columns, seed));
+}
+
+}  // namespace attn::test
