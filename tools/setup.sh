@@ -161,6 +161,7 @@ case "${1:-}" in
     need_system "${bench_packages[@]}"
     need_wheels test
     need_wheels bench
+    need_browser
     ;;
   models)
     need_build

@@ -19,7 +19,19 @@ from harness.result import Lane, Measured
 # In the order in which they are shown.
 NAMES = (
     *("full", "causal", "window", "tiny", "weights", "decode", "linear", "half", "backward", "threads", "memory"),
-    *("binding", "planning", "product", "bert", "generate", "start", "analysis", "heatmap", "training", "recording"),
+    *(
+        "binding",
+        "planning",
+        "product",
+        "bert",
+        "generate",
+        "start",
+        "analysis",
+        "heatmap",
+        "training",
+        "recording",
+        "page",
+    ),
 )
 
 
