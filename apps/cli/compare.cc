@@ -16,7 +16,6 @@
 #include "command.h"
 #include "figure_option.h"
 #include "insight/difference.h"
-#include "insight/picture.h"
 #include "json.h"
 #include "model/prepare.h"
 #include "progress.h"
@@ -194,19 +193,7 @@ std::string to_table(const Sides& sides, const Comparison& found, std::int64_t t
 // ---- figure ----
 
 void draw(const FigureOption& figure, const Specimen& less, const insight::HeadName& head, ThreadPool& pool) {
-  constexpr std::int64_t kMostCells = 1024;
-  insight::Picture picture = insight::picture(less, head, figure.most_cells(kMostCells), insight::Reduce::mean, pool);
-  const figure::AxisNames axes = figure::axis_names(head.kind);
-  figure::Heatmap map{.cells = {},
-                      .rows = figure::labels_of(less.queries(head.kind), picture.cells.rows()),
-                      .columns = figure::labels_of(less.keys(head.kind), picture.cells.columns()),
-                      .title = "A - B, " + to_string(head),
-                      .x_label = axes.columns,
-                      .y_label = axes.rows,
-                      .bar_label = "Difference of weights",
-                      .caption = figure::caption_of(picture),
-                      .shade = {}};
-  map.cells = std::move(picture.cells);
+  figure::Heatmap map = figure::difference_of(less, head, figure.most_cells(figure::kDifferenceCells), pool);
   figure.dress(map);
   figure.write(std::move(map));
 }
@@ -251,7 +238,7 @@ void add_compare(CLI::App& app, Shell& shell) {
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--json", options->json, "One line of JSON: aligned tokens, all heads");
-  options->figure.shade.cmap = "RdBu";
+  options->figure.shade.cmap = figure::kDifferenceColours;
   options->figure.add_to(*command, {.reduce = false});
   command->footer(
       "Without --model and --text, A and B are recordings. Tokens are aligned by their longest common subsequence.\n"

@@ -50,16 +50,9 @@ nn::Matrix Find::picture() const {
 }
 
 insight::Pattern Find::parsed() const {
-  try {
-    if (const auto named = insight::parse_pattern(pattern)) return *named;
-    const std::string end = std::filesystem::path(pattern).extension().string();
-    if (end == ".png" || end == ".npy" || end == ".csv" || end == ".json") return picture();
-    return parse_mask(pattern);
-  } catch (const std::invalid_argument& wrong) {
-    const std::string what = wrong.what();  // a mask's problem is drawn on further lines
-    throw UsageError(fmt::format("'{}' is neither a name ({}), nor a picture's file, nor a mask: {}", pattern,
-                                 fmt::join(insight::pattern_names(), ", "), what.substr(0, what.find('\n'))));
-  }
+  const std::string end = std::filesystem::path(pattern).extension().string();
+  if (end == ".png" || end == ".npy" || end == ".csv" || end == ".json") return picture();
+  return or_usage([&] { return insight::parse_name_or_mask(pattern); });
 }
 
 std::string to_table(const std::vector<insight::Similar>& found, std::int64_t top, const Terminal& terminal) {

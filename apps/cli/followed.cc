@@ -29,10 +29,6 @@ std::string name_of(const Followed& found, std::int64_t token) {
   return figure::visible(tokens_of(found)[static_cast<std::size_t>(token)].text);
 }
 
-std::string layers_of(const Followed& found) {
-  return found.upper.layer == 0 ? "layer 0" : fmt::format("layers 0 to {}", found.upper.layer);
-}
-
 Attended ranked(const Followed& found, std::int64_t row, std::int64_t top) {
   const std::vector<text::Token>& tokens = tokens_of(found);
   return insight::attended({found.numbers.row(row), tokens.size()}, tokens, {.top = top, .special = true});
@@ -96,29 +92,17 @@ bool nearly_alike(const Followed& found, std::int64_t top) {
 }
 
 figure::Bars to_bars(const Followed& found, std::int64_t top) {
-  figure::Bars bars{.bars = {},
-                    .title = fmt::format("Attention {} of {} through {}", found.name,
-                                         name_of(found, found.upper.tokens[0]), layers_of(found)),
-                    .x_label = found.measure,
-                    .caption = ""};
+  figure::Bars bars{
+      .bars = {},
+      .title = fmt::format("Attention {} of {} through {}", found.name, name_of(found, found.upper.tokens[0]),
+                           figure::layers_up_to(found.upper.layer)),
+      .x_label = found.measure,
+      .caption = ""};
   const Attended most = ranked(found, 0, top);
   for (const auto& [key, weight] : most.most)
     bars.bars.push_back({fmt::format("{} {}", key, name_of(found, key)), weight});
   bars.caption = remainder(found, most);
   return bars;
-}
-
-figure::Heatmap to_heatmap(const Followed& found) {
-  figure::Heatmap map;
-  map.cells = nn::Matrix(found.numbers.rows(), found.numbers.columns());
-  std::copy_n(found.numbers.data(), map.cells.rows() * map.cells.columns(), map.cells.data());
-  map.columns = figure::labels_of(tokens_of(found), map.cells.columns());
-  for (const std::int64_t token : found.upper.tokens) map.rows.push_back(map.columns[static_cast<std::size_t>(token)]);
-  map.title = fmt::format("Attention {} through {}", found.name, layers_of(found));
-  map.x_label = "Token of the text";
-  map.y_label = fmt::format("Token above layer {}", found.upper.layer);
-  map.bar_label = found.measure;
-  return map;
 }
 
 }  // namespace
@@ -162,7 +146,7 @@ void FollowOption::show(const Followed& found) const {
     const Terminal terminal = Terminal::of_stdout();
     std::string out;
     for (std::int64_t row = 0; row < found.numbers.rows(); ++row) out += to_list(found, row, top, terminal);
-    out += terminal.note(fmt::format("{} through {}", found.name, layers_of(found)));
+    out += terminal.note(fmt::format("{} through {}", found.name, figure::layers_up_to(found.upper.layer)));
     if (nearly_alike(found, top))
       out += terminal.note("through many layers most flows come near 1: --layer 2 says more");
     return print(out);
@@ -172,7 +156,7 @@ void FollowOption::show(const Followed& found) const {
     figure.dress(bars);
     return figure.write(std::move(bars));
   }
-  figure::Heatmap map = to_heatmap(found);
+  figure::Heatmap map = figure::followed_of(found.specimen, {found.upper, found.numbers, found.name, found.measure});
   figure.dress(map);
   figure.write(std::move(map));
 }

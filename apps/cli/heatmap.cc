@@ -34,6 +34,7 @@ Json to_json(const Subject& subject, const insight::HeadName& name, const insigh
                {"layer", name.layer},
                {"head", name.head},
                {"measure", view.measure},
+               {"aside", view.aside},
                {"tokens", texts_of(subject.specimen->queries(name.kind))},
                {"keys", texts_of(subject.specimen->keys(name.kind))},
                {"weights", rows_of(picture.cells)}};

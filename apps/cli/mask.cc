@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "figure_option.h"
+#include "insight/mask_facts.h"
 #include "json.h"
 #include "terminal.h"
 
@@ -71,14 +72,11 @@ void MaskCommand::run() const {
   const Mask mask = mask_of(text, size);
   figure::MaskPicture picture{.rows = size[0],
                               .columns = size[1],
-                              .seen = {},
+                              .seen = insight::seen_pairs(mask, size[0], size[1]),
                               .row_labels = {},
                               .column_labels = {},
                               .title = mask.text(),
                               .caption = ""};
-  for (std::int64_t i = 0; i < size[0]; ++i) {
-    for (std::int64_t j = 0; j < size[1]; ++j) picture.seen.push_back(mask.allows(0, 0, i, j));
-  }
   const std::int64_t pairs = std::count(picture.seen.begin(), picture.seen.end(), true), all = size[0] * size[1];
   if (json) print(as_line(to_json(picture, mask.text(), pairs)));
   if (json && figure.file.empty()) return;

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "command.h"
-#include "figure/shade.h"
 #include "figure_option.h"
 #include "view.h"
 
@@ -17,8 +16,7 @@ struct OverviewCommand {
   FigureOption figure;
   bool json = false;
 
-  // Most weights are small: on a linear scale thumbnails would be black.
-  OverviewCommand() { figure.shade.scale = figure::Scale::square_root; }
+  OverviewCommand() { figure.shade.scale = figure::kOverviewScale; }
   void run(ThreadPool& pool) const;
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "command.h"
+#include "figure/attention_figures.h"
 #include "followed.h"
 #include "progress.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 void run(const FollowOption& options, ThreadPool& pool) {
   const std::unique_ptr<insight::Specimen> specimen = options.source.open({}, pool);
-  Followed found{*specimen, options.upper(*specimen), {}, "rollout", "Share of the text's token"};
+  Followed found{*specimen, options.upper(*specimen), {}, "rollout", figure::kRolloutMeasure};
   ProgressLine line;
   const insight::Progress progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "row"); };
   found.numbers = options.tokens.empty() ? insight::rollout(*specimen, found.upper.layer, pool, progress)

@@ -1,16 +1,11 @@
-// cli/table_file.h - tables of weights as files.
+// cli/table_file.h - files that a command writes.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "model/file_io.h"
-#include "nn/matrix.h"
-#include "text/tokenizer.h"
 
 namespace attn::cli {
 
@@ -28,13 +23,5 @@ class OutputFile {
  private:
   std::optional<model::NewFile> file_;  // none: standard output
 };
-
-// numpy's own format, version 1.0: float32, little-endian, row by row behind this header.
-std::string npy_header(const std::vector<std::int64_t>& shape);
-std::string_view bytes_of(const nn::Matrix& part);
-
-// RFC 4180, with the tokens as first row and first column.
-std::string csv_header(std::span<const text::Token> columns);
-std::string csv_rows(const nn::Matrix& part, std::span<const text::Token> rows);
 
 }  // namespace attn::cli

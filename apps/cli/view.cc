@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "insight/aside.h"
 #include "insight/value_weighted.h"
 #include "insight/words.h"
 #include "progress.h"
@@ -19,16 +20,20 @@ void ViewOption::add_to(CLI::App& command, bool with_measure) {
         ->capture_default_str();
   }
   command.add_flag("--words", words, "Pieces of a word are put together: rows are averaged, columns added");
+  command.add_flag("--aside", aside,
+                   "Sinks set aside: the first key and special tokens weigh 0, rows are renormalised");
 }
 
 Subject ViewOption::open(ThreadPool& pool) const {
   const bool by_value = measure == "value";
   if (words && source.table) throw UsageError("--words needs a model: a table's tokens are words already");
   if (by_value && source.table) throw UsageError("--measure value needs a model: a table holds weights only");
-  Subject subject{source.open({.value_norms = by_value}, pool), "", by_value};
+  if (by_value && aside) throw UsageError("--aside renormalises weights: it does not go with --measure value");
+  Subject subject{source.open({.value_norms = by_value}, pool), "", by_value, aside};
   subject.name = source.name_of(*subject.specimen);
   if (by_value) subject.specimen = insight::value_weighted(std::move(subject.specimen));
   if (words) subject.specimen = insight::merged_words(std::move(subject.specimen));
+  if (aside) subject.specimen = insight::set_aside(std::move(subject.specimen));
   return subject;
 }
 
@@ -68,6 +73,7 @@ Json to_json(const Subject& subject, const std::vector<insight::HeadName>& heads
   }
   Json json = {{"kind", std::string(name_of(kind))},
                {"measure", view.measure},
+               {"aside", view.aside},
                {"tokens", texts_of(subject.specimen->queries(kind))},
                {"keys", texts_of(subject.specimen->keys(kind))},
                {"heads", std::move(tables)}};

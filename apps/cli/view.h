@@ -14,16 +14,16 @@ namespace attn::cli {
 struct Subject {
   std::unique_ptr<insight::Specimen> specimen;
   std::string name;  // of the model or of the file
-  bool value_weighted = false;
+  bool value_weighted = false, aside = false;
 
-  [[nodiscard]] figure::Subject drawn() const { return {*specimen, name, value_weighted}; }
+  [[nodiscard]] figure::Subject drawn() const { return {*specimen, name, value_weighted, aside}; }
 };
 
-// A source, as it is or seen through --measure and --words.
+// A source, as it is or seen through --measure, --words and --aside.
 struct ViewOption {
   SourceOption source;
   std::string measure = "raw";
-  bool words = false;
+  bool words = false, aside = false;
 
   void add_to(CLI::App& command, bool with_measure = true);
   [[nodiscard]] Subject open(ThreadPool& pool) const;
@@ -44,8 +44,8 @@ std::vector<insight::Picture> pictures_of(const insight::Specimen& specimen,
                                           const std::vector<insight::HeadName>& heads, std::int64_t most,
                                           insight::Reduce reduce, ThreadPool& pool);
 
-// kind, measure, tokens, keys, and heads as [{layer, head, weights}]; reduce, if cells are several weights each. All
-// heads are of one kind.
+// kind, measure, aside, tokens, keys, and heads as [{layer, head, weights}]; reduce, if cells are several weights each.
+// All heads are of one kind.
 Json to_json(const Subject& subject, const std::vector<insight::HeadName>& heads,
              const std::vector<insight::Picture>& pictures, const ViewOption& view);
 

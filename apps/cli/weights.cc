@@ -3,17 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <span>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "command.h"
 #include "insight/specimen.h"
+#include "insight/table_text.h"
 #include "json.h"
 #include "source.h"
 #include "table_file.h"
@@ -34,22 +31,13 @@ struct Weights {
   void run(ThreadPool& pool) const;
 };
 
-// Weights that are not numbers come from a model that is broken; nobody should draw them.
-void check_numbers(const nn::Matrix& part, const HeadName& head) {
-  for (std::int64_t i = 0; i < part.rows() * part.columns(); ++i) {
-    if (std::isfinite(part.data()[i])) continue;
-    throw std::runtime_error(
-        fmt::format("weights of {} are not numbers: the model's own weights are broken", to_string(head)));
-  }
-}
-
 // [N, M] of one head, [H, N, M] of a layer, [L, H, N, M] of all.
 Json to_json(const Specimen& specimen, const HeadOption& option, ThreadPool& pool) {
   Json layers = Json::array();
   std::int64_t last = -1;
   for (const HeadName& head : option.chosen(specimen)) {
     const nn::Matrix table = specimen.weights(head, pool);
-    check_numbers(table, head);
+    insight::check_numbers(table, head);
     if (std::exchange(last, head.layer) != head.layer) layers.push_back(Json::array());
     if (option.head) {
       layers.back() = rows_of(table);
@@ -66,21 +54,6 @@ Json to_json(const Specimen& specimen, const HeadOption& option, ThreadPool& poo
   return json;
 }
 
-// Rebuilds a table some rows at a time and hands them on with the number of the first: a long text's table is never
-// there as a whole.
-void each_part(const Specimen& specimen, const HeadName& head, ThreadPool& pool,
-               const std::function<void(std::int64_t, const nn::Matrix&)>& take) {
-  constexpr std::int64_t kFloats = std::int64_t{4} << 20;
-  const insight::Stack& all = specimen.stack(head.kind);
-  const std::int64_t step = std::clamp<std::int64_t>(kFloats / all.keys, 1, all.queries);
-  for (std::int64_t row = 0; row < all.queries; row += step) {
-    nn::Matrix part(std::min(step, all.queries - row), all.keys);
-    specimen.weights(head, {row, 0}, part.view(), pool);
-    check_numbers(part, head);
-    take(row, part);
-  }
-}
-
 void write_npy(const std::string& file, const Specimen& specimen, const HeadOption& option, ThreadPool& pool) {
   const insight::Stack& all = specimen.stack(option.kind());
   const std::int64_t layers = option.layer ? 1 : all.layers, heads = option.head ? 1 : all.heads;
@@ -89,18 +62,17 @@ void write_npy(const std::string& file, const Specimen& specimen, const HeadOpti
   if (heads > 1 || layers > 1) shape.push_back(heads);
   shape.insert(shape.end(), {all.queries, all.keys});
   OutputFile out(file);
-  out.write(npy_header(shape));
+  out.write(insight::npy_header(shape));
   for (const HeadName& head : option.chosen(specimen))
-    each_part(specimen, head, pool, [&](std::int64_t, const nn::Matrix& part) { out.write(bytes_of(part)); });
+    insight::each_strip(specimen, head, pool,
+                        [&](std::int64_t, const nn::Matrix& part) { out.write(insight::bytes_of(part)); });
   out.commit();
 }
 
 void write_csv(const std::string& file, const Specimen& specimen, const HeadName& head, ThreadPool& pool) {
   OutputFile out(file);
-  out.write(csv_header(specimen.keys(head.kind)));
-  each_part(specimen, head, pool, [&](std::int64_t row, const nn::Matrix& part) {
-    out.write(csv_rows(part, std::span(specimen.queries(head.kind)).subspan(static_cast<std::size_t>(row))));
-  });
+  insight::write_table(specimen, head, insight::TableFormat::csv, pool,
+                       [&](std::string_view bytes) { out.write(bytes); });
   out.commit();
 }
 
@@ -119,7 +91,7 @@ std::string to_table(const Specimen& specimen, const HeadName& head, const Termi
   const auto columns = std::min<std::int64_t>(std::ssize(keys), std::max(1, (terminal.width() - label - 1) / kCell));
   nn::Matrix part(rows, columns);
   specimen.weights(head, {}, part.view(), pool);
-  check_numbers(part, head);
+  insight::check_numbers(part, head);
 
   std::string out(static_cast<std::size_t>(label) + 1, ' ');
   for (std::int64_t j = 0; j < columns; ++j) {

@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -335,8 +336,12 @@ TableAxes table_axes(std::span<const std::int64_t> shape, std::span<const std::i
 //   everything  causal  causal(3)  window(256)  window(256,0)  window(inf,0)  sparse(4)  global(2)  block(64)
 //   padding(3,5)  prefix(4)  document(0,0,1,1)  document(0,0,1,1;0,1,1,1)  table(110,011)  ~causal  (a | b) & c
 //
-// table: rows of 0 and 1, by `,`; heads by `/`, sequences by `;`, as those of document. Throws std::invalid_argument;
-// its first line says the column and what is wrong, then come the text and a caret below that column.
+// table: rows of 0 and 1, by `,`; heads by `/`, sequences by `;`, as those of document. Throws MaskTextError: its first
+// line says the column and what is wrong, then come the text and a caret below that column.
+struct MaskTextError : std::invalid_argument {
+  MaskTextError(const std::string& message, std::int64_t at) : std::invalid_argument(message), column(at) {}
+  std::int64_t column;  // from 1, in characters
+};
 Mask parse_mask(std::string_view text);
 
 // The pairs as characters, a query a line: ■ may be seen, · may not.

@@ -73,10 +73,11 @@ std::size_t columns(std::string_view text) { return text.size() - std::ranges::c
   std::string shown(text.substr(begin, end - begin));
   std::ranges::replace_if(shown, [](char c) { return static_cast<unsigned char>(c) < 0x20U; }, ' ');
   const std::string_view cut_front = begin > 0 ? "..." : "", cut_back = end < text.size() ? "..." : "";
-  std::string message = "mask: column " + std::to_string(columns(text.substr(0, at)) + 1) + ": " + what + "\n  ";
+  const auto column = static_cast<std::int64_t>(columns(text.substr(0, at)) + 1);
+  std::string message = "mask: column " + std::to_string(column) + ": " + what + "\n  ";
   message.append(cut_front).append(shown).append(cut_back).append("\n  ");
   message.append(cut_front.size() + columns(text.substr(begin, at - begin)), ' ') += '^';
-  throw std::invalid_argument(message);
+  throw MaskTextError(message, column);
 }
 
 //   any    = both { "|" both }

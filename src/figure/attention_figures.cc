@@ -23,6 +23,13 @@ std::string bar_label(const Subject& subject) {
   return subject.value_weighted ? "Norm of weight x value" : "Attention weight";
 }
 
+// What must be said of the whole figure.
+std::string caption_of(const Subject& subject, const Picture& picture) {
+  const std::string reduced = figure::caption_of(picture);
+  if (!subject.aside) return reduced;
+  return reduced + (reduced.empty() ? "" : " ") + "Sinks set aside, rows renormalised.";
+}
+
 std::string panel_name(const HeadName& head) { return "head " + std::to_string(head.head); }
 
 }  // namespace
@@ -47,7 +54,7 @@ Heatmap heatmap_of(const Subject& subject, const HeadName& head, Picture picture
               .x_label = axes.columns,
               .y_label = axes.rows,
               .bar_label = bar_label(subject),
-              .caption = caption_of(picture),
+              .caption = caption_of(subject, picture),
               .shade = {}};
   map.cells = std::move(picture.cells);
   return map;
@@ -60,7 +67,7 @@ Grid grid_of(const Subject& subject, const std::vector<HeadName>& heads, std::ve
             .x_label = axes.columns,
             .y_label = axes.rows,
             .bar_label = bar_label(subject),
-            .caption = caption_of(pictures.front()),
+            .caption = caption_of(subject, pictures.front()),
             .shade = {}};
   for (std::size_t h = 0; h < heads.size(); ++h) {
     Heatmap panel = heatmap_of(subject, heads[h], std::move(pictures[h]));
@@ -78,8 +85,8 @@ Overview overview_of(const Subject& subject, Kind kind, std::vector<Picture> pic
                     .cells = {},
                     .title = title_of(subject, "all heads"),
                     .bar_label = bar_label(subject),
-                    .caption = caption_of(pictures.front()),
-                    .shade = {}};
+                    .caption = caption_of(subject, pictures.front()),
+                    .shade = {.scale = kOverviewScale}};
   if (kind != Kind::self || subject.specimen.stacks().size() > 1)
     overview.title += " of kind " + std::string(name_of(kind));
   for (Picture& picture : pictures) overview.cells.push_back(std::move(picture.cells));
@@ -97,7 +104,7 @@ HeadView head_view_of(const Subject& subject, const std::vector<HeadName>& heads
                  .title = title_of(subject, heads.size() == 1 ? to_string(heads.front()) : layer_name(heads.front())),
                  .query_label = axes.rows,
                  .key_label = axes.columns,
-                 .caption = ""};
+                 .caption = caption_of(subject, pictures.front())};
   for (std::size_t h = 0; h < heads.size(); ++h)
     lines.heads.push_back({panel_name(heads[h]), std::move(pictures[h].cells)});
   return lines;
@@ -109,6 +116,30 @@ void check_lines(const insight::Specimen& specimen, Kind kind) {
   throw std::invalid_argument(std::to_string(queries) + " x " + std::to_string(keys) +
                               " tokens are too many for lines (at most " + std::to_string(kHeadViewTokens) +
                               "): a heatmap shows them");
+}
+
+Heatmap difference_of(const insight::Specimen& less, const HeadName& head, std::int64_t most, ThreadPool& pool) {
+  Heatmap map =
+      heatmap_of({.specimen = less, .name = ""}, head, insight::picture(less, head, most, insight::Reduce::mean, pool));
+  map.title = "A - B, " + to_string(head);
+  map.bar_label = "Difference of weights";
+  map.shade.cmap = kDifferenceColours;
+  return map;
+}
+
+std::string layers_up_to(std::int64_t layer) { return layer == 0 ? "layer 0" : "layers 0 to " + std::to_string(layer); }
+
+Heatmap followed_of(const insight::Specimen& specimen, const FollowedTable& found) {
+  Heatmap map;
+  map.cells = nn::Matrix(found.numbers.rows(), found.numbers.columns());
+  std::copy_n(found.numbers.data(), map.cells.rows() * map.cells.columns(), map.cells.data());
+  map.columns = labels_of(specimen.keys(Kind::self), map.cells.columns());
+  for (const std::int64_t token : found.upper.tokens) map.rows.push_back(map.columns[static_cast<std::size_t>(token)]);
+  map.title = "Attention " + found.name + " through " + layers_up_to(found.upper.layer);
+  map.x_label = "Token of the text";
+  map.y_label = "Token above layer " + std::to_string(found.upper.layer);
+  map.bar_label = found.measure;
+  return map;
 }
 
 std::vector<std::string> labels_of(const std::vector<text::Token>& tokens, std::int64_t cells) {
@@ -130,7 +161,17 @@ std::string layer_name(const HeadName& head) {
   return (head.kind == Kind::self ? "" : std::string(name_of(head.kind)) + " ") + "layer " + std::to_string(head.layer);
 }
 
-std::string_view name_of(insight::Reduce reduce) noexcept { return reduce == insight::Reduce::max ? "max" : "mean"; }
+std::string_view name_of(insight::Reduce reduce) noexcept {
+  switch (reduce) {
+    case insight::Reduce::mean:
+      return "mean";
+    case insight::Reduce::max:
+      return "max";
+    case insight::Reduce::farthest:
+      return "farthest";
+  }
+  return "";
+}
 
 std::string caption_of(const Picture& picture) {
   if (!picture.reduced()) return "";

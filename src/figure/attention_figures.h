@@ -10,6 +10,7 @@
 #include "figure/figure.h"
 #include "insight/picture.h"
 #include "insight/progress.h"
+#include "insight/residual.h"
 #include "insight/specimen.h"
 
 namespace attn::figure {
@@ -19,13 +20,19 @@ struct Subject {
   const insight::Specimen& specimen;
   std::string name;             // of the model or of the file; empty: none
   bool value_weighted = false;  // numbers are norms of weight x value
+  bool aside = false;           // without sinks (insight/aside.h)
 };
 
 // How many cells a head's table has in a file, in each direction.
 inline constexpr std::int64_t kHeatmapCells = 2048;  // a dot a cell on a large page
 inline constexpr std::int64_t kGridCells = 256;
 inline constexpr std::int64_t kOverviewCells = 64;
+inline constexpr std::int64_t kDifferenceCells = 1024;
 inline constexpr std::int64_t kHeadViewTokens = 256;  // more lines than that nobody can follow
+
+// Most weights are small: on a linear scale thumbnails would be black.
+inline constexpr Scale kOverviewScale = Scale::square_root;
+inline constexpr const char* kDifferenceColours = "RdBu";
 
 struct Pictures {
   std::int64_t most = kHeatmapCells;  // cells in each direction
@@ -47,6 +54,22 @@ HeadView head_view_of(const Subject& subject, const std::vector<insight::HeadNam
                       std::vector<insight::Picture> pictures);
 void check_lines(const insight::Specimen& specimen, insight::Kind kind);
 
+// What two readings have different (insight/difference.h), in at most `most` cells each way, means of what is in them.
+Heatmap difference_of(const insight::Specimen& less, const insight::HeadName& head, std::int64_t most,
+                      ThreadPool& pool);
+
+// Tokens above a layer, followed down to the text.
+struct FollowedTable {
+  const insight::UpperTokens& upper;
+  const nn::Matrix& numbers;  // [tokens, N]
+  std::string name;           // "rollout", "flow"
+  std::string measure;        // what a number is
+};
+inline constexpr const char* kRolloutMeasure = "Share of the text's token";
+Heatmap followed_of(const insight::Specimen& specimen, const FollowedTable& found);
+// "layer 0", "layers 0 to 3".
+std::string layers_up_to(std::int64_t layer);
+
 // ---- what these are made of ----
 
 // Labels of `cells` cells: the tokens, or where a cell is several of them the number of the first.
@@ -61,7 +84,7 @@ AxisNames axis_names(insight::Kind kind);
 // "layer 5"; with the kind in front if it is not self: "cross layer 5".
 std::string layer_name(const insight::HeadName& head);
 
-// "max" and "mean".
+// "max", "mean" and "farthest".
 std::string_view name_of(insight::Reduce reduce) noexcept;
 // "Each cell is the max of 8 x 8 weights."; empty if every cell is one weight.
 std::string caption_of(const insight::Picture& picture);

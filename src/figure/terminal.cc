@@ -44,6 +44,25 @@ Screen::Colours colours_of_terminal() {
   return environment("TERM").find("256color") == std::string::npos ? none : indexed;
 }
 
+bool is_one_of(std::string_view glyph, std::string_view marks) { return marks.find(glyph) != std::string_view::npos; }
+
+// Parts of a word between which a line may end: before and after each Chinese character, but not between it and the
+// marks that belong to it. One empty part for an empty word.
+std::vector<std::string> breakable(const std::string& word) {
+  static constexpr std::string_view kClosing = "，。、；：！？”’）】》", kOpening = "“‘（【《";
+  std::vector<std::string> parts(1);
+  bool may_end = false, opened = false;  // after the last glyph
+  for (const Glyph& glyph : glyphs_of(word)) {
+    const bool opens = is_one_of(glyph.text, kOpening), closes = is_one_of(glyph.text, kClosing);
+    const bool may_begin = !opened && !closes && (may_end || opens || glyph.columns > 1);
+    if (may_begin && !parts.back().empty()) parts.emplace_back();
+    parts.back() += glyph.text;
+    may_end = glyph.columns > 1;
+    opened = opens;
+  }
+  return parts;
+}
+
 }  // namespace
 
 Terminal::Terminal(const Screen& screen, bool styled)
@@ -75,24 +94,27 @@ std::string Terminal::sentence(const std::vector<Phrase>& phrases, int indent) c
   int used = 0;  // of the line
   for (const Phrase& phrase : phrases) {
     Phrase run{"", phrase.style};  // what stands together on the line
-    const auto add = [&](const std::string& word) {
-      const int size = columns_of(word);
-      if (used > 0 && used + 1 + size > room) {
+    const auto add = [&](const std::string& word, bool apart) {
+      const int size = columns_of(word), gap = used > 0 && apart ? 1 : 0;
+      if (used > 0 && used + gap + size > room) {
         out += styled(run) + "\n" + repeat(" ", indent);
         run.text.clear();
         used = 0;
       }
       if (used == 0 && word.empty()) return;
-      run.text += (used > 0 ? " " : "") + word;
-      used += size + (used > 0 ? 1 : 0);
+      run.text += (used > 0 && apart ? " " : "") + word;
+      used += size + (used > 0 && apart ? 1 : 0);
     };
     for (std::size_t from = 0; from <= phrase.text.size();) {
       const std::size_t end = std::min(phrase.text.find(' ', from), phrase.text.size());
-      const std::string word = phrase.text.substr(from, end - from);
-      if (columns_of(word) <= room) {
-        add(word);
-      } else {
-        for (const std::string& part : wrapped(word, room)) add(part);
+      bool apart = true;  // a blank stands before it
+      for (const std::string& part : breakable(phrase.text.substr(from, end - from))) {
+        if (columns_of(part) <= room) {
+          add(part, apart);
+        } else {
+          for (const std::string& piece : wrapped(part, room)) add(piece, apart);
+        }
+        apart = false;
       }
       from = end + 1;
     }

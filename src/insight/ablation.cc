@@ -39,14 +39,6 @@ Heads heads_of_kind(const model::Facts& facts, Kind kind) {
   return {facts.decoder_layers, facts.decoder_heads.heads};
 }
 
-// log sum exp
-double log_total(std::span<const float> logits) {
-  const double peak = *std::ranges::max_element(logits);
-  double sum = 0;
-  for (const float x : logits) sum += std::exp(x - peak);
-  return peak + std::log(sum);
-}
-
 std::span<const float> row(const nn::Matrix& of, std::int64_t i) {
   return {of.row(i), static_cast<std::size_t>(of.columns())};
 }
@@ -93,6 +85,13 @@ Places places_of(const model::Reader& reader, const model::Reading& reading, con
   return every;
 }
 
+double log_total(std::span<const float> logits) {
+  const double peak = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const float x : logits) sum += std::exp(x - peak);
+  return peak + std::log(sum);
+}
+
 double kl_divergence(std::span<const float> before, std::span<const float> after) {
   const double total_before = log_total(before), total_after = log_total(after);
   double sum = 0;
@@ -124,18 +123,21 @@ Ablation::Ablation(const model::Reader& reader, const model::Reading& reading, s
   before_ = without({}, pool);
 }
 
-nn::Matrix Ablation::hidden(std::int64_t copies, std::span<const model::HeadOff> off, ThreadPool& pool) const {
+nn::Matrix Ablation::hidden(Copies copies, ThreadPool& pool) const {
   const model::Model& model = *reader_.model;
-  nn::Matrix states = model.read(copies_of(reading_.tokens, copies), {.pool = pool, .off = off});
+  copies.off.insert(copies.off.end(), reading_.changes.off.begin(), reading_.changes.off.end());
+  model::Pass pass{.pool = pool, .off = copies.off, .also = reading_.changes.also, .on_layer = copies.on_layer};
+  nn::Matrix states = model.read(copies_of(reading_.tokens, copies.count), pass);
   std::int64_t length = std::ssize(reading_.tokens);
   if (model.facts().form == model::Form::encoder_decoder) {
     model::Memory memory{std::move(states), {0}};
-    for (std::int64_t c = 1; c <= copies; ++c) memory.starts.push_back(c * length);
-    states = model.decode(copies_of(reading_.target, copies), {.pool = pool, .memory = &memory, .off = off});
+    for (std::int64_t c = 1; c <= copies.count; ++c) memory.starts.push_back(c * length);
+    pass.memory = &memory;
+    states = model.decode(copies_of(reading_.target, copies.count), pass);
     length = std::ssize(reading_.target);
   }
-  nn::Matrix rows(copies * std::ssize(at_), states.columns());
-  for (std::int64_t c = 0, to = 0; c < copies; ++c) {
+  nn::Matrix rows(copies.count * std::ssize(at_), states.columns());
+  for (std::int64_t c = 0, to = 0; c < copies.count; ++c) {
     for (const std::int64_t token : at_) {
       std::memcpy(rows.row(to++), states.row(c * length + token),
                   static_cast<std::size_t>(states.columns()) * sizeof(float));
@@ -145,12 +147,12 @@ nn::Matrix Ablation::hidden(std::int64_t copies, std::span<const model::HeadOff>
 }
 
 nn::Matrix Ablation::without(std::span<const HeadName> off, ThreadPool& pool) const {
-  std::vector<model::HeadOff> heads;
+  Copies one;
   for (const HeadName& head : off) {
     check_head(reader_.model->facts(), head);
-    heads.push_back({head.kind, head.layer, head.head, -1});
+    one.off.push_back({head.kind, head.layer, head.head, -1});
   }
-  return reader_.model->logits(hidden(1, heads, pool).view(), pool);
+  return reader_.model->logits(hidden(std::move(one), pool).view(), pool);
 }
 
 std::vector<double> Ablation::divergence(const nn::Matrix& after) const {
@@ -169,12 +171,12 @@ std::vector<Ablation::Effect> Ablation::rank(std::span<const HeadName> heads, co
   for (std::int64_t first = 0; first < count; first += step) {
     tell(progress, first, count);
     const std::int64_t copies = std::min(step, count - first);
-    std::vector<model::HeadOff> off;
+    Copies batch{.count = copies, .off = {}, .on_layer = [&](Kind, std::int64_t) { tell(progress, first, count); }};
     for (std::int64_t c = 0; c < copies; ++c) {
       const HeadName& head = heads[static_cast<std::size_t>(first + c)];
-      off.push_back({head.kind, head.layer, head.head, c});
+      batch.off.push_back({head.kind, head.layer, head.head, c});
     }
-    const nn::Matrix states = hidden(copies, off, pool);
+    const nn::Matrix states = hidden(std::move(batch), pool);
     for (std::int64_t c = 0; c < copies; ++c) {
       const nn::Matrix after = reader_.model->logits(nn::rows_of(states.view(), c * places, places), pool);
       const std::vector<double> kl = divergence(after);

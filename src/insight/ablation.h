@@ -24,6 +24,8 @@ std::vector<HeadName> heads_of(const model::Facts& facts);
 // Throws std::invalid_argument that names what there is.
 void check_head(const model::Facts& facts, const HeadName& head);
 
+// log sum exp: the logarithm of a softmax is a logit minus this.
+double log_total(std::span<const float> logits);
 // KL(before || after) of the softmax of two rows of logits, in nats, computed in double precision; never below 0.
 double kl_divergence(std::span<const float> before, std::span<const float> after);
 
@@ -36,7 +38,8 @@ struct Places {
 // token; all that an encoder-decoder says. May be empty: a text of special tokens has none.
 Places places_of(const model::Reader& reader, const model::Reading& reading, const std::vector<std::int64_t>& asked);
 
-// A text that was read, to be read again without some heads. Keeps references: reader and reading must outlive it.
+// A text that was read, to be read again without some heads; what was changed when it was read (heads off, a mask)
+// stays so. Keeps references: reader and reading must outlive it.
 class Ablation {
  public:
   // Predictions are looked at behind these tokens: of the text, or of an encoder-decoder's target. Throws
@@ -44,9 +47,9 @@ class Ablation {
   Ablation(const model::Reader& reader, const model::Reading& reading, std::vector<std::int64_t> at, ThreadPool& pool);
 
   [[nodiscard]] const std::vector<std::int64_t>& at() const noexcept { return at_; }
-  // With every head on: [at, vocabulary].
+  // As it was read: [at, vocabulary].
   [[nodiscard]] const nn::Matrix& before() const noexcept { return before_; }
-  // Without these heads, all off at once.
+  // Without these heads too, all off at once.
   [[nodiscard]] nn::Matrix without(std::span<const HeadName> off, ThreadPool& pool) const;
   // KL(before || after) at each place.
   [[nodiscard]] std::vector<double> divergence(const nn::Matrix& after) const;
@@ -62,7 +65,12 @@ class Ablation {
 
  private:
   // Hidden states behind the places, of every copy of the text: [copies at, width].
-  [[nodiscard]] nn::Matrix hidden(std::int64_t copies, std::span<const model::HeadOff> off, ThreadPool& pool) const;
+  struct Copies {
+    std::int64_t count = 1;
+    std::vector<model::HeadOff> off;
+    model::LayerHook on_layer = {};
+  };
+  [[nodiscard]] nn::Matrix hidden(Copies copies, ThreadPool& pool) const;
 
   const model::Reader& reader_;
   const model::Reading& reading_;

@@ -1,6 +1,8 @@
 #include "insight/difference.h"
 
 #include <algorithm>
+#include <limits>
+#include <span>
 #include <vector>
 
 namespace attn::insight {
@@ -84,7 +86,55 @@ class Difference final : public Specimen {
   std::vector<std::vector<text::Token>> queries_, keys_;  // by kind, as comparison_.tokens
 };
 
+class DifferenceOnA final : public Specimen {
+ public:
+  DifferenceOnA(const Specimen& a, const Specimen& b, const Comparison& comparison)
+      : Specimen(a.stacks()), a_(a), comparison_(comparison), aligned_(a, b, comparison) {}
+
+  using Specimen::weights;
+  [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override { return a_.queries(kind); }
+  [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override { return a_.keys(kind); }
+  [[nodiscard]] bool causal(const HeadName& head) const override { return aligned_.causal(head); }
+  [[nodiscard]] Numbers numbers() const noexcept override { return Numbers::differences; }
+
+  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
+    for (std::int64_t i = 0; i < out.shape[0]; ++i)
+      std::fill_n(out.at(i), out.shape[1], std::numeric_limits<float>::quiet_NaN());
+    const Comparison::Tokens& tokens = comparison_.of(head.kind);
+    const Places rows(tokens.queries.a, window.row, out.shape[0]), columns(tokens.keys.a, window.col, out.shape[1]);
+    if (rows.which.empty() || columns.which.empty()) return;
+    nn::Matrix part(std::ssize(rows.which), std::ssize(columns.which));
+    aligned_.weights(head, {rows.first, columns.first}, part.view(), pool);
+    for (std::int64_t r = 0; r < part.rows(); ++r) {
+      float* const row = out.at(rows.which[static_cast<std::size_t>(r)] - window.row);
+      for (std::int64_t c = 0; c < part.columns(); ++c)
+        row[columns.which[static_cast<std::size_t>(c)] - window.col] = part.row(r)[c];
+    }
+  }
+
+ private:
+  // Those of the aligned tokens that lie in [from, from + count), and the number of the first of them.
+  struct Places {
+    std::int64_t first = 0;
+    std::span<const std::int64_t> which;
+
+    Places(const std::vector<std::int64_t>& aligned, std::int64_t from, std::int64_t count) {
+      const auto begin = std::ranges::lower_bound(aligned, from);
+      first = begin - aligned.begin();
+      which = {begin, std::lower_bound(begin, aligned.end(), from + count)};
+    }
+  };
+
+  const Specimen& a_;
+  const Comparison& comparison_;
+  Difference aligned_;
+};
+
 }  // namespace
+
+std::unique_ptr<Specimen> difference_on_a(const Specimen& a, const Specimen& b, const Comparison& comparison) {
+  return std::make_unique<DifferenceOnA>(a, b, comparison);
+}
 
 std::unique_ptr<Specimen> difference(const Specimen& a, const Specimen& b, const Comparison& comparison) {
   return std::make_unique<Difference>(a, b, comparison);

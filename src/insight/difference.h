@@ -12,4 +12,7 @@ namespace attn::insight {
 // are those of `a`. All three must outlive it.
 std::unique_ptr<Specimen> difference(const Specimen& a, const Specimen& b, const Comparison& comparison);
 
+// The same with all tokens of `a` as rows and columns: NaN where one of them is not aligned.
+std::unique_ptr<Specimen> difference_on_a(const Specimen& a, const Specimen& b, const Comparison& comparison);
+
 }  // namespace attn::insight

@@ -204,6 +204,27 @@ std::vector<std::string_view> pattern_names() {
   return names;
 }
 
+Pattern parse_name_or_mask(const std::string& text) {
+  if (auto named = parse_pattern(text)) return *std::move(named);
+  try {
+    return parse_mask(text);
+  } catch (const std::invalid_argument& wrong) {
+    std::string names;
+    for (const std::string_view name : pattern_names()) names += (names.empty() ? "" : ", ") + std::string(name);
+    const std::string what = wrong.what();  // a mask's problem is drawn on further lines
+    throw std::invalid_argument("'" + text + "' is neither a name (" + names +
+                                "), nor a mask: " + what.substr(0, what.find('\n')));
+  }
+}
+
+std::string to_string(const Pattern& pattern) {
+  if (const auto* name = std::get_if<NamedPattern>(&pattern))
+    return name->name == "offset" ? "offset(" + std::to_string(name->offset) + ")" : name->name;
+  if (const auto* mask = std::get_if<Mask>(&pattern)) return mask->text();
+  const nn::Matrix& picture = std::get<nn::Matrix>(pattern);
+  return "a picture of " + std::to_string(picture.rows()) + " x " + std::to_string(picture.columns());
+}
+
 std::vector<Similar> find_heads(const Specimen& specimen, const Pattern& pattern, const FindOptions& options,
                                 ThreadPool& pool) {
   if (options.kind) static_cast<void>(specimen.stack(*options.kind));

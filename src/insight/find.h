@@ -36,6 +36,12 @@ using Pattern = std::variant<NamedPattern, Mask, nn::Matrix>;
 std::optional<NamedPattern> parse_pattern(std::string_view text);
 std::vector<std::string_view> pattern_names();
 
+// A name or a mask. Throws std::invalid_argument that says what there is: "'sideways' is neither a name (previous,
+// ...), nor a mask: ...".
+Pattern parse_name_or_mask(const std::string& text);
+// How a pattern was understood: "offset(-3)", "causal & window(2)", "a picture of 2 x 3".
+std::string to_string(const Pattern& pattern);
+
 struct Similar {
   HeadName head;
   double similarity = 0;

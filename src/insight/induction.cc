@@ -45,12 +45,14 @@ RepeatedTokens repeated_tokens(const model::Reader& reader) {
   return out;
 }
 
-nn::Matrix induction_scores(const model::Reader& reader, ThreadPool& pool) {
+nn::Matrix induction_scores(const model::Reader& reader, ThreadPool& pool, const Progress& progress) {
   const RepeatedTokens tokens = repeated_tokens(reader);
   if (tokens.length == 0) return {};
   const model::Facts& facts = reader.model->facts();
   model::Recording recording;
-  static_cast<void>(reader.model->read(model::Batch(tokens.ids), {.pool = pool, .recording = &recording}));
+  const auto on_layer = [&](model::Kind, std::int64_t layer) { tell(progress, layer, facts.layers); };
+  const model::Pass pass{.pool = pool, .recording = &recording, .on_layer = on_layer};
+  static_cast<void>(reader.model->read(model::Batch(tokens.ids), pass));
   nn::Matrix scores(facts.layers, facts.heads.heads);
   pool.run(scores.rows() * scores.columns(), [&](std::int64_t t, int) {
     ThreadPool alone(1);

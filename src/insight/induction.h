@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attn/thread_pool.h"
+#include "insight/progress.h"
 #include "model/reading.h"
 #include "nn/matrix.h"
 
@@ -20,6 +21,7 @@ RepeatedTokens repeated_tokens(const model::Reader& reader);
 
 // Of each head of kind self, the mean over the second copy of p[i, i - (length - 1)]: what is given to the token that
 // followed the same token the first time. [layers, heads]; empty where length is 0. One pass through the model.
-nn::Matrix induction_scores(const model::Reader& reader, ThreadPool& pool);
+// `progress` is in layers.
+nn::Matrix induction_scores(const model::Reader& reader, ThreadPool& pool, const Progress& progress = {});
 
 }  // namespace attn::insight

@@ -54,12 +54,6 @@ Json to_json(const HeadReport& report, std::int64_t rank) {
   return json;
 }
 
-Json to_json(const Alignment& pairs) {
-  Json json = Json::array();
-  for (std::size_t k = 0; k < pairs.a.size(); ++k) json.push_back({pairs.a[k], pairs.b[k]});
-  return json;
-}
-
 // Where one side of a comparison comes from. A table of the user's own has tokens only.
 Json side(const Specimen& specimen) {
   const model::Reading* const reading = specimen.reading();
@@ -139,19 +133,30 @@ Json to_json(const std::vector<Similar>& found, std::int64_t top) {
   return heads;
 }
 
+Json to_json(const Alignment& pairs) {
+  Json json = Json::array();
+  for (std::size_t k = 0; k < pairs.a.size(); ++k) json.push_back({pairs.a[k], pairs.b[k]});
+  return json;
+}
+
+Json to_json(const std::vector<HeadChange>& heads) {
+  Json json = Json::array();
+  for (const auto& [head, change, entropy_a, entropy_b] : heads) {
+    json.push_back({{"layer", head.layer},
+                    {"head", head.head},
+                    {"kind", name_json(head.kind)},
+                    {"change", static_cast<float>(change)},
+                    {"entropy_a", static_cast<float>(entropy_a)},
+                    {"entropy_b", static_cast<float>(entropy_b)}});
+  }
+  return json;
+}
+
 Json to_json(const Comparison& found, const Specimen& a, const Specimen& b) {
-  Json json = {{"a", side(a)}, {"b", side(b)}, {"aligned", Json::array()}, {"heads", Json::array()}};
+  Json json = {{"a", side(a)}, {"b", side(b)}, {"aligned", Json::array()}, {"heads", to_json(found.heads)}};
   for (const Comparison::Tokens& tokens : found.tokens) {
     json["aligned"].push_back(
         {{"kind", name_json(tokens.kind)}, {"queries", to_json(tokens.queries)}, {"keys", to_json(tokens.keys)}});
-  }
-  for (const auto& [head, change, entropy_a, entropy_b] : found.heads) {
-    json["heads"].push_back({{"layer", head.layer},
-                             {"head", head.head},
-                             {"kind", name_json(head.kind)},
-                             {"change", static_cast<float>(change)},
-                             {"entropy_a", static_cast<float>(entropy_a)},
-                             {"entropy_b", static_cast<float>(entropy_b)}});
   }
   return json;
 }

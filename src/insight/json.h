@@ -44,6 +44,10 @@ Json to_json(const std::vector<LayerStatistics>& layers);
 Json to_json(const CorpusCounts& counts);
 // layer, head, kind, similarity of the first `top`.
 Json to_json(const std::vector<Similar>& found, std::int64_t top);
+// [[of a, of b], ...]
+Json to_json(const Alignment& pairs);
+// layer, head, kind, change, entropy_a, entropy_b of each.
+Json to_json(const std::vector<HeadChange>& heads);
 // a, b, aligned, heads.
 Json to_json(const Comparison& found, const Specimen& a, const Specimen& b);
 // `query` and `key` are the tokens' texts.

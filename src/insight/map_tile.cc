@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <vector>
 
 #include "insight/each_head.h"
@@ -17,8 +18,13 @@ std::int64_t tiles_of(std::int64_t count, std::int64_t level) {
   return (count + side - 1) / side;
 }
 
+// On which the table is one cell.
+std::int64_t highest_level(const Stack& all) {
+  return std::bit_width(static_cast<std::uint64_t>(std::max(all.queries, all.keys) - 1));
+}
+
 TableWindow window_of(const Stack& all, const MapPlace& place) {
-  need_index("level", place.level, std::bit_width(static_cast<std::uint64_t>(std::max(all.queries, all.keys) - 1)) + 1);
+  need_index("level", place.level, highest_level(all) + 1);
   need_index("row", place.row, tiles_of(all.queries, place.level));
   need_index("column", place.column, tiles_of(all.keys, place.level));
   const std::int64_t side = kMapTile << place.level;
@@ -31,11 +37,25 @@ Shape<2> shape_of(const TableWindow& window, std::int64_t level) {
   return {((window.rows - 1) >> level) + 1, ((window.columns - 1) >> level) + 1};
 }
 
-}  // namespace
-
-void raise_to(std::span<float> numbers, const float* row) {
-  for (std::size_t j = 0; j < numbers.size(); ++j) numbers[j] = row[j] > numbers[j] ? row[j] : numbers[j];
+// Puts the numbers of a tile into the cells [r, c] of `out` that they belong to; `at` counts from the first of these.
+template <typename Show>
+void into_cells(const View<const float, 2>& tile, Rectangle at, std::int64_t level, nn::Matrix& out, Show show) {
+  // As in a picture: rows of one cell first.
+  std::vector<float> together(static_cast<std::size_t>(tile.shape[1]));
+  for (std::int64_t i = 0, next = 0; i < tile.shape[0]; i = next) {
+    const std::int64_t cell_row = (at.row + i) >> level;
+    std::copy_n(tile.at(i), tile.shape[1], together.data());
+    for (next = i + 1; next < tile.shape[0] && (at.row + next) >> level == cell_row; ++next)
+      show_both(together, tile.at(next), show);
+    float* const to = out.row(cell_row);
+    for (std::int64_t j = 0; j < tile.shape[1]; ++j) {
+      float& cell = to[(at.col + j) >> level];
+      cell = show(cell, together[static_cast<std::size_t>(j)]);
+    }
+  }
 }
+
+}  // namespace
 
 Shape<2> map_tile_shape(const Stack& stack, const MapPlace& place) {
   return shape_of(window_of(stack, place), place.level);
@@ -44,9 +64,10 @@ Shape<2> map_tile_shape(const Stack& stack, const MapPlace& place) {
 nn::Matrix map_tile(const Specimen& specimen, const HeadName& head, const MapPlace& place, ThreadPool& pool) {
   specimen.check(head);
   const TableWindow window = window_of(specimen.stack(head.kind), place);
+  const bool differences = specimen.numbers() == Numbers::differences;
   const auto [rows, columns] = shape_of(window, place.level);
   nn::Matrix out(rows, columns);
-  std::fill_n(out.data(), rows * columns, 0.0F);
+  std::fill_n(out.data(), rows * columns, differences ? std::numeric_limits<float>::quiet_NaN() : 0.0F);
   // Bands of queries that share no cell: some for each thread, but not more than needed, as each packs its keys.
   const std::int64_t least = window.rows > 4 * kTileQueries ? kTileQueries : kTileQueries / 4;
   const std::int64_t band = std::max(std::int64_t{1} << place.level, least);
@@ -54,23 +75,25 @@ nn::Matrix map_tile(const Specimen& specimen, const HeadName& head, const MapPla
     const std::int64_t row = window.row + n * band;
     const TableWindow part{row, std::min(band, window.row + window.rows - row), window.column, window.columns};
     each_tile(specimen, head, part, [&](Rectangle at, View<const float, 2> tile) {
-      // As in a picture: rows of one cell first.
-      std::vector<float> highest(static_cast<std::size_t>(tile.shape[1]));
-      const std::int64_t top = at.row - window.row, left = at.col - window.column;
-      for (std::int64_t i = 0, next = 0; i < tile.shape[0]; i = next) {
-        const std::int64_t cell_row = (top + i) >> place.level;
-        std::copy_n(tile.at(i), tile.shape[1], highest.data());
-        for (next = i + 1; next < tile.shape[0] && (top + next) >> place.level == cell_row; ++next)
-          raise_to(highest, tile.at(next));
-        float* const to = out.row(cell_row);
-        for (std::int64_t j = 0; j < tile.shape[1]; ++j) {
-          float& cell = to[(left + j) >> place.level];
-          cell = std::max(cell, highest[static_cast<std::size_t>(j)]);
-        }
-      }
+      const Rectangle inside{at.row - window.row, at.col - window.column};
+      differences ? into_cells(tile, inside, place.level, out, Farther())
+                  : into_cells(tile, inside, place.level, out, Larger());
     });
   });
   return out;
+}
+
+float largest_number(const Specimen& specimen, const HeadName& head, ThreadPool& pool) {
+  const Stack& all = specimen.stack(head.kind);
+  const std::int64_t level = std::min<std::int64_t>(8, highest_level(all));  // a band of rows for each thread
+  float most = 0;
+  for (std::int64_t row = 0; row < tiles_of(all.queries, level); ++row) {
+    for (std::int64_t column = 0; column < tiles_of(all.keys, level); ++column) {
+      const nn::Matrix tile = map_tile(specimen, head, {level, row, column}, pool);
+      most = std::max(most, *std::max_element(tile.data(), tile.data() + tile.rows() * tile.columns()));
+    }
+  }
+  return most;
 }
 
 }  // namespace attn::insight

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <span>
 #include <stdexcept>
@@ -27,10 +28,6 @@ std::vector<std::int64_t> cells_of(std::int64_t count, std::int64_t cells) {
   return of;
 }
 
-void add_to(std::span<float> sums, const float* row) {
-  for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += row[j];
-}
-
 void need_numbers(const View<const float, 2>& weights, const HeadName& head) {
   // By bits, which the compiler does several at a time: std::isfinite made this a quarter of an overview's time.
   constexpr std::uint32_t kExponent = 0x7F80'0000;
@@ -54,13 +51,26 @@ Shrinking::Shrinking(const Specimen& specimen, const HeadName& head, std::int64_
               .keys = all.keys};
   row_of_ = cells_of(all.queries, picture_.cells.rows());
   column_of_ = cells_of(all.keys, picture_.cells.columns());
-  std::fill_n(picture_.cells.data(), picture_.cells.rows() * picture_.cells.columns(),
-              reduce == Reduce::mean ? 0.0F : kNothing);
+  const float empty = reduce == Reduce::mean  ? 0.0F
+                      : reduce == Reduce::max ? kNothing
+                                              : std::numeric_limits<float>::quiet_NaN();
+  std::fill_n(picture_.cells.data(), picture_.cells.rows() * picture_.cells.columns(), empty);
 }
 
 void Shrinking::take(Rectangle at, const View<const float, 2>& tile) {
-  need_numbers(tile, head_);
-  const bool mean = picture_.reduce == Reduce::mean;
+  if (picture_.reduce != Reduce::farthest) need_numbers(tile, head_);
+  switch (picture_.reduce) {
+    case Reduce::mean:
+      return take_by(at, tile, std::plus<float>());
+    case Reduce::max:
+      return take_by(at, tile, Larger());
+    case Reduce::farthest:
+      return take_by(at, tile, Farther());
+  }
+}
+
+template <typename Show>
+void Shrinking::take_by(Rectangle at, const View<const float, 2>& tile, Show show) {
   const auto row_of = [&](std::int64_t i) { return row_of_[static_cast<std::size_t>(at.row + i)]; };
   const std::int64_t* const column = column_of_.data() + at.col;
   // Rows of one cell are put together first, side by side; only then columns, each of which waits for the one before.
@@ -68,18 +78,18 @@ void Shrinking::take(Rectangle at, const View<const float, 2>& tile) {
   for (std::int64_t i = 0, next = 0; i < tile.shape[0]; i = next) {
     std::copy_n(tile.at(i), tile.shape[1], together.data());
     for (next = i + 1; next < tile.shape[0] && row_of(next) == row_of(i); ++next) {
-      mean ? add_to(together, tile.at(next)) : raise_to(together, tile.at(next));
+      show_both(together, tile.at(next), show);
     }
     float* const cells = picture_.cells.row(row_of(i));
     for (std::int64_t j = 0; j < tile.shape[1]; ++j) {
-      const float value = together[static_cast<std::size_t>(j)];
-      cells[column[j]] = mean ? cells[column[j]] + value : std::max(cells[column[j]], value);
+      cells[column[j]] = show(cells[column[j]], together[static_cast<std::size_t>(j)]);
     }
   }
 }
 
 Picture Shrinking::finish() {
   const std::int64_t rows = picture_.cells.rows(), columns = picture_.cells.columns();
+  if (picture_.reduce == Reduce::farthest) return std::move(picture_);
   if (picture_.reduce == Reduce::max) {
     std::replace(picture_.cells.data(), picture_.cells.data() + rows * columns, kNothing, 0.0F);
     return std::move(picture_);

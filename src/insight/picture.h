@@ -10,8 +10,9 @@
 
 namespace attn::insight {
 
-// What one cell says of the weights in it. mean keeps the mass, max keeps what stands out.
-enum class Reduce : std::uint8_t { mean, max };
+// What one cell says of the weights in it. mean keeps the mass, max keeps what stands out; farthest is the number that
+// is farthest from 0, and NaN where there is none.
+enum class Reduce : std::uint8_t { mean, max, farthest };
 
 struct Picture {
   nn::Matrix cells;  // [rows, columns]
@@ -36,6 +37,9 @@ class Shrinking {
   [[nodiscard]] Picture finish();  // all tiles have been taken
 
  private:
+  template <typename Show>
+  void take_by(Rectangle at, const View<const float, 2>& tile, Show show);
+
   HeadName head_;
   Picture picture_;
   std::vector<std::int64_t> row_of_, column_of_;  // to which cell each row and each column belongs

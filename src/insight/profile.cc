@@ -1,6 +1,7 @@
 #include "insight/profile.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "insight/each_head.h"
 #include "insight/tiles.h"
@@ -34,7 +35,12 @@ Profile profile(const Specimen& specimen, const HeadName& head, ThreadPool& pool
     for (const std::vector<double>& band : received) sum += band[j];
     out.received.push_back(static_cast<float>(sum));
   }
-  for (const kernels::RowSurvey& row : rows) out.entropy.push_back(static_cast<float>(row.entropy));
+  const bool shares = specimen.numbers() == Numbers::weights;
+  for (const kernels::RowSurvey& row : rows) {
+    // -sum (x / s) log (x / s) = -(sum x log x) / s + log s
+    const double entropy = shares || row.mass <= 0 ? row.entropy : row.entropy / row.mass + std::log(row.mass);
+    out.entropy.push_back(static_cast<float>(entropy));
+  }
   return out;
 }
 

@@ -10,7 +10,7 @@ namespace attn::insight {
 
 struct Profile {
   std::vector<float> received;  // [M], sums over queries
-  std::vector<float> entropy;   // [N], nats
+  std::vector<float> entropy;   // [N], nats; of numbers other than weights, of their shares of the row's sum
 };
 
 // One pass over tiles on all threads; the result has the same bits whatever their number.

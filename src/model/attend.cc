@@ -29,6 +29,16 @@ void copy_rows(const View<const float, 2>& from, const View<float, 2>& to) {
 Attend::Attend(Tag, Kind kind, const HeadShape& shape, Rule rule, const Pass& pass)
     : kind_(kind), shape_(shape), rule_(std::move(rule)), pass_(pass) {}
 
+// A mask answers for places that a table inside it does not have, so it is checked before anybody asks it.
+void Attend::take_besides() {
+  if (kind_ != Kind::self || pass_.also.everything()) return;
+  rule_.also = pass_.also;
+  for (std::size_t s = 0; s + 1 < key_starts_.size(); ++s) {
+    const std::int64_t length = key_starts_[s + 1] - key_starts_[s];
+    check_besides(rule_.also, {1, shape_.heads, length, length});
+  }
+}
+
 Attend::Attend(Kind kind, const HeadShape& shape, Rule rule, const Batch& batch, const Pass& pass)
     : Attend(Tag{}, kind, shape, std::move(rule), pass) {
   query_starts_ = batch.starts;
@@ -41,6 +51,7 @@ Attend::Attend(Kind kind, const HeadShape& shape, Rule rule, const Batch& batch,
       positions_.push_back(seen_ + i - query_starts_[s]);
     }
   }
+  take_besides();
   begin_recording();
 }
 
@@ -78,6 +89,7 @@ void Attend::begin_recording() {
 Attend::Rows Attend::rows(std::int64_t layer, View<const float, 2> x) {
   const std::int64_t n = queries();
   const std::int64_t m = new_keys();
+  if (pass_.on_layer) pass_.on_layer(kind_, layer);
   rows_ = {};
   lse_ = {};
   if (pass_.recording != nullptr && pass_.recording->keep().attention) {

@@ -53,6 +53,7 @@ class Attend {
   [[nodiscard]] std::int64_t new_keys() const noexcept;
   [[nodiscard]] Keys keys(std::int64_t layer);
   [[nodiscard]] Options options(std::int64_t longest_query, std::int64_t longest_key);
+  void take_besides();
   void begin_recording();
   void switch_off(std::int64_t layer, const View<float, 2>& out) const;
 

@@ -257,6 +257,7 @@ std::vector<std::int32_t> generate(const Model& model, std::span<const std::int3
     const nn::Matrix hidden = model.decode(next, step);
     nn::Matrix row = model.logits(nn::rows_of(hidden.view(), hidden.rows() - 1, 1), pass.pool);
     const std::span<float> logits(row.data(), static_cast<std::size_t>(row.columns()));
+    if (how.on_logits) how.on_logits(logits);
     apply_rules(facts, said, limits, logits);
     const std::int32_t id = sample(logits);
     made.push_back(id);

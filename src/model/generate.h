@@ -21,6 +21,8 @@ struct Sampling {
 struct Generation {
   std::int64_t tokens = 20;  // at most; ends earlier at an end-of-sequence token, or where positions end
   Sampling sampling = {};
+  // Called before each token is chosen, with what the model says of it: before any rule or limit.
+  std::function<void(std::span<const float> logits)> on_logits = {};
 };
 
 // Continues prompt (decoder), or answers it (encoder-decoder: the encoder reads the prompt, and the decoder begins with

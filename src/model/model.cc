@@ -58,7 +58,10 @@ void Model::check(const Batch& batch, std::int64_t seen) const {
 nn::Matrix Model::encode(const Batch& batch, const Pass& pass) const {
   if (facts_.form == Form::decoder) throw std::invalid_argument("a " + facts_.type + " has no encoder");
   check(batch, 0);
-  return do_encode(batch, {.pool = pass.pool, .recording = pass.recording, .off = pass.off});
+  Pass own = pass;
+  own.cache = nullptr;
+  own.memory = nullptr;
+  return do_encode(batch, own);
 }
 
 nn::Matrix Model::decode(const Batch& batch, const Pass& pass) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -82,6 +83,9 @@ struct HeadOff {
   std::int64_t sequence = -1;  // of the batch; -1: of all
 };
 
+// Called before each layer's attention. What it throws ends the pass.
+using LayerHook = std::function<void(Kind kind, std::int64_t layer)>;
+
 // How to run. Everything but the pool may be absent.
 struct Pass {
   ThreadPool& pool;
@@ -89,6 +93,8 @@ struct Pass {
   Cache* cache = nullptr;          // decode() only: goes on where the last pass with it ended; one sequence
   const Memory* memory = nullptr;  // decode() of an encoder-decoder only
   std::span<const HeadOff> off = {};
+  Mask also = {};  // what must hold besides the model's own rule, in every layer and head of kind self
+  LayerHook on_layer = {};
 
   // Hidden states number `index` of a stack, if the recording keeps them.
   void keep_hidden(bool decoder, std::size_t index, View<const float, 2> rows) const {

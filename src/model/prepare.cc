@@ -18,13 +18,14 @@ std::string with_own_mask(std::string text, const text::Tokenizer& tokenizer) {
   return text;
 }
 
-Text prepared(Text text, const Reader& reader, ThreadPool& pool) {
+Text prepared(Text text, const Reader& reader, ThreadPool& pool, const LayerHook& on_layer) {
   text.text = with_own_mask(std::move(text.text), reader.tokenizer);
   if (reader.model->facts().form != Form::encoder_decoder) return text;
   if (!text.target) std::swap(text.pair, text.target);
   if (!text.target) {
     const std::vector<std::int32_t> ids = reader.tokenizer.encode(text.text).ids();
-    text.target_ids = generate(*reader.model, ids, {.tokens = kMostSaid, .sampling = {}}, {.pool = pool});
+    const Pass pass{.pool = pool, .on_layer = on_layer};
+    text.target_ids = generate(*reader.model, ids, {.tokens = kMostSaid, .sampling = {}}, pass);
     text.target = reader.tokenizer.decode(text.target_ids);
   }
   return text;

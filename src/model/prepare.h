@@ -16,8 +16,8 @@ std::string with_own_mask(std::string text, const text::Tokenizer& tokenizer);
 inline constexpr std::int64_t kMostSaid = 64;  // tokens of a target that an encoder-decoder says by itself
 
 // Of an encoder-decoder a pair is what it says, where no target is given; where there is neither, what it says by
-// itself. Gaps are written as the model has them.
-Text prepared(Text text, const Reader& reader, ThreadPool& pool);
+// itself. Gaps are written as the model has them. `on_layer`: of the passes that this takes.
+Text prepared(Text text, const Reader& reader, ThreadPool& pool, const LayerHook& on_layer = {});
 
 // Throws std::invalid_argument for a text that gives no token but those that the model puts around every text.
 void check_not_empty(const Reading& reading);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
+#include <iterator>
 #include <stdexcept>
 
 namespace attn::model {
@@ -15,14 +16,27 @@ void check_kind_of_text(const Facts& facts, const Text& text) {
   if (text.target && facts.form != Form::encoder_decoder) {
     throw std::invalid_argument("a " + facts.type + " takes no target: only an encoder-decoder does");
   }
+  if (!text.said.empty() && facts.form != Form::decoder) {
+    throw std::invalid_argument("a " + facts.type + " does not go on with its text: only a decoder does");
+  }
   if (text.pair && facts.form != Form::encoder) {
     throw std::invalid_argument("a " + facts.type + " takes no pair of texts: only an encoder does");
   }
 }
 
+text::Encoding encoded(const Reader& reader, const Text& text) {
+  text::Encoding encoding =
+      text.pair ? reader.tokenizer.encode(text.text, *text.pair) : reader.tokenizer.encode(text.text);
+  const std::int64_t most = reader.model->facts().max_tokens;
+  if (text.cut && most > 0 && std::ssize(encoding.tokens) > most) cut_to(encoding.tokens, most);
+  std::ranges::move(reader.tokenizer.tokens(text.said), std::back_inserter(encoding.tokens));
+  return encoding;
+}
+
 // What the decoder is to write: the target. Where that has no token, one row is left, and it writes the end.
 std::vector<std::int32_t> ids_to_write(const Reader& reader, const Text& text) {
-  std::vector<std::int32_t> ids = text.target_ids.empty() ? reader.tokenizer.ids(*text.target) : text.target_ids;
+  std::vector<std::int32_t> ids =
+      text.target_ids.empty() ? reader.tokenizer.ids(text.target.value_or("")) : text.target_ids;
   const std::vector<std::int32_t>& ends = reader.model->facts().eos;
   if (ids.empty()) ids.push_back(ends.empty() ? -1 : ends.front());
   return ids;
@@ -64,18 +78,21 @@ void cut_to(std::vector<text::Token>& tokens, std::int64_t most) {
   tokens.erase(from, tokens.end() - std::min(special, most));
 }
 
-Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool) {
+Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool, const ReadOptions& options) {
   const Facts& facts = reader.model->facts();
   check_kind_of_text(facts, text);
-  text::Encoding encoding =
-      text.pair ? reader.tokenizer.encode(text.text, *text.pair) : reader.tokenizer.encode(text.text);
-  if (text.cut && facts.max_tokens > 0 && std::ssize(encoding.tokens) > facts.max_tokens)
-    cut_to(encoding.tokens, facts.max_tokens);
+  text::Encoding encoding = encoded(reader, text);
   Reading reading;
   reading.origin = {reader.name, facts.type, facts.form, text};
+  reading.changes = options.changes;
   reading.recording = Recording(keep);
   reading.tokens = encoding.tokens;
-  reading.hidden = reader.model->read(batch_of(encoding), {.pool = pool, .recording = &reading.recording});
+  Pass pass{.pool = pool,
+            .recording = &reading.recording,
+            .off = reading.changes.off,
+            .also = reading.changes.also,
+            .on_layer = options.on_layer};
+  reading.hidden = reader.model->read(batch_of(encoding), pass);
   if (!text.target) {
     reading.recording.finish(*reader.model);
     return reading;
@@ -86,8 +103,8 @@ Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool
   reading.target = reader.tokenizer.tokens(given);
   reading.written = reader.tokenizer.tokens(written);
   Memory memory{std::move(reading.hidden), {0, static_cast<std::int64_t>(reading.tokens.size())}};
-  reading.target_hidden =
-      reader.model->decode(Batch(given), {.pool = pool, .recording = &reading.recording, .memory = &memory});
+  pass.memory = &memory;
+  reading.target_hidden = reader.model->decode(Batch(given), pass);
   reading.hidden = std::move(memory.hidden);
   reading.recording.finish(*reader.model);
   return reading;

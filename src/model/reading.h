@@ -27,7 +27,14 @@ struct Text {
   std::optional<std::string> pair;            // the second text of a pair, for encoders that take one
   std::optional<std::string> target;          // what the decoder of an encoder-decoder is given to say
   std::vector<std::int32_t> target_ids = {};  // the target where it is known as tokens, else empty
+  std::vector<std::int32_t> said = {};        // what a decoder went on with behind the text
   bool cut = false;                           // where it is longer than the model takes, its end is left out
+};
+
+// What is to be different from the model as it is.
+struct Changes {
+  std::vector<HeadOff> off = {};  // of all sequences
+  Mask also = {};                 // as Pass has it
 };
 
 // Where a reading comes from.
@@ -45,6 +52,7 @@ struct Origin {
 // decoder has not run.
 struct Reading {
   Origin origin;
+  Changes changes;
   Recording recording;
   std::vector<text::Token> tokens;   // of the text, and of the pair behind it
   std::vector<text::Token> target;   // what each row of the decoder was given
@@ -64,8 +72,14 @@ struct Reading {
 // The end goes, but not the special tokens behind it.
 void cut_to(std::vector<text::Token>& tokens, std::int64_t most);
 
+// How read() runs the model.
+struct ReadOptions {
+  Changes changes = {};
+  LayerHook on_layer = {};
+};
+
 // Throws std::invalid_argument for a text that the model cannot take: empty, too long, not UTF-8, a pair or a target
-// where there can be none.
-Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool);
+// where there can be none; and for a mask that does not fit its tokens. Heads that are off must be there.
+Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool, const ReadOptions& options = {});
 
 }  // namespace attn::model

@@ -67,10 +67,21 @@ void check_whole(const AttentionRecord& a) {
   if (rule.distance_bias && rule.distance_bias->rows() != 1)
     need_size("distance_bias", *rule.distance_bias, {heads, distances}, {heads, distances});
   if (rule.sink) need_size("sink", *rule.sink, {1, heads}, {1, heads});
-  if (rule.also.per_head() || !rule.also.bias().empty())
-    throw std::invalid_argument("a recording's mask is the same for every head and adds nothing to the scores");
-  rule.also.check({1, heads, a.queries, a.keys});
+  check_besides(rule.also, {1, heads, a.queries, a.keys});
 }
+
+// Queries that stand behind `first` others.
+struct From {
+  Mask mask;
+  std::int64_t first = 0;
+
+  [[nodiscard]] std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
+    return mask.row(b, h, first + i, j);
+  }
+  [[nodiscard]] Cover cover(const Tile& tile) const {
+    return mask.cover({tile.b, tile.h, first + tile.i0, first + tile.i1, tile.j0, tile.j1});
+  }
+};
 
 // One head's row of a table [1|H, columns].
 const float* row_of_head(const nn::Matrix& table, std::int64_t head) { return table.row(table.rows() == 1 ? 0 : head); }
@@ -86,13 +97,20 @@ std::optional<Kind> parse_kind(std::string_view name) noexcept {
 }
 
 Mask Rule::mask(std::int64_t seen) const {
-  const Mask places = [&]() -> Mask {
+  Mask places = [&]() -> Mask {
     if (window == 0) return causal ? Mask(Causal{seen}) : Mask();
     if (seen == 0) return causal ? Causal{} & Window{window - 1, 0} : Mask(Window{window});
     return Causal{causal ? seen : seen + window} & ~Mask(Causal{causal ? seen - window : seen - window - 1});
   }();
   if (also.everything()) return places;
-  return places.everything() ? also : places & also;
+  const Mask besides = seen == 0 ? also : Mask(From{also, seen});
+  return places.everything() ? besides : places & besides;
+}
+
+void check_besides(const Mask& also, const Extent& extent) {
+  if (also.per_head() || !also.bias().empty())
+    throw std::invalid_argument("a recording's mask is the same for every head and adds nothing to the scores");
+  also.check(extent);
 }
 
 View<const float, 4> AttentionRecord::q_heads(std::int64_t first, std::int64_t count) const noexcept {
@@ -208,6 +226,16 @@ std::int64_t Recording::layers(Kind kind) const noexcept {
 }
 
 const std::vector<nn::Matrix>& Recording::hidden(bool decoder) const noexcept { return hidden_[decoder ? 1 : 0]; }
+
+std::int64_t Recording::bytes() const noexcept {
+  std::int64_t numbers = 0;
+  const auto count = [&](const nn::Matrix& one) { numbers += one.rows() * one.columns(); };
+  for (const AttentionRecord& a : attentions_)
+    for (const nn::Matrix* const one : {&a.q, &a.k, &a.lse, &a.v, &a.x, &a.value_norms}) count(*one);
+  for (const std::vector<nn::Matrix>& states : hidden_)
+    for (const nn::Matrix& one : states) count(one);
+  return numbers * static_cast<std::int64_t>(sizeof(float));
+}
 
 const Recording::Sequences& Recording::sequences(Kind kind) const { return sequences_[static_cast<std::size_t>(kind)]; }
 

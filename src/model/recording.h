@@ -48,14 +48,19 @@ struct Rule {
   std::shared_ptr<const BucketBias> bias = nullptr;  // null: none
   float softcap = 0;                                 // 0: none
 
+  Mask also = {};  // what must hold besides; the same for every head
+
   // The following are of one whole text, and of attentions that came as a whole: insert().
-  Mask also = {};                                             // what must hold besides; the same for every head
   std::shared_ptr<const nn::Matrix> distance_bias = nullptr;  // [1|H, N + M - 1] at j - i + N - 1; null: none
   std::shared_ptr<const nn::Matrix> sink = nullptr;           // [1, H]: a logit a head that has no value; null: none
 
   // For queries that stand `seen` tokens behind the first key.
   [[nodiscard]] Mask mask(std::int64_t seen = 0) const;
 };
+
+// Throws std::invalid_argument for a mask that cannot be Rule::also of such an attention: it does not fit, differs
+// between heads or carries a bias.
+void check_besides(const Mask& also, const Extent& extent);
 
 // One attention of one layer, for all sequences of a batch, one behind the other.
 struct AttentionRecord {
@@ -126,6 +131,9 @@ class Recording {
   [[nodiscard]] std::int64_t layers(Kind kind) const noexcept;
   // [L + 1] matrices [T, width]; empty unless kept.
   [[nodiscard]] const std::vector<nn::Matrix>& hidden(bool decoder = false) const noexcept;
+
+  // That its numbers take in memory.
+  [[nodiscard]] std::int64_t bytes() const noexcept;
 
   // Numbers of queries and keys of one sequence.
   [[nodiscard]] Shape<2> size(Kind kind, std::int64_t sequence = 0) const;

@@ -169,11 +169,10 @@ class Contents {
   std::int64_t version_ = format::kPlainVersion;
 };
 
-}  // namespace
+using Metadata = std::map<std::string, std::string, std::less<>>;
 
-void save_reading(const Reading& reading, const std::filesystem::path& file, const std::function<void()>& between) {
-  check(reading);
-  Contents contents(reading);
+// What is not a tensor; the tensors are complete then.
+Metadata metadata_of(const Reading& reading, Contents& contents) {
   const Origin& origin = reading.origin;
   Json json = {{"model", text::replace_bad_bytes(origin.model)},
                {"type", origin.type},
@@ -187,12 +186,26 @@ void save_reading(const Reading& reading, const std::filesystem::path& file, con
                {"kept", contents.kept()},
                {"attentions", contents.attentions()}};
   contents.add_hidden();
-  write_safetensors(file, contents.tensors(),
-                    {{format::kFormatKey, format::kFormat},
-                     {format::kVersionKey, std::to_string(contents.version())},
-                     {format::kProgramKey, "attnscope " ATTNSCOPE_VERSION},
-                     {format::kContents, json.dump()}},
-                    between);
+  return {{format::kFormatKey, format::kFormat},
+          {format::kVersionKey, std::to_string(contents.version())},
+          {format::kProgramKey, "attnscope " ATTNSCOPE_VERSION},
+          {format::kContents, json.dump()}};
+}
+
+}  // namespace
+
+void save_reading(const Reading& reading, const std::filesystem::path& file, const std::function<void()>& between) {
+  check(reading);
+  Contents contents(reading);
+  const Metadata metadata = metadata_of(reading, contents);
+  write_safetensors(file, contents.tensors(), metadata, between);
+}
+
+void write_reading(const Reading& reading, const std::function<void(std::string_view)>& write) {
+  check(reading);
+  Contents contents(reading);
+  const Metadata metadata = metadata_of(reading, contents);
+  write_safetensors(write, contents.tensors(), metadata);
 }
 
 }  // namespace attn::model

@@ -283,9 +283,10 @@ class Loader {
       nn::Matrix& output = decoder ? reading.target_hidden : reading.hidden;
       if (has(format::output_name(decoder))) output = take(format::output_name(decoder), rows, kAny);
     }
-    if (!has(format::kInduction)) return;
     const AttentionRecord* const first =
         reading.recording.has(Kind::self) ? &reading.recording.attention(Kind::self, 0) : nullptr;
+    if (first != nullptr) reading.changes.also = first->rule.also;
+    if (!has(format::kInduction)) return;
     reading.induction = take(format::kInduction, reading.recording.layers(Kind::self), first ? first->shape.heads : 0);
   }
 

@@ -94,5 +94,9 @@ struct TensorToStore {
 void write_safetensors(const std::filesystem::path& file, const std::vector<TensorToStore>& tensors,
                        const std::map<std::string, std::string, std::less<>>& metadata = {},
                        const std::function<void()>& between = {});
+// The same bytes to wherever `write` puts them, part after part.
+using WriteBytes = std::function<void(std::string_view)>;
+void write_safetensors(const WriteBytes& write, const std::vector<TensorToStore>& tensors,
+                       const std::map<std::string, std::string, std::less<>>& metadata = {});
 
 }  // namespace attn::model

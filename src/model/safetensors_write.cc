@@ -58,14 +58,21 @@ std::string header_of(const std::vector<TensorToStore>& tensors,
 void write_safetensors(const std::filesystem::path& file, const std::vector<TensorToStore>& tensors,
                        const std::map<std::string, std::string, std::less<>>& metadata,
                        const std::function<void()>& between) {
-  const std::string header = header_of(tensors, metadata);
+  static_cast<void>(header_of(tensors, metadata));  // what is wrong is said before a file is begun
   NewFile out(file);
-  out.write(header.data(), header.size());
-  for (const TensorToStore& tensor : tensors) {
+  const auto write = [&](std::string_view bytes) {
     if (between) between();
-    out.write(tensor.data, static_cast<std::size_t>(bytes_of(tensor)));
-  }
+    out.write(bytes.data(), bytes.size());
+  };
+  write_safetensors(WriteBytes(write), tensors, metadata);
   out.commit();
+}
+
+void write_safetensors(const WriteBytes& write, const std::vector<TensorToStore>& tensors,
+                       const std::map<std::string, std::string, std::less<>>& metadata) {
+  write(header_of(tensors, metadata));
+  for (const TensorToStore& tensor : tensors)
+    write({static_cast<const char*>(tensor.data), static_cast<std::size_t>(bytes_of(tensor))});
 }
 
 }  // namespace attn::model

@@ -8,7 +8,10 @@
 
 #include "insight/align.h"
 #include "insight/difference.h"
+#include "insight/map_tile.h"
+#include "insight/picture.h"
 #include "random_rows.h"
+#include "support/looking.h"
 
 namespace attn::insight {
 namespace {
@@ -153,6 +156,60 @@ TEST(Difference, IsThatOfTheAlignedWeightsInAnyWindow) {
   for (std::int64_t i = 0; i < 4; ++i)
     for (std::int64_t j = 0; j < 3; ++j)
       EXPECT_EQ(part.row(i)[j], a.row(in_a[i + 1])[in_a[j + 2]] - b.row(in_b[i + 1])[in_b[j + 2]]);
+}
+
+TEST(DifferenceOnA, IsWhatNumpyHasOnAllTokensOfA) {
+  ThreadPool pool(2);
+  const test::Looking golden;
+  const TableSpecimen a = golden.specimen("a"), b = golden.specimen("b");
+  const Comparison found = compare(a, b, pool);
+  ASSERT_EQ(found.tokens[0].queries.a.size(), golden["pairs"].size());
+  for (std::size_t k = 0; k < golden["pairs"].size(); ++k) {
+    EXPECT_EQ(found.tokens[0].queries.a[k], golden["pairs"][k][0]);
+    EXPECT_EQ(found.tokens[0].queries.b[k], golden["pairs"][k][1]);
+  }
+  const auto less = difference_on_a(a, b, found);
+  EXPECT_EQ(less->numbers(), Numbers::differences);
+  const nn::Matrix table = less->weights({}, pool);
+  for (std::int64_t i = 0; i < 12; ++i) {
+    for (std::int64_t j = 0; j < 12; ++j) {
+      const auto& expected = golden["difference"][static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+      EXPECT_EQ(std::isnan(table.row(i)[j]), expected.is_null()) << i << " " << j;
+      EXPECT_TRUE(expected.is_null() || std::abs(table.row(i)[j] - expected.get<double>()) < 1e-7) << i << " " << j;
+    }
+  }
+  nn::Matrix part(4, 5);
+  less->weights({}, {2, 7}, part.view(), pool);
+  for (std::int64_t i = 0; i < 4; ++i) {
+    for (std::int64_t j = 0; j < 5; ++j) {
+      const float whole = table.row(2 + i)[7 + j];
+      EXPECT_TRUE(part.row(i)[j] == whole || (std::isnan(whole) && std::isnan(part.row(i)[j]))) << i << " " << j;
+    }
+  }
+}
+
+TEST(DifferenceOnA, TilesAndPicturesShowWhatIsFarthestFromZero) {
+  ThreadPool pool(3);
+  const TableSpecimen a = RandomRows{.layers = 1, .heads = 1, .n = 600, .seed = 1}.specimen();
+  const TableSpecimen b = RandomRows{.layers = 1, .heads = 1, .n = 600, .seed = 2}.specimen();
+  const Comparison found = compare(a, b, pool);
+  const auto less = difference_on_a(a, b, found);
+  const nn::Matrix table = less->weights({}, pool);
+  const auto farthest = [&](std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+    float most = 0;
+    for (std::int64_t i = row; i < std::min<std::int64_t>(row + rows, 600); ++i)
+      for (std::int64_t j = column; j < std::min<std::int64_t>(column + columns, 600); ++j)
+        if (std::abs(table.row(i)[j]) > std::abs(most)) most = table.row(i)[j];
+    return most;
+  };
+  const nn::Matrix tile = map_tile(*less, {}, {2, 0, 0}, pool);
+  for (std::int64_t r = 0; r < tile.rows(); ++r)
+    for (std::int64_t c = 0; c < tile.columns(); ++c)
+      ASSERT_EQ(std::abs(tile.row(r)[c]), std::abs(farthest(4 * r, 4, 4 * c, 4))) << r << " " << c;
+  const Picture small = picture(*less, {}, 60, Reduce::farthest, pool);
+  for (std::int64_t r = 0; r < 60; ++r)
+    for (std::int64_t c = 0; c < 60; ++c)
+      ASSERT_EQ(std::abs(small.cells.row(r)[c]), std::abs(farthest(10 * r, 10, 10 * c, 10))) << r << " " << c;
 }
 
 }  // namespace

@@ -79,6 +79,13 @@ TEST(FindHeads, ScalingAPictureChangesNothing) {
 
 TEST(FindHeads, WhatIsNoPatternIsRefused) {
   EXPECT_FALSE(parse_pattern("sideways"));
+  EXPECT_EQ(to_string(parse_name_or_mask("offset(-3)")), "offset(-3)");
+  EXPECT_EQ(to_string(parse_name_or_mask("broad")), "broad");
+  EXPECT_EQ(to_string(parse_name_or_mask("causal&window(2)")), "causal & window(2)");
+  EXPECT_EQ(to_string(Pattern(nn::Matrix(2, 3))), "a picture of 2 x 3");
+  const std::string said = test::refusal_of([] { parse_name_or_mask("sideways"); });
+  EXPECT_TRUE(said.starts_with("'sideways' is neither a name (previous, ")) << said;
+  EXPECT_EQ(said.find('\n'), std::string::npos);
   EXPECT_FALSE(parse_pattern("offset"));
   EXPECT_THROW(static_cast<void>(parse_pattern("offset(17)")), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(parse_pattern("offset(x)")), std::invalid_argument);

@@ -62,6 +62,16 @@ TEST(MapTile, WhatTheMaskForbidsIsZeroWithoutLooking) {
     for (std::int64_t j = 0; j < table.columns(); ++j) EXPECT_EQ(tile.row(i)[j], table.row(i)[j]);
 }
 
+TEST(MapTile, TheLargestNumberIsThatOfTheWholeTable) {
+  ThreadPool pool(2);
+  for (const std::int64_t n : {1, 300, 700}) {
+    const TableSpecimen specimen = test::RandomRows{.layers = 1, .heads = 2, .n = n, .seed = 7}.specimen();
+    const nn::Matrix table = specimen.weights({Kind::self, 0, 1}, pool);
+    EXPECT_EQ(largest_number(specimen, {Kind::self, 0, 1}, pool),
+              *std::max_element(table.data(), table.data() + n * n));
+  }
+}
+
 TEST(MapTile, APlaceThatIsNotOnTheMapIsRefused) {
   ThreadPool pool(1);
   const TableSpecimen specimen = test::RandomRows{.n = 300}.specimen();

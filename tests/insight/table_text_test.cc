@@ -1,0 +1,71 @@
+#include "insight/table_text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "insight/table.h"
+#include "random_rows.h"
+#include "support/temporary_folder.h"
+#include "text/new_file.h"
+
+namespace attn::insight {
+namespace {
+
+std::string written(const Specimen& specimen, const HeadName& head, TableFormat format) {
+  ThreadPool pool(2);
+  std::string all;
+  write_table(specimen, head, format, pool, [&](std::string_view part) { all += part; });
+  return all;
+}
+
+TEST(TableText, WhatIsWrittenIsReadBackBitByBit) {
+  ThreadPool pool(1);
+  const TableSpecimen specimen = test::RandomRows{.n = 3, .seed = 2}.specimen({"a,b", "\"q\"", "[SEP]"});
+  const HeadName head{Kind::self, 1, 2};
+  const nn::Matrix expected = specimen.weights(head, pool);
+  const test::TemporaryFolder folder;
+  for (const auto& [format, name] : {std::pair{TableFormat::csv, "t.csv"}, {TableFormat::npy, "t.npy"}}) {
+    const std::filesystem::path file = folder.path() / name;
+    text::write_file(file, written(specimen, head, format));
+    const TableFile found = read_table(file);
+    ASSERT_EQ(found.tables.numbers.rows(), 3) << name;
+    EXPECT_TRUE(std::equal(expected.data(), expected.data() + 9, found.tables.numbers.data())) << name;
+    if (format == TableFormat::csv) {
+      EXPECT_EQ(found.queries, (std::vector<std::string>{"a,b", "\"q\"", "[SEP]"}));
+    }
+  }
+}
+
+TEST(TableText, NumbersAreAsShortAsAFloatAllows) {
+  nn::Matrix row(1, 6);
+  const float numbers[] = {0, 1, 0.1F, 0.0001F, 1e-5F, 0.33333334F};
+  std::copy_n(numbers, 6, row.data());
+  EXPECT_EQ(csv_rows(row, named_tokens({"x"})), "x,0,1,0.1,0.0001,1e-05,0.33333334\n");
+}
+
+TEST(TableText, LongTablesComeInStrips) {
+  ThreadPool pool(2);
+  const TableSpecimen specimen = test::RandomRows{.layers = 1, .heads = 1, .n = 2500, .seed = 1}.specimen();
+  std::int64_t next = 0, parts = 0;
+  each_strip(specimen, {}, pool, [&](std::int64_t first, const nn::Matrix& part) {
+    EXPECT_EQ(first, next);
+    EXPECT_LE(part.rows() * part.columns(), 4 << 20);
+    next += part.rows();
+    ++parts;
+  });
+  EXPECT_EQ(next, 2500);
+  EXPECT_GT(parts, 1);
+}
+
+TEST(TableText, WhatIsNoNumberIsNotWritten) {
+  auto tables = test::RandomRows{.layers = 1, .heads = 1, .n = 4}.tables();
+  tables.numbers.row(2)[1] = std::numeric_limits<float>::quiet_NaN();
+  const TableSpecimen specimen(std::move(tables), {}, {});
+  EXPECT_THROW(written(specimen, {}, TableFormat::csv), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace attn::insight
