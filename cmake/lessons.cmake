@@ -1,0 +1,45 @@
+# attn_lesson: the course, with the files of lessons/ as part of the program.
+
+attn_folder(attn_lesson src/lesson AS lesson NEEDS attn attn_nn attn_text attn_model attn_insight attn_figure attn_builtin
+            nlohmann_json::nlohmann_json fmt::fmt)
+
+set(tables "")
+set(folders "")
+set(embedded "")
+set(count 0)
+set(embed_number 0)
+set(embed_bytes "  .section ${embed_section}\n")
+set(embed_declarations "")
+file(GLOB present CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lessons/*/lesson.json ${PROJECT_SOURCE_DIR}/lessons/*/*.md
+     ${PROJECT_SOURCE_DIR}/lessons/*/steps.* ${PROJECT_SOURCE_DIR}/lessons/*/*.csv)
+set(definitions ${present})
+list(FILTER definitions INCLUDE REGEX "/lesson\\.json$")
+foreach(definition IN LISTS definitions)
+  cmake_path(GET definition PARENT_PATH folder)
+  cmake_path(GET folder FILENAME name)
+  set(table "")
+  foreach(file IN LISTS present)
+    cmake_path(GET file PARENT_PATH parent)
+    if(NOT parent STREQUAL folder)
+      continue()
+    endif()
+    cmake_path(GET file FILENAME short)
+    embed_file(attnscope_lesson ${file} bytes)
+    string(APPEND table "      BuiltInFile{\"${short}\", ${bytes}},\n")
+    list(APPEND embedded ${file})
+  endforeach()
+  string(MAKE_C_IDENTIFIER "${name}" id)
+  string(APPEND tables "  static const std::array files_of_${id} = {\n${table}  };\n")
+  string(APPEND folders "      BuiltInFolder{\"${name}\", files_of_${id}},\n")
+  math(EXPR count "${count} + 1")
+endforeach()
+
+set(generated ${PROJECT_BINARY_DIR}/lessons)
+embed_write(${generated} builtin/lessons.h "std::span<const BuiltInFolder> lessons() {
+${tables}  static const std::array<BuiltInFolder, ${count}> all = {
+${folders}  };
+  return all;
+}
+" FALSE)
+target_sources(attn_lesson PRIVATE ${generated}/bytes.s ${generated}/table.cc)
+set_source_files_properties(${generated}/bytes.s PROPERTIES OBJECT_DEPENDS "${embedded}")
