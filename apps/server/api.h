@@ -1,71 +1,36 @@
-// server/api.h - what the page may ask, answered: paths and queries in, bytes out; no sockets (docs/page.md).
+// server/api.h - what the page may ask, answered: requests in, bytes out; no sockets (docs/page.md).
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "attn/thread_pool.h"
-#include "insight/specimen.h"
-#include "server/byte_cache.h"
-#include "server/exhibit.h"
+#include "server/answer.h"
+#include "server/desk.h"
+#include "server/question.h"
 
 namespace attn::server {
 
-struct Answer {
-  int status = 200;
-  std::string type;  // Content-Type
-  Bytes body;
-  Bytes packed = {};       // the same gzipped; null: it is not
-  std::string shape = {};  // "R,C" of a tile
+// As it came, without what concerns only sockets.
+struct Request {
+  std::string method = "GET";  // HEAD is GET
+  std::string path;            // from "/api/" on
+  Query query = {};
+  std::string body = {};
 };
-Answer json_answer(int status, std::string json);
-// {"error": "one line"}
-Answer error_answer(int status, const std::string& what);
-
-using Query = std::map<std::string, std::string>;
-// The pool may change from one request to the next.
-using PoolOf = std::function<std::shared_ptr<ThreadPool>()>;
 
 class Api {
  public:
-  // At most `cache_bytes` of tiles and rows are kept.
-  Api(PoolOf pool, std::int64_t cache_bytes) : pool_(std::move(pool)), cache_(cache_bytes) {}
+  explicit Api(Desk& desk) : desk_(desk) {}
 
-  // Its id. What is no model's own recording is looked over at once, with `progress` in heads: throws
-  // std::invalid_argument where a number is no weight.
-  std::string add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
-                  const insight::Progress& progress = {});
+  // Throws nothing: what is wrong is an answer with another status than 200. Long work asks now and then whether
+  // anybody waits, and ends with status 503 if not.
+  [[nodiscard]] Answer answer(const Request& request, const Asker& asker = {}) const;
 
-  // For paths from "/api/" on. Throws nothing: what is wrong is an answer with status 400, 404 or 500. `still_wanted`
-  // is asked now and then during long work, which ends with status 503 when it says no.
-  [[nodiscard]] Answer answer(std::string_view path, const Query& query,
-                              const std::function<bool()>& still_wanted) const;
-
-  [[nodiscard]] std::int64_t cached_bytes() const { return cache_.bytes(); }
+  // Whether the answer to such a request may come as a stream of events.
+  [[nodiscard]] static bool streams(const Request& request);
 
  private:
-  struct Asked;
-  [[nodiscard]] Answer list() const;
-  [[nodiscard]] std::shared_ptr<const Exhibit> find(std::string_view id) const;  // null: there is none
-  [[nodiscard]] Answer answer_or_throw(std::string_view path, const Query& query, const insight::Progress& pulse) const;
-  [[nodiscard]] Answer facts_of(const Asked& asked) const;
-  [[nodiscard]] Answer thumbnails(const Asked& asked) const;
-  [[nodiscard]] Answer tile(const Asked& asked) const;
-  [[nodiscard]] Answer row(const Asked& asked) const;
-  [[nodiscard]] Answer column(const Asked& asked) const;
-  [[nodiscard]] Answer profile(const Asked& asked) const;
-
-  PoolOf pool_;
-  mutable ByteCache cache_;
-  mutable std::mutex mutex_;
-  std::int64_t named_ = 0;  // ids that were given
-  std::vector<std::shared_ptr<const Exhibit>> exhibits_;
+  Desk& desk_;
 };
 
 }  // namespace attn::server

@@ -6,43 +6,56 @@
 namespace attn::server {
 
 Bytes ByteCache::get(const std::string& key, const std::function<std::string()>& make) {
-  std::promise<Bytes> promise;
-  {
-    std::unique_lock lock(mutex_);
-    if (const auto found = entries_.find(key); found != entries_.end()) {
-      uses_.splice(uses_.begin(), uses_, found->second.use);
-      const std::shared_future<Bytes> value = found->second.value;
-      lock.unlock();
-      return value.get();
-    }
-    uses_.push_front(key);
-    entries_[key] = {promise.get_future().share(), 0, uses_.begin()};
-  }
-  try {
-    auto made = std::make_shared<const std::string>(make());
-    promise.set_value(made);
-    keep(key, static_cast<std::int64_t>(made->size() + key.size()));
-    return made;
-  } catch (...) {
-    promise.set_exception(std::current_exception());
-    const std::scoped_lock lock(mutex_);
-    const auto found = entries_.find(key);
-    uses_.erase(found->second.use);
-    entries_.erase(found);
-    throw;
-  }
+  return get(key, {}, [&](const insight::Progress&) { return make(); });
 }
 
-// Nothing that is being made is let go, so the entry is still there.
-void ByteCache::keep(const std::string& key, std::int64_t bytes) {
+Bytes ByteCache::get(const std::string& key, const insight::Progress& mine,
+                     const std::function<std::string(const insight::Progress&)>& make) {
+  const std::shared_ptr<Value> value = enter(key);
+  try {
+    value->making.join(mine, [&](const insight::Progress& progress) {
+      value->bytes = std::make_shared<const std::string>(make(progress));
+    });
+  } catch (...) {
+    leave(key, value);
+    throw;
+  }
+  leave(key, value);
+  return value->bytes;
+}
+
+std::shared_ptr<ByteCache::Value> ByteCache::enter(const std::string& key) {
   const std::scoped_lock lock(mutex_);
-  entries_.at(key).bytes = bytes;
-  bytes_ += bytes;
-  for (auto last = uses_.end(); bytes_ > limit_ && last != uses_.begin();) {
-    const auto entry = entries_.find(*--last);
-    if (entry->second.bytes == 0) continue;
-    bytes_ -= entry->second.bytes;
+  auto found = entries_.find(key);
+  if (found == entries_.end()) {
+    uses_.push_front(key);
+    found = entries_.emplace(key, Entry{std::make_shared<Value>(), 0, 0, uses_.begin()}).first;
+  }
+  ++found->second.users;
+  uses_.splice(uses_.begin(), uses_, found->second.use);
+  return found->second.value;
+}
+
+// What somebody still waits for, and what was made and is kept, stays.
+void ByteCache::leave(const std::string& key, const std::shared_ptr<Value>& value) {
+  const std::scoped_lock lock(mutex_);
+  const auto entry = entries_.find(key);
+  if (entry == entries_.end() || entry->second.value != value) return;  // let go meanwhile
+  --entry->second.users;
+  if (!value->making.done()) {
+    if (entry->second.users > 0) return;
+    uses_.erase(entry->second.use);
     entries_.erase(entry);
+    return;
+  }
+  if (entry->second.bytes > 0) return;
+  entry->second.bytes = static_cast<std::int64_t>(value->bytes->size() + key.size());
+  bytes_ += entry->second.bytes;
+  for (auto last = uses_.end(); bytes_ > limit_ && last != uses_.begin();) {
+    const auto oldest = entries_.find(*--last);
+    if (oldest->second.bytes == 0) continue;
+    bytes_ -= oldest->second.bytes;
+    entries_.erase(oldest);
     last = uses_.erase(last);
   }
 }

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+
+#include "insight/progress.h"
+#include "server/effort.h"
 
 namespace attn::server {
 
@@ -22,16 +24,25 @@ class ByteCache {
   // What is kept under this key, else what `make` gives. Who asks for something that is being made waits for it; what
   // `make` throws reaches all who wait, and the next to ask tries again.
   Bytes get(const std::string& key, const std::function<std::string()>& make);
+  // The same for long work: as Effort::join() has it.
+  Bytes get(const std::string& key, const insight::Progress& mine,
+            const std::function<std::string(const insight::Progress&)>& make);
 
   [[nodiscard]] std::int64_t bytes() const;  // that are kept
 
  private:
+  struct Value {
+    Effort making;
+    Bytes bytes;
+  };
   struct Entry {
-    std::shared_future<Bytes> value;
+    std::shared_ptr<Value> value;
     std::int64_t bytes = 0;  // 0: being made
+    std::int64_t users = 0;  // who wait for it
     std::list<std::string>::iterator use;
   };
-  void keep(const std::string& key, std::int64_t bytes);
+  [[nodiscard]] std::shared_ptr<Value> enter(const std::string& key);
+  void leave(const std::string& key, const std::shared_ptr<Value>& value);
 
   const std::int64_t limit_;
   mutable std::mutex mutex_;

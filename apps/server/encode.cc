@@ -64,6 +64,16 @@ std::string coded(const nn::Matrix& weights) {
   return bytes;
 }
 
+std::string coded_differences(const nn::Matrix& differences) {
+  std::string bytes;
+  bytes.reserve(static_cast<std::size_t>(differences.rows() * differences.columns()));
+  std::for_each_n(differences.data(), differences.rows() * differences.columns(), [&](float d) {
+    const long root = std::lround(127 * root_of(std::abs(d)));
+    bytes.push_back(static_cast<char>(std::isnan(d) ? 0 : 128 + (d < 0 ? -root : root)));
+  });
+  return bytes;
+}
+
 std::string float_bytes(std::span<const float> numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()};
 }

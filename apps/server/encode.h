@@ -15,6 +15,8 @@ namespace attn::server {
 enum class Bits : std::uint8_t { eight = 8, sixteen = 16 };
 void append_coded(std::string& bytes, std::span<const float> weights, Bits bits);
 std::string coded(const nn::Matrix& weights);  // in 8 bits
+// Differences d in [-1, 1]: 128 + round(127 sign(d) sqrt(|d|)); NaN is 0.
+std::string coded_differences(const nn::Matrix& differences);
 
 std::string float_bytes(std::span<const float> numbers);  // float32, little-endian
 

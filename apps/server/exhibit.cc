@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "insight/aside.h"
 #include "insight/check.h"
 #include "insight/picture.h"
 #include "insight/statistics.h"
+#include "insight/value_weighted.h"
 #include "insight/words.h"
 #include "insight/words_boundary.h"
 #include "server/encode.h"
@@ -71,14 +73,42 @@ Survey survey_of(const insight::Specimen& specimen, const nn::Matrix& induction,
 }  // namespace
 
 const Survey& Exposure::survey(ThreadPool& pool, const insight::Progress& progress) const {
-  static const nn::Matrix none;
-  const std::scoped_lock lock(mutex_);
-  if (!survey_) survey_ = survey_of(*specimen_, reading_ == nullptr ? none : reading_->induction, pool, progress);
+  looking_.join(progress, [&](const insight::Progress& all) {
+    const auto none = std::make_shared<const nn::Matrix>();
+    std::shared_ptr<const nn::Matrix> induction = none;
+    if (reading_ != nullptr) induction = {none, &reading_->induction};
+    if (induction->empty() && induction_) {
+      const auto pulse = [&](std::int64_t, std::int64_t) { insight::tell(all, 0, std::ssize(specimen_->heads())); };
+      induction = induction_(pulse, pool);
+    }
+    survey_ = std::make_unique<const Survey>(survey_of(*specimen_, *induction, pool, all));
+  });
   return *survey_;
 }
 
-Exhibit::Exhibit(std::string id, std::string name, const std::shared_ptr<const insight::Specimen>& specimen)
-    : id_(std::move(id)), name_(std::move(name)), as_it_is_(specimen, specimen->reading()) {}
+namespace {
+
+std::int64_t bytes_of(const insight::Specimen& specimen) {
+  std::int64_t numbers = 0;
+  if (const model::Reading* const reading = specimen.reading(); reading != nullptr) {
+    for (const nn::Matrix* const one : {&reading->hidden, &reading->target_hidden})
+      numbers += one->rows() * one->columns();
+    return reading->recording.bytes() + numbers * static_cast<std::int64_t>(sizeof(float));
+  }
+  for (const insight::Stack& stack : specimen.stacks())
+    numbers += stack.layers * stack.heads * stack.queries * stack.keys;
+  return numbers * static_cast<std::int64_t>(sizeof(float));
+}
+
+}  // namespace
+
+Exhibit::Exhibit(std::string id, std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
+                 Provenance provenance)
+    : id_(std::move(id)),
+      name_(std::move(name)),
+      provenance_(std::move(provenance)),
+      bytes_(bytes_of(*specimen)),
+      as_it_is_(specimen, specimen->reading(), provenance_.induction) {}
 
 std::string Exhibit::text() const {
   constexpr std::size_t kMost = 64;  // tokens that stand for it
@@ -104,9 +134,25 @@ std::int64_t Exhibit::tokens() const { return as_it_is_.specimen().stacks().fron
 const Exposure& Exhibit::exposure(bool words) const {
   if (!words) return as_it_is_;
   std::call_once(merged_, [&] {
-    words_ = std::make_unique<const Exposure>(insight::merged_words(as_it_is_.shared()), as_it_is_.reading());
+    words_ = std::make_unique<const Exposure>(insight::merged_words(as_it_is_.shared()), as_it_is_.reading(),
+                                              provenance_.induction);
   });
   return *words_;
+}
+
+std::shared_ptr<const insight::Specimen> Exhibit::by_value(bool words) const {
+  const std::scoped_lock lock(seen_);
+  if (!by_value_[0]) by_value_[0] = insight::value_weighted(as_it_is_.shared());
+  if (words && !by_value_[1]) by_value_[1] = insight::merged_words(by_value_[0]);
+  return by_value_[words ? 1 : 0];
+}
+
+std::shared_ptr<const insight::Specimen> Exhibit::aside(bool words) const {
+  const Exposure& whole = exposure(words);
+  const std::scoped_lock lock(seen_);
+  std::shared_ptr<const insight::Specimen>& kept = aside_[words ? 1 : 0];
+  if (!kept) kept = insight::set_aside(whole.shared());
+  return kept;
 }
 
 }  // namespace attn::server

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "insight/token_sets.h"
+#include "server/recipe_json.h"
 
 namespace attn::server {
 
@@ -10,9 +11,27 @@ namespace {
 
 using insight::Json;
 
-Json model_json(const model::Reading* reading) {
+Json model_json(const Exhibit& exhibit, const model::Reading* reading) {
+  const Provenance& from = exhibit.provenance();
+  if (!from.model.empty()) return model_facts(from.model, from.facts);
   if (reading == nullptr) return nullptr;
-  return {{"name", reading->origin.short_name()}, {"type", reading->origin.type}};
+  model::Facts known;  // the file says no more
+  known.type = reading->origin.type;
+  known.form = reading->origin.form;
+  Json json = model_facts(reading->origin.short_name(), known);
+  json["fills"] = json["continues"] = false;
+  return json;
+}
+
+Json measures_of(const Exposure& exposure) {
+  Json measures = {"raw"};
+  const model::Reading* const reading = exposure.reading();
+  if (reading != nullptr && std::ranges::none_of(reading->recording.attentions(),
+                                                 [](const model::AttentionRecord& a) { return a.value_norms.empty(); }))
+    measures.push_back("value");
+  const auto& stacks = exposure.specimen().stacks();
+  if (stacks.front().kind == Kind::self && stacks.front().queries <= kMostRollout) measures.push_back("rollout");
+  return measures;
 }
 
 Json tokens_json(const std::vector<text::Token>& tokens) {
@@ -63,6 +82,19 @@ Json head_json(const insight::HeadReport& report) {
 
 }  // namespace
 
+Json model_facts(const std::string& name, const model::Facts& facts) {
+  return {{"name", name},
+          {"type", facts.type},
+          {"form", std::string(name_of(facts.form))},
+          {"layers", facts.layers},
+          {"heads", facts.heads.heads},
+          {"decoder_layers", facts.decoder_layers},
+          {"max_tokens", facts.max_tokens},
+          {"fills", facts.form == model::Form::encoder && facts.has_logits},
+          {"continues", facts.form != model::Form::encoder},
+          {"labels", facts.labels}};
+}
+
 Json facts(const Exhibit& exhibit, const Exposure& exposure, const Survey& survey) {
   Json stacks = Json::array(), heads = Json::array();
   for (const insight::Stack& stack : exposure.specimen().stacks())
@@ -70,11 +102,18 @@ Json facts(const Exhibit& exhibit, const Exposure& exposure, const Survey& surve
   for (const insight::HeadReport& head : survey.report.heads) heads.push_back(head_json(head));
   std::string rule = insight::kInterestRule;
   std::ranges::replace(rule, '\n', ' ');
+  const Provenance& from = exhibit.provenance();
+  const std::optional<std::string> pair = exhibit.pair();
   return {{"id", exhibit.id()},
           {"name", exhibit.name()},
           {"text", exhibit.text()},
-          {"pair", exhibit.pair() ? Json(*exhibit.pair()) : Json(nullptr)},
-          {"model", model_json(exposure.reading())},
+          {"pair", pair ? Json(*pair) : Json(nullptr)},
+          {"model", model_json(exhibit, exposure.reading())},
+          {"origin", from.recipe ? to_json(*from.recipe) : Json(nullptr)},
+          {"live", !from.model.empty()},
+          {"measures", measures_of(exposure)},
+          {"generated", from.generated ? to_json(*from.generated) : Json(nullptr)},
+          {"bytes", exhibit.bytes()},
           {"stacks", std::move(stacks)},
           {"heads", std::move(heads)},
           {"ranking", survey.report.ranking},

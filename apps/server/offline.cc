@@ -101,8 +101,8 @@ std::string policy_for(std::string_view page) {
 
 }  // namespace
 
-std::string offline_data(const Exhibit& exhibit, ThreadPool& pool, const insight::Progress& progress) {
-  const Exposure& exposure = exhibit.exposure(false);
+std::string offline_data(const Exhibit& exhibit, bool words, ThreadPool& pool, const insight::Progress& progress) {
+  const Exposure& exposure = exhibit.exposure(words);
   const insight::Specimen& specimen = exposure.specimen();
   const Survey& survey = exposure.survey(pool, progress);
   Blocks blocks;
@@ -130,18 +130,20 @@ std::string offline_data(const Exhibit& exhibit, ThreadPool& pool, const insight
   return std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + json + blocks.bytes();
 }
 
-std::string offline_page(std::string_view page, const Exhibit& exhibit, std::string_view state, ThreadPool& pool,
+std::string offline_page(std::string_view page, const Exhibit& exhibit, const Begin& begin, ThreadPool& pool,
                          const insight::Progress& progress) {
   constexpr std::string_view kPlace = "<!--attnscope-data-->", kHead = "<head>";
   const std::size_t place = page.find(kPlace), head = page.find(kHead);
   if (place == std::string_view::npos || head == std::string_view::npos || head > place)
     throw std::runtime_error("this program was built without its page: there is nothing to put the weights into");
-  const std::string data = base64(deflated(offline_data(exhibit, pool, progress)));
+  const std::string data = base64(deflated(offline_data(exhibit, begin.words, pool, progress)));
   const std::size_t top = head + kHead.size();
   std::string out;
   out.reserve(page.size() + data.size() + 2000);
   out.append(page.substr(0, top)).append(policy_for(page)).append(page.substr(top, place - top));
-  out.append("<script id=\"attnscope-data\" type=\"text/plain\" data-state=\"").append(escaped(state)).append("\">");
+  out.append("<script id=\"attnscope-data\" type=\"text/plain\" data-state=\"")
+      .append(escaped(begin.state))
+      .append("\">");
   out.append(data).append("</script>").append(page.substr(place + kPlace.size()));
   return out;
 }

@@ -16,12 +16,17 @@ inline constexpr std::int64_t kMostExact = 1'500'000;
 // With more than this in 8 bits there are only thumbnails and as many heads as fit, the most interesting ones.
 inline constexpr std::int64_t kMostBytes = 16'000'000;
 
-// uint32 n, n bytes of JSON {"facts", "blocks"}, then the blocks: what the page unpacks.
-std::string offline_data(const Exhibit& exhibit, ThreadPool& pool, const insight::Progress& progress = {});
+// How the page begins.
+struct Begin {
+  std::string state = {};  // as in its address behind '#': "view=heads"; empty: wherever it likes
+  bool words = false;      // between words instead of tokens
+};
 
-// `page`: offline.html as web/ builds it. `state`: where the page begins, as in its address behind '#': "view=heads";
-// empty: wherever it likes. Throws std::runtime_error where the page is no such file.
-std::string offline_page(std::string_view page, const Exhibit& exhibit, std::string_view state, ThreadPool& pool,
+// uint32 n, n bytes of JSON {"facts", "blocks"}, then the blocks: what the page unpacks.
+std::string offline_data(const Exhibit& exhibit, bool words, ThreadPool& pool, const insight::Progress& progress = {});
+
+// `page`: offline.html as web/ builds it. Throws std::runtime_error where it is no such file.
+std::string offline_page(std::string_view page, const Exhibit& exhibit, const Begin& begin, ThreadPool& pool,
                          const insight::Progress& progress = {});
 
 }  // namespace attn::server

@@ -50,7 +50,7 @@ void PageFiles::add(const std::string& name, std::string bytes) {
   Answer file{200, std::string(type->name), std::make_shared<const std::string>(std::move(bytes))};
   if (type->packed) file.packed = std::make_shared<const std::string>(gzipped(*file.body));
   files_["/" + name] = file;
-  if (name == "index.html") files_["/"] = std::move(file);
+  if (name == "index.html") files_["/"] = files_["/learn"] = std::move(file);
 }
 
 Answer PageFiles::answer(std::string_view path) const {

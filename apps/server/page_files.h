@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/api.h"
+#include "server/answer.h"
 #include "text/folder.h"
 
 namespace attn::server {
@@ -19,7 +19,7 @@ class PageFiles {
   // Those of a folder on disk, read now. Throws attn::Error.
   static PageFiles read(const std::filesystem::path& folder);
 
-  // "/" is index.html. Status 404 where there is nothing of this name.
+  // "/" is index.html, and so is "/learn": the course. Status 404 where there is nothing of this name.
   [[nodiscard]] Answer answer(std::string_view path) const;
   // Of the page as one file; empty: there is none.
   [[nodiscard]] const std::string& offline() const noexcept { return offline_; }

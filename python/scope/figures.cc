@@ -133,9 +133,7 @@ Drawing overview(const Recording& recording, const nb::dict& options) {
   static_cast<void>(recording.specimen->stack(kind));
   std::vector<HeadName> names = recording.specimen->heads();
   std::erase_if(names, [&](const HeadName& name) { return name.kind != kind; });
-  figure::Overview all = figure::overview_of(task.subject(), kind, task.pictures(names, figure::kOverviewCells));
-  all.shade.scale = figure::Scale::square_root;  // most weights are small: on a linear scale thumbnails would be black
-  return task.dressed(std::move(all));
+  return task.dressed(figure::overview_of(task.subject(), kind, task.pictures(names, figure::kOverviewCells)));
 }
 
 // ---- what becomes of it ----

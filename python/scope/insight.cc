@@ -34,25 +34,12 @@ using namespace nb::literals;
 
 // ---- heads by shape ----
 
-insight::Pattern named_or_mask(const std::string& text) {
-  if (auto named = insight::parse_pattern(text)) return *std::move(named);
-  try {
-    return parse_mask(text);
-  } catch (const std::invalid_argument& wrong) {
-    std::string names;
-    for (const std::string_view name : insight::pattern_names())
-      names += (names.empty() ? "" : ", ") + std::string(name);
-    const std::string what = wrong.what();  // a mask's problem is drawn on further lines
-    throw std::invalid_argument("'" + text + "' is neither a name (" + names +
-                                ") nor a mask: " + what.substr(0, what.find('\n')));
-  }
-}
-
 // pattern: a name, a mask's text, or a table.
 nb::str find(const Recording& recording, const nb::object& pattern, const std::optional<std::string>& kind,
              std::int64_t top) {
-  const insight::Pattern wanted =
-      nb::isinstance<nb::str>(pattern) ? named_or_mask(nb::cast<std::string>(pattern)) : copied(pattern, "pattern");
+  const insight::Pattern wanted = nb::isinstance<nb::str>(pattern)
+                                      ? insight::parse_name_or_mask(nb::cast<std::string>(pattern))
+                                      : insight::Pattern(copied(pattern, "pattern"));
   const insight::FindOptions options{.kind = kind_of(recording, kind), .progress = until_interrupted()};
   const auto found = unlocked(
       [&](ThreadPool& pool) { return insight::find_heads(recording.weights("find()"), wanted, options, pool); });

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "attn/error.h"
+#include "builtin/models.h"
 #include "builtin/page.h"
 #include "names.h"
 #include "recordings.h"
@@ -25,12 +27,31 @@ namespace {
 
 using namespace nb::literals;
 
+// All models that are built in, and the recording's own where it can be found again: texts can be changed on the page.
+server::Shelf shelf_with(const Recording& recording) {
+  server::Shelf shelf;
+  for (const text::BuiltInFolder& model : builtin::models())
+    shelf.add(std::string(model.name), text::Folder(model), false);
+  const model::Reading* const reading = recording.specimen->reading();
+  if (reading == nullptr || reading->origin.model.empty()) return shelf;
+  try {
+    const text::Folder folder = builtin::folder_of(reading->origin.model);
+    static_cast<void>(model::read_facts(folder));
+    shelf.add(reading->origin.model, folder, true);
+  } catch (const Error&) {  // it ran elsewhere
+  }
+  return shelf;
+}
+
 // A port that cannot be had is an OSError, as sockets of Python have it.
 std::unique_ptr<server::Server> serve(const Recording& recording, std::optional<int> port) {
   try {
     const nb::gil_scoped_release released;
-    auto made = std::make_unique<server::Server>(
-        server::ServerOptions{.page = server::PageFiles(builtin::page()), .pool = pool, .port = port});
+    auto made =
+        std::make_unique<server::Server>(server::ServerOptions{.page = server::PageFiles(builtin::page()),
+                                                               .pool = pool,
+                                                               .port = port,
+                                                               .stock = {.models = shelf_with(recording).take()}});
     made->add(recording.name, recording.specimen, until_interrupted());
     return made;
   } catch (const std::runtime_error& wrong) {
@@ -42,7 +63,7 @@ std::unique_ptr<server::Server> serve(const Recording& recording, std::optional<
 std::string offline_text(const Recording& recording, const std::string& state, ThreadPool& pool) {
   const server::PageFiles files(builtin::page());
   const server::Exhibit exhibit("1", recording.name, recording.specimen);
-  return server::offline_page(files.offline(), exhibit, state, pool, until_interrupted());
+  return server::offline_page(files.offline(), exhibit, {state, false}, pool, until_interrupted());
 }
 
 void offline_file(const Recording& recording, const std::string& state, const std::string& file) {

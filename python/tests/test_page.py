@@ -78,6 +78,17 @@ def test_a_served_page_has_the_recordings_weights(rec):
             assert head["entropy"] == pytest.approx(entropies[head["layer"], head["head"]], rel=1e-6)
 
 
+def test_a_page_of_a_model_that_is_here_reads_other_texts(rec):
+    with rec.view(open=False) as page:
+        assert json.loads(fetched(page.url + "api/specimens/1"))["live"]
+        body = json.dumps({"model": "tiny-bert", "text": "Another text."}).encode()
+        request = urllib.request.Request(page.url + "api/specimens", body, {"Content-Type": "application/json"})
+        ident = json.loads(fetched(request))["id"]
+        other = at.load("tiny-bert").record("Another text.")
+        row = np.frombuffer(fetched(f"{page.url}api/specimens/{ident}/row?layer=1&head=2&row=3"), "<f4")
+        assert np.abs(row - other.weights(1, 2, rows=3)).max() < 1e-6
+
+
 def test_closing_ends_it_and_gives_the_port_back(rec):
     page = rec.view(port=0, open=False)
     fetched(page.url)

@@ -48,6 +48,17 @@ void RawClient::send(const std::string& bytes) const {
   }
 }
 
+std::string RawClient::read_until(const std::string& end) const {
+  std::string all;
+  std::array<char, 4096> part{};
+  while (all.find(end) == std::string::npos) {
+    const ssize_t got = recv(socket_, part.data(), part.size(), 0);
+    if (got <= 0) break;
+    all.append(part.data(), static_cast<std::size_t>(got));
+  }
+  return all;
+}
+
 std::string RawClient::read_all() const {
   std::string all;
   std::array<char, 4096> part{};

@@ -21,6 +21,8 @@ class RawClient {
   void send(const std::string& bytes) const;
   // One answer, by its Content-Length; five seconds at most for each part.
   [[nodiscard]] Answer read_answer() const;
+  // What has come, once `end` is in it; five seconds at most for each part.
+  [[nodiscard]] std::string read_until(const std::string& end) const;
   // Until the server closes.
   [[nodiscard]] std::string read_all() const;
   // Request line and headers; the empty line behind them is added unless there is one.

@@ -136,16 +136,35 @@ TEST_F(OneServer, NoPathReachesAFile) {
   }
 }
 
-TEST_F(OneServer, NothingCanBeSent) {
-  const std::string local = " HTTP/1.1\r\nHost: localhost\r\n";
-  EXPECT_EQ(status_of("POST /api/specimens" + local + "Content-Length: 2\r\n\r\nhi"), 405);
+TEST_F(OneServer, WhatIsSentMustBeJsonForAPathThatTakesIt) {
+  const std::string local = " HTTP/1.1\r\nHost: localhost\r\n", json = "Content-Type: application/json\r\n";
+  EXPECT_EQ(status_of("POST /api/specimens" + local + "Content-Length: 2\r\n\r\nhi"), 415);
+  EXPECT_EQ(status_of("POST /api/specimens" + local + "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\nhi"), 415);
+  EXPECT_EQ(status_of("POST /api/specimens" + local + json + "Content-Length: 2\r\n\r\nhi"), 400);
+  EXPECT_EQ(status_of("POST /api/specimens/1" + local + json + "Content-Length: 2\r\n\r\n{}"), 405);
+  EXPECT_EQ(status_of("POST /" + local + json + "Content-Length: 2\r\n\r\n{}"), 405);
   EXPECT_EQ(status_of("PUT /" + local + "Content-Length: 2\r\n\r\nhi"), 405);
   EXPECT_EQ(status_of("DELETE /api/specimens/1" + local), 405);
   EXPECT_EQ(status_of("OPTIONS /api/specimens" + local), 405);
-  EXPECT_EQ(status_of("POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n"), 403);
-  EXPECT_EQ(status_of("POST /" + local + "Content-Length: 70000\r\n\r\n" + std::string(70000, 'x')), 413);
+  const std::string large(2'200'000, 'x');
+  EXPECT_EQ(client_.Post("/api/specimens", large, "application/json")->status, 413);
   EXPECT_EQ(status_of("GARBAGE\r\n"), 400);
   EXPECT_EQ(client_.Get("/" + std::string(10'000, 'x'))->status, 414);
+}
+
+TEST_F(OneServer, AnotherSiteCannotSend) {
+  const auto from = [&](const std::string& headers) {
+    return status_of("POST /api/specimens HTTP/1.1\r\nHost: localhost:80\r\nContent-Type: application/json\r\n" +
+                     headers + "Content-Length: 2\r\n\r\n{}");
+  };
+  EXPECT_EQ(from(""), 400);
+  EXPECT_EQ(from("Origin: http://localhost:80\r\n"), 400);
+  EXPECT_EQ(from("Origin: http://evil.example\r\n"), 403);
+  EXPECT_EQ(from("Origin: http://localhost:81\r\n"), 403);
+  EXPECT_EQ(from("Origin: null\r\n"), 403);
+  EXPECT_EQ(from("Sec-Fetch-Site: cross-site\r\n"), 403);
+  EXPECT_EQ(from("Sec-Fetch-Site: same-site\r\n"), 403);
+  EXPECT_EQ(status_of("POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n"), 403);
 }
 
 TEST_F(OneServer, ABodyIsNotTakenForTheNextRequest) {

@@ -1,0 +1,130 @@
+#include "server/comparisons.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "insight/json.h"
+#include "insight/random_rows.h"
+#include "server/api.h"
+#include "support/looking.h"
+
+namespace attn::server {
+namespace {
+
+using insight::TableSpecimen;
+using nlohmann::json;
+
+class Comparing : public testing::Test {
+ protected:
+  Comparing() {
+    desk_.add("a", golden_.shared("a"));
+    desk_.add("b", golden_.shared("b"));
+  }
+  Answer get(const std::string& what, Query query = {}) {
+    query.insert({{"a", "1"}, {"b", "2"}});
+    return Api(desk_).answer({.path = "/api/compare" + what, .query = query});
+  }
+  std::string refused(const Answer& answer, int status) {
+    EXPECT_EQ(answer.status, status);
+    return json::parse(*answer.body)["error"];
+  }
+  static std::vector<float> floats(const Answer& answer) {
+    std::vector<float> numbers(answer.body->size() / sizeof(float));
+    std::memcpy(numbers.data(), answer.body->data(), answer.body->size());
+    return numbers;
+  }
+
+  test::Looking golden_;
+  std::shared_ptr<ThreadPool> pool_ = std::make_shared<ThreadPool>(2);
+  Desk desk_{[this] { return pool_; }, 1 << 20};
+};
+
+TEST_F(Comparing, SaysWhichTokensAreTheSameAndHowMuchHeadsHaveChanged) {
+  const json found = json::parse(*get("").body);
+  EXPECT_EQ(found["stacks"][0]["query_pairs"], golden_["pairs"]);
+  EXPECT_EQ(found["stacks"][0]["key_pairs"], golden_["pairs"]);
+  EXPECT_EQ(found["stacks"][0]["queries"], 12);
+  const TableSpecimen a = golden_.specimen("a"), b = golden_.specimen("b");
+  const insight::Json expected = insight::to_json(insight::compare(a, b, *pool_), a, b);
+  EXPECT_EQ(found["heads"].dump(), json::parse(expected["heads"].dump()).dump());
+  EXPECT_FALSE(found["rule"].get<std::string>().empty());
+}
+
+TEST_F(Comparing, TilesOfEveryLevelHaveTheBytesOfNumpy) {
+  for (std::size_t level = 0; level < 5; ++level) {
+    const json& expected = golden_["difference_bytes"][level];
+    const Answer tile =
+        get("/tile", {{"layer", "0"}, {"head", "0"}, {"level", std::to_string(level)}, {"row", "0"}, {"column", "0"}});
+    ASSERT_EQ(tile.status, 200);
+    ASSERT_EQ(tile.body->size(), expected.size() * expected.size());
+    for (std::size_t n = 0; n < tile.body->size(); ++n)
+      EXPECT_EQ(static_cast<unsigned char>((*tile.body)[n]),
+                expected[n / expected.size()][n % expected.size()].get<int>())
+          << level << " " << n;
+  }
+}
+
+TEST_F(Comparing, RowsAndColumnsAreExactAndNotANumberWhereNothingIsAligned) {
+  const std::vector<float> row = floats(get("/row", {{"layer", "0"}, {"head", "0"}, {"row", "4"}}));
+  const std::vector<float> column = floats(get("/column", {{"layer", "0"}, {"head", "0"}, {"column", "9"}}));
+  ASSERT_EQ(row.size(), 12U);
+  for (std::size_t n = 0; n < 12; ++n) {
+    const json &in_row = golden_["difference"][4][n], &in_column = golden_["difference"][n][9];
+    EXPECT_EQ(std::isnan(row[n]), in_row.is_null());
+    EXPECT_EQ(std::isnan(column[n]), in_column.is_null());
+    EXPECT_TRUE(in_row.is_null() || std::abs(row[n] - in_row.get<double>()) < 1e-7);
+    EXPECT_TRUE(in_column.is_null() || std::abs(column[n] - in_column.get<double>()) < 1e-7);
+  }
+}
+
+TEST_F(Comparing, ThumbnailsOfAShortTextAreItsTile) {
+  const Answer all = get("/thumbnails", {{"kind", "self"}});
+  EXPECT_EQ(*all.body,
+            *get("/tile", {{"layer", "0"}, {"head", "0"}, {"level", "0"}, {"row", "0"}, {"column", "0"}}).body);
+}
+
+TEST_F(Comparing, WhatCannotBeComparedIsRefused) {
+  const auto other = std::make_shared<TableSpecimen>(test::RandomRows{.layers = 2, .heads = 3, .n = 4}.tables(),
+                                                     std::vector<std::string>{}, std::vector<std::string>{});
+  desk_.add("other", other);
+  EXPECT_NE(refused(get("", {{"b", "3"}}), 409).find("only attention of one shape can be compared"), std::string::npos);
+  EXPECT_EQ(refused(get("", {{"b", "77"}}), 404), "there is no specimen '77'");
+  EXPECT_EQ(refused(Api(desk_).answer({.path = "/api/compare", .query = {{"a", "1"}}}), 400),
+            "b must be the id of a specimen");
+  EXPECT_EQ(refused(get("/row", {{"layer", "0"}, {"head", "1"}, {"row", "0"}}), 400),
+            "there is no head 1: heads count from 0 to 0");
+  EXPECT_EQ(refused(get("/row", {{"layer", "0"}, {"head", "0"}, {"row", "12"}}), 400),
+            "there is no row 12: rows count from 0 to 11");
+}
+
+TEST_F(Comparing, AFewAreKeptAndOthersMadeAgain) {
+  Comparisons kept;
+  const auto exhibit = [&](const std::string& id) { return desk_.find(id); };
+  const auto first = kept.get({exhibit("1"), exhibit("2"), false}, *pool_, {});
+  EXPECT_EQ(kept.get({exhibit("1"), exhibit("2"), false}, *pool_, {}), first);
+  EXPECT_NE(kept.get({exhibit("2"), exhibit("1"), false}, *pool_, {}), first);
+  for (const auto& [a, b, words] : {std::tuple{"1", "1", false}, {"2", "2", false}, {"2", "1", true}})
+    static_cast<void>(kept.get({exhibit(a), exhibit(b), words}, *pool_, {}));
+  EXPECT_NE(kept.get({exhibit("1"), exhibit("2"), false}, *pool_, {}), first) << "that was the fifth";
+  const auto again = kept.get({exhibit("2"), exhibit("2"), false}, *pool_, {});
+  kept.forget("1");
+  EXPECT_EQ(kept.get({exhibit("2"), exhibit("2"), false}, *pool_, {}), again);
+  kept.forget("2");
+  EXPECT_NE(kept.get({exhibit("2"), exhibit("2"), false}, *pool_, {}), again);
+}
+
+TEST_F(Comparing, WorkThatNobodyWaitsForIsGivenUpAndBegunAgain) {
+  Comparisons kept;
+  const Pair pair{desk_.find("1"), desk_.find("2"), false};
+  EXPECT_THROW(static_cast<void>(kept.get(pair, *pool_, [](std::int64_t, std::int64_t) { throw NotWanted(); })),
+               NotWanted);
+  EXPECT_EQ(kept.get(pair, *pool_, {})->found.heads.size(), 1U);
+}
+
+}  // namespace
+}  // namespace attn::server

@@ -1,0 +1,158 @@
+// Answers that are streams of events, and what happens when nobody reads them any more.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "raw_client.h"
+#include "server/server.h"
+#include "test_page.h"
+
+namespace attn::server {
+namespace {
+
+using nlohmann::json;
+using test::RawClient;
+using Clock = std::chrono::steady_clock;
+
+ModelSource golden(const std::string& name) {
+  return {.name = name, .folder = std::string(ATTNSCOPE_GOLDEN) + "/models/" + name};
+}
+
+struct Event {
+  std::string name;
+  json data;
+};
+
+class Streams : public testing::Test {
+ protected:
+  Streams() : pool_(std::make_shared<ThreadPool>(2)), server_(options()) {}
+
+  ServerOptions options() {
+    return {.page = test::test_page(),
+            .pool = [pool = pool_] { return pool; },
+            .port = 0,
+            .stock = {.models = {golden("bert"), golden("mistral")}}};
+  }
+  static std::string request(const std::string& line, const std::string& body = {}) {
+    const std::string type = body.empty() ? "" : "Content-Type: application/json\r\n";
+    return line + " HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nConnection: close\r\n" + type +
+           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  }
+  static std::string generation(int tokens) {
+    const json body = {{"model", "mistral"}, {"text", "The fox"}, {"generate", {{"tokens", tokens}}}};
+    return request("POST /api/specimens", body.dump());
+  }
+  // The whole answer taken apart; the lines of its chunks' lengths are none of an event's.
+  static std::vector<Event> events_of(const std::string& answer) {
+    std::vector<Event> events;
+    for (std::size_t at = answer.find("event: "); at != std::string::npos; at = answer.find("event: ", at + 1)) {
+      const std::size_t line = answer.find('\n', at), end = answer.find("\n\n", at);
+      const std::string name = answer.substr(at + 7, line - at - 7);
+      const std::string data = answer.substr(line + 7, end - line - 7);
+      events.push_back({name, json::parse(data)});
+    }
+    return events;
+  }
+  std::vector<Event> ask(const std::string& whole) {
+    const RawClient client(server_.port());
+    client.send(whole);
+    const std::string answer = client.read_all();
+    EXPECT_NE(answer.find("Content-Type: text/event-stream"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("Content-Encoding"), std::string::npos);
+    return events_of(answer);
+  }
+  [[nodiscard]] double seconds_until_idle() const {
+    const auto begin = Clock::now();
+    while (server_.working() > 0 && Clock::now() - begin < std::chrono::seconds(20))
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
+  std::shared_ptr<ThreadPool> pool_;
+  Server server_;
+};
+
+TEST_F(Streams, ProgressComesFirstAndTheAnswerLast) {
+  const auto made = ask(request("POST /api/specimens", R"({"model": "bert", "text": "the [MASK] was a dog"})"));
+  ASSERT_GE(made.size(), 2U);
+  EXPECT_EQ(made.front().name, "progress");
+  EXPECT_EQ(made.front().data["what"], "layer");
+  EXPECT_EQ(made.back().name, "answer");
+  EXPECT_EQ(made.back().data["id"], "1");
+  const auto facts = ask(request("GET /api/specimens/1"));
+  EXPECT_EQ(facts.back().name, "answer");
+  EXPECT_EQ(facts.back().data, json::object());
+  const auto effects = ask(request("GET /api/specimens/1/effects"));
+  EXPECT_EQ(effects.front().data["what"], "head");
+  EXPECT_EQ(effects.back().name, "answer");
+  EXPECT_FALSE(effects.back().data["heads"].empty());
+}
+
+TEST_F(Streams, WhatIsWrongIsTheLastEvent) {
+  const auto unknown = ask(request("POST /api/specimens", R"({"model": "nobody", "text": "a"})"));
+  ASSERT_EQ(unknown.size(), 1U);
+  EXPECT_EQ(unknown[0].name, "error");
+  EXPECT_EQ(unknown[0].data["status"], 400);
+  EXPECT_EQ(unknown[0].data["error"], "there is no model 'nobody' here, only: bert, mistral");
+  EXPECT_EQ(ask(request("GET /api/specimens/9"))[0].data["status"], 404);
+}
+
+TEST_F(Streams, TokensComeOneByOne) {
+  const auto events = ask(generation(8));
+  int step = 0;
+  for (const Event& event : events) {
+    if (event.name != "token") continue;
+    EXPECT_EQ(event.data["step"], step++);
+    EXPECT_EQ(event.data["choices"].size(), 5U);
+  }
+  EXPECT_EQ(step, 8);
+  EXPECT_EQ(events.back().name, "answer");
+}
+
+TEST_F(Streams, OnlyWhatTakesLongIsAStream) {
+  const RawClient client(server_.port());
+  client.send(request("GET /api/models"));
+  EXPECT_NE(client.read_all().find("Content-Type: application/json"), std::string::npos);
+}
+
+TEST_F(Streams, HangingUpEndsTheWork) {
+  {
+    const RawClient client(server_.port());
+    client.send(generation(30'000));
+    ASSERT_NE(client.read_until("event: token").find("event: token"), std::string::npos);
+    EXPECT_EQ(server_.working(), 1);
+  }
+  EXPECT_LT(seconds_until_idle(), 1);
+}
+
+TEST_F(Streams, WorkThatAnotherWaitsForGoesOn) {
+  const RawClient second(server_.port());
+  std::string told;
+  {
+    const RawClient first(server_.port());
+    first.send(generation(1000));
+    static_cast<void>(first.read_until("event: token"));
+    second.send(generation(1000));
+    told = second.read_until("event: token");
+  }
+  const std::string rest = told + second.read_all();
+  EXPECT_NE(rest.find("event: answer"), std::string::npos);
+  EXPECT_NE(rest.find("\"step\":999"), std::string::npos) << "whoever came later is told all";
+}
+
+TEST_F(Streams, StoppingEndsThemWithinAMoment) {
+  const RawClient client(server_.port());
+  client.send(generation(30'000));
+  static_cast<void>(client.read_until("event: token"));
+  const auto begin = Clock::now();
+  server_.stop();
+  EXPECT_LT(std::chrono::duration<double>(Clock::now() - begin).count(), 1);
+}
+
+}  // namespace
+}  // namespace attn::server
