@@ -15,9 +15,11 @@ if(CMAKE_SCRIPT_MODE_FILE)
     execute_process(COMMAND ${folder}/npm ci --loglevel=error --no-progress WORKING_DIRECTORY ${WEB} OUTPUT_QUIET
                     COMMAND_ERROR_IS_FATAL ANY)
   endif()
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env ATTNSCOPE_DIST=${OUT} ${NODE} node_modules/vite/bin/vite.js build
-                          --logLevel warn
-                  WORKING_DIRECTORY ${WEB} COMMAND_ERROR_IS_FATAL ANY)
+  foreach(mode IN ITEMS production offline)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env ATTNSCOPE_DIST=${OUT} ${NODE} node_modules/vite/bin/vite.js build
+                            --mode ${mode} --logLevel warn
+                    WORKING_DIRECTORY ${WEB} COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
   return()
 endif()
 

@@ -3,6 +3,14 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
+// Red, green and blue one after the other, each as steps from the value before, so that they compress well: "P" is no
+// step. core/colour.ts unpacks it.
+function packed(bytes: Uint8Array): string {
+  const step = (value: number, i: number) => value - (i < 3 ? 0 : bytes[i - 3]);
+  const steps = [...bytes].map(step);
+  return [0, 1, 2].map((c) => String.fromCharCode(...steps.filter((_, i) => i % 3 === c).map((d) => 80 + d))).join("");
+}
+
 // The page draws with the very tables of the figures: they are read from the C++ source when the page is built.
 function colourTables(names: string[]): Plugin {
   const id = "virtual:colour-tables";
@@ -15,14 +23,14 @@ function colourTables(names: string[]): Plugin {
       const tables = names.map((name) => {
         const found = new RegExp(`\\{"${name}",\\s*((?:"[0-9a-f]+"\\s*)+)\\}`).exec(source);
         if (!found) throw new Error(`no colour table ${name} in colour_tables.cc`);
-        return [name, found[1].replace(/[^0-9a-f]/g, "")];
+        return [name, packed(Buffer.from(found[1].replace(/[^0-9a-f]/g, ""), "hex"))];
       });
       return `export default ${JSON.stringify(Object.fromEntries(tables))};`;
     },
   };
 }
 
-// offline.html: the same page as one file. Whoever fills in the data puts it in the place of <!--attnscope-data-->, and
+// offline.html (--mode offline): the page as one file, without what needs a program to ask. Whoever fills in the data puts it in the place of <!--attnscope-data-->, and
 // a policy into its head that allows this one script.
 function singleFile(): Plugin {
   return {
@@ -45,6 +53,7 @@ function singleFile(): Plugin {
             page = String(file.source);
           }
         }
+        for (const name of Object.keys(bundle)) delete bundle[name];
         const source = page
           .replace(/\s*<script[^>]*src="[^"]*"[^>]*><\/script>/g, "")
           .replace(/\s*<link rel="stylesheet"[^>]*>/g, "")
@@ -56,16 +65,21 @@ function singleFile(): Plugin {
   };
 }
 
-export default defineConfig({
-  plugins: [colourTables(["viridis", "cividis", "Blues"]), svelte(), singleFile()],
+export default defineConfig(({ mode }) => ({
+  define: { __OFFLINE__: JSON.stringify(mode === "offline") },
+  plugins: [
+    colourTables(["viridis", "cividis", "Blues", "RdBu"]),
+    svelte(),
+    ...(mode === "offline" ? [singleFile()] : []),
+  ],
   base: "./",
   build: {
     outDir: process.env.ATTNSCOPE_DIST ?? "dist",
-    emptyOutDir: true,
+    emptyOutDir: mode !== "offline", // it is built beside the served page
     target: "es2022",
     modulePreload: false,
     assetsInlineLimit: 0,
     rolldownOptions: { checks: { pluginTimings: false } },
   },
   test: { include: ["tests/core/*.test.ts"] },
-});
+}));

@@ -1,4 +1,4 @@
 declare module "virtual:colour-tables" {
-  const tables: Record<"viridis" | "cividis" | "Blues", string>;
+  const tables: Record<"viridis" | "cividis" | "Blues" | "RdBu", string>;
   export default tables;
 }

@@ -3,5 +3,10 @@ import App from "./App.svelte";
 import { app } from "./app.svelte";
 import "./style.css";
 
-void app.start();
-mount(App, { target: document.getElementById("page")! });
+const target = document.getElementById("page")!;
+if (!__OFFLINE__ && location.pathname.endsWith("/learn")) {
+  void import("./learn").then((course) => course.open(target));
+} else {
+  void app.start();
+  mount(App, { target });
+}

@@ -1,21 +1,30 @@
 // The colours of src/figure: tables for weights, hues for heads.
 import tables from "virtual:colour-tables";
 
-export type MapName = keyof typeof tables;
-export const kMapNames = Object.keys(tables) as MapName[];
+export type TableName = keyof typeof tables;
+export type MapName = Exclude<TableName, "RdBu">; // of weights; that one is for differences
+export const kMapNames = (Object.keys(tables) as TableName[]).filter((name) => name !== "RdBu") as MapName[];
 
 export type Colour = [r: number, g: number, b: number];
 
-const decoded = new Map<MapName, Colour[]>();
+const decoded = new Map<TableName, Colour[]>();
 
-export function colourMap(name: MapName): Colour[] {
+export function colourMap(name: TableName): Colour[] {
   let map = decoded.get(name);
   if (!map) {
-    map = (tables[name].match(/.{6}/g) ?? []).map((step) => {
-      const n = parseInt(step, 16);
-      return [n >> 16, (n >> 8) & 255, n & 255];
-    });
+    map = unpacked(tables[name]);
     decoded.set(name, map);
+  }
+  return map;
+}
+
+// As vite.config.ts packs it.
+function unpacked(text: string): Colour[] {
+  const count = text.length / 3;
+  const map: Colour[] = Array.from({ length: count }, () => [0, 0, 0]);
+  for (let c = 0; c < 3; ++c) {
+    let value = 0;
+    for (let i = 0; i < count; ++i) map[i][c] = value += text.charCodeAt(c * count + i) - 80;
   }
   return map;
 }
@@ -23,7 +32,7 @@ export function colourMap(name: MapName): Colour[] {
 export const css = ([r, g, b]: Colour): string => `rgb(${r},${g},${b})`;
 
 // Pixels for all bytes: `top` is the byte that gets the last colour.
-export function pixels(name: MapName, top = 255): Uint32Array {
+export function pixels(name: TableName, top = 255): Uint32Array {
   const map = colourMap(name);
   return Uint32Array.from({ length: 256 }, (_, b) => {
     const [r, g, bl] = map[Math.min(255, Math.round((b * 255) / Math.max(top, 1)))];

@@ -1,5 +1,16 @@
+import { AsideSource } from "./aside";
 import { type Facts, type HeadName, type Kind, keyOf, stackOf } from "./facts";
-import { joined, kTile, kWeightOfByte, type Profile, type Source, type Tile, type TileName } from "./source";
+import type { Measure } from "./place";
+import {
+  joined,
+  kTile,
+  kWeightOfByte,
+  type Profile,
+  type Source,
+  type Tile,
+  type TileName,
+  type Whole,
+} from "./source";
 
 interface Block {
   name: string;
@@ -15,7 +26,7 @@ export async function unpack(base64: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-export class EmbeddedSource implements Source {
+export class EmbeddedSource implements Whole {
   readonly canMergeWords = false;
   readonly highestLevel = Infinity;
   readonly exact: boolean;
@@ -36,6 +47,11 @@ export class EmbeddedSource implements Source {
 
   holds(head: HeadName): boolean {
     return this.blocks.has(`head/${keyOf(head)}`);
+  }
+
+  // The file holds weights and nothing else.
+  seen(_measure: Measure, aside: boolean): Source {
+    return aside ? new AsideSource(this) : this;
   }
 
   async thumbnails(kind: Kind): Promise<Uint8Array> {

@@ -1,4 +1,6 @@
 // What the page is told of a specimen: the words of the server's JSON.
+import type { Origin } from "./origin";
+import type { Measure } from "./place";
 
 export type Kind = "self" | "decoder" | "cross";
 
@@ -44,12 +46,43 @@ export interface HeadFacts extends HeadName {
   reason: string;
 }
 
+export interface ModelFacts {
+  name: string;
+  type: string;
+  form: "encoder" | "decoder" | "encoder-decoder";
+  layers: number;
+  heads: number;
+  decoder_layers: number;
+  max_tokens: number; // 0: any number
+  fills: boolean; // gaps
+  continues: boolean; // texts, or answers them
+  labels: string[];
+  given?: boolean; // on the command line
+}
+
+export interface Choice {
+  id: number;
+  text: string;
+  probability: number;
+}
+
+// A token that the model wrote, and what else it might have written.
+export interface Step extends Choice {
+  choices: Choice[];
+  entropy: number;
+}
+
 export interface Facts {
   id: string;
   name: string;
   text: string;
   pair: string | null; // the second text
-  model: { name: string; type: string } | null;
+  model: (Pick<ModelFacts, "name" | "type"> & Partial<ModelFacts>) | null;
+  origin?: Origin | null; // how it was made; null: it cannot be made again
+  live?: boolean; // its model is at hand
+  measures?: Measure[];
+  bytes?: number; // of the recording
+  generated?: { from: number; steps: Step[] } | null;
   stacks: Stack[];
   heads: HeadFacts[];
   ranking: number[]; // places in heads, most interesting first
@@ -62,6 +95,7 @@ export interface SpecimenName {
   name: string;
   text: string;
   tokens: number;
+  stays?: boolean; // false: it was made for a page, which knows how
 }
 
 export const keyOf = (head: HeadName): string => `${head.kind}/${head.layer}/${head.head}`;

@@ -28,3 +28,6 @@ export function allDigits(value: number): string {
   }
   return String(value);
 }
+
+// "1,474"
+export const grouped = (count: number): string => count.toLocaleString("en-US");

@@ -62,6 +62,13 @@ export function orderedGrid(count: number, size: Size): Grid {
   return grid(columns, Math.ceil(count / columns), cell, { left, top, below: kCaption, gap: 12 });
 }
 
+// Heads as plain squares in a given width.
+export function squareGrid(layers: number, heads: number, width: number): Grid {
+  const [left, top] = [24, 20];
+  const cell = Math.min(36, Math.max(8, Math.floor((width - left) / heads) - 2));
+  return grid(heads, layers, cell, { left, top, below: 0, gap: 2 });
+}
+
 interface Edges {
   left: number;
   top: number;

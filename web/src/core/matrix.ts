@@ -1,10 +1,11 @@
 // Draws a head as a map: tiles, tokens along its edges, profiles beside it, numbers where cells are large enough.
 import { type Inks, kFont, write } from "./canvas";
-import { colourMap, inkOn, type MapName, pixels } from "./colour";
+import { inkOn } from "./colour";
 import type { Token } from "./facts";
-import { inCell, shown } from "./format";
+import { shown } from "./format";
 import { visible } from "./label";
 import type { Window } from "./place";
+import type { Shade } from "./shade";
 import { kTile, type Profile, type Tile, type TileName } from "./source";
 import { highestLevel, type Shape, type Size } from "./tiles";
 import { paint } from "./thumbnails";
@@ -16,7 +17,11 @@ export interface Frame {
   bottom: number; // what columns receive
 }
 
-export const frameFor = (width: number): Frame =>
+// `profiles`: with room for them beside the map.
+export const frameFor = (width: number, profiles = true): Frame =>
+  profiles ? frameWithProfiles(width) : { ...frameWithProfiles(width), right: 12, bottom: 8 };
+
+const frameWithProfiles = (width: number): Frame =>
   width < 560 ? { left: 64, top: 60, right: 28, bottom: 36 } : { left: 104, top: 84, right: 56, bottom: 56 };
 
 export const plotOf = (size: Size, frame: Frame): Size => ({
@@ -27,11 +32,10 @@ export const plotOf = (size: Size, frame: Frame): Size => ({
 // A tile's picture is kept as long as the tile is, and painted again when the colours change.
 const pictures = new WeakMap<Tile, { look: string; canvas: HTMLCanvasElement }>();
 
-function pictureOf(tile: Tile, map: MapName, top: number): HTMLCanvasElement {
-  const look = `${map}/${top}`;
+function pictureOf(tile: Tile, shade: Shade): HTMLCanvasElement {
   let found = pictures.get(tile);
-  if (found?.look !== look) {
-    found = { look, canvas: paint(tile.bytes, tile.rows, tile.columns, pixels(map, top)) };
+  if (found?.look !== shade.key) {
+    found = { look: shade.key, canvas: paint(tile.bytes, tile.rows, tile.columns, shade.pixels) };
     pictures.set(tile, found);
   }
   return found.canvas;
@@ -44,8 +48,7 @@ export interface MapPicture {
   level: number;
   names: TileName[];
   tile: (name: TileName) => Tile | undefined; // those that are there
-  map: MapName;
-  top: number; // byte of the last colour
+  shade: Shade;
 }
 
 // Whatever is there: where a tile is missing, a coarser one that covers it.
@@ -76,7 +79,7 @@ function drawTile(context: CanvasRenderingContext2D, of: MapPicture, name: TileN
   const sy = from(y0, at.row);
   const [dx, dy] = [pixel(x0, window.x), pixel(y0, window.y)];
   context.drawImage(
-    pictureOf(tile, of.map, of.top),
+    pictureOf(tile, of.shade),
     sx,
     sy,
     from(x1, at.column) - sx,
@@ -115,7 +118,6 @@ export function drawCells(
   for (let i = top; i <= bottom; ++i) context.fillRect(0, (i - window.y) * window.scale - 0.5, width, 1);
   for (let j = left; j <= right; ++j) context.fillRect((j - window.x) * window.scale - 0.5, 0, 1, height);
   if (window.scale < kNumbersFrom) return;
-  const colours = colourMap(of.map);
   context.font = `${window.scale < 52 ? 11 : 13}px ${kFont}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
@@ -124,10 +126,9 @@ export function drawCells(
     const weights = row(i);
     if (!weights) continue;
     for (let j = left; j <= right; ++j) {
-      const step = Math.min(255, Math.round((255 * Math.sqrt(weights[j]) * 255) / Math.max(of.top, 1)));
-      context.fillStyle = inkOn(colours[step]);
+      context.fillStyle = inkOn(of.shade.colour(weights[j]));
       const [x, y] = [(j + 0.5 - window.x) * window.scale, (i + 0.5 - window.y) * window.scale];
-      context.fillText(inCell(weights[j]), x, y);
+      context.fillText(of.shade.text(weights[j]), x, y);
     }
   }
 }
@@ -152,6 +153,7 @@ export interface Edges {
   row: number | null;
   column: number | null;
   sinks: Set<number>; // columns that are set aside
+  lone?: { rows: Set<number>; columns: Set<number> }; // tokens that the other text lacks: written as "−cat"
 }
 
 export function drawEdges(context: CanvasRenderingContext2D, of: Edges, inks: Inks): void {
@@ -189,7 +191,8 @@ function label(context: CanvasRenderingContext2D, of: Edges, inks: Inks, edge: E
     context.font = `${current ? "600 " : ""}${words ? size : 11}px ${kFont}`;
     context.fillStyle = current ? inks.accent : words && !tokens[i].special ? inks.ink : inks.quiet;
     context.globalAlpha = across && of.sinks.has(i) ? 0.4 : 1;
-    const text = words ? visible(tokens[i].text) : String(i);
+    const lone = (across ? of.lone?.columns : of.lone?.rows)?.has(i) ? "−" : "";
+    const text = lone + (words ? visible(tokens[i].text) : String(i));
     context.save();
     if (across) {
       context.translate(frame.left + at(i), frame.top - 8);

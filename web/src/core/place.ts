@@ -2,15 +2,17 @@
 import { type Facts, type HeadName, type Kind, stackOf } from "./facts";
 import type { MapName } from "./colour";
 
-export const kViews = ["overview", "heads", "matrix"] as const;
+export const kViews = ["overview", "heads", "matrix", "trace", "text", "ablate", "compare", "masks"] as const;
 export const kSorts = ["place", "interest", "entropy", "distance"] as const;
-export const kPairs = ["", "AA", "AB", "BA", "BB"] as const;
+export const kSentences = ["", "AA", "AB", "BA", "BB"] as const;
+export const kMeasures = ["raw", "value", "rollout"] as const;
 const kKinds = ["self", "decoder", "cross"] as const;
 const kMaps = ["viridis", "cividis", "Blues"] as const;
 
 export type View = (typeof kViews)[number];
 export type Sort = (typeof kSorts)[number];
-export type Pair = (typeof kPairs)[number];
+export type Sentences = (typeof kSentences)[number];
+export type Measure = (typeof kMeasures)[number];
 export type Side = "query" | "key";
 
 export interface Window {
@@ -21,6 +23,14 @@ export interface Window {
 
 export interface Place {
   view: View;
+  // What is looked at: as core/origin.ts says it. No model: what the program was started with.
+  model: string;
+  text: string;
+  pair: string;
+  target: string;
+  mask: string;
+  off: HeadName[];
+  generate: string;
   kind: Kind;
   layer: number;
   head: number;
@@ -32,11 +42,22 @@ export interface Place {
   rule: "threshold" | "top";
   threshold: number;
   top: number;
-  pair: Pair;
+  sentences: Sentences; // from which text to which the lines go
   sort: Sort;
   type: string;
   words: boolean;
   aside: boolean;
+  measure: Measure;
+  temperature: number;
+  step: number | null; // of a generated text: up to which token it is shown
+  pattern: string; // that heads are searched for
+  modelB: string; // what it is compared with; no model: nothing yet
+  textB: string;
+  pairB: string;
+  maskB: string;
+  offB: HeadName[];
+  draft: string; // a mask that is being written
+  size: number; // of how many tokens it is shown; 0: of those that are looked at
   fit: boolean; // the last colour is the largest weight instead of 1
   map: MapName;
   window: Window | null; // null: the whole head
@@ -44,6 +65,13 @@ export interface Place {
 
 export const kStart: Place = {
   view: "overview",
+  model: "",
+  text: "",
+  pair: "",
+  target: "",
+  mask: "",
+  off: [],
+  generate: "",
   kind: "self",
   layer: 0,
   head: 0,
@@ -55,11 +83,22 @@ export const kStart: Place = {
   rule: "threshold",
   threshold: 0.02,
   top: 3,
-  pair: "",
+  sentences: "",
   sort: "place",
   type: "",
   words: false,
   aside: false,
+  measure: "raw",
+  temperature: 1,
+  step: null,
+  pattern: "",
+  modelB: "",
+  textB: "",
+  pairB: "",
+  maskB: "",
+  offB: [],
+  draft: "",
+  size: 0,
   fit: false,
   map: "viridis",
   window: null,
@@ -74,11 +113,6 @@ function whole(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-function share(text: string): number | undefined {
-  const value = Number(text);
-  return text !== "" && value >= 0 && value <= 1 ? value : undefined;
-}
-
 function list<T>(text: string, parse: (part: string) => T | undefined): T[] | undefined {
   const parts = text.split(",").map(parse);
   return parts.includes(undefined) ? undefined : (parts as T[]);
@@ -89,17 +123,39 @@ function headOf(text: string): { layer: number; head: number } | undefined {
   return layer === undefined ? undefined : { layer: Number(layer), head: Number(head) };
 }
 
+// "1.2", or "cross.1.2" where it is not self-attention.
+function switchedOff(text: string): HeadName | undefined {
+  const [, kind = "self", rest] = /^(?:([a-z]+)\.)?(\d+\.\d+)$/.exec(text) ?? [];
+  const head = headOf(rest ?? "");
+  const known = one(kKinds)(kind);
+  return head && known ? { kind: known, ...head } : undefined;
+}
+
 function windowOf(text: string): Window | undefined {
   const [x, y, scale] = text.split(",").map(Number);
   return [x, y].every(Number.isFinite) && scale > 0 && scale < 1000 ? { x, y, scale } : undefined;
 }
 
+const anything = (text: string): string => text;
+const between =
+  (least: number, most: number) =>
+  (text: string): number | undefined => {
+    const value = Number(text);
+    return text !== "" && value >= least && value <= most ? value : undefined;
+  };
 const flag = (text: string): boolean | undefined => (text === "1" ? true : text === "0" ? false : undefined);
 const word = (text: string): string | undefined => (/^[a-z ]{1,40}$/.test(text) ? text : undefined);
 
 // How each part is read; undefined: not understood, so that what was there before stays.
 const readers: { [K in keyof Place]: (text: string) => Place[K] | undefined } = {
   view: one(kViews),
+  model: anything,
+  text: anything,
+  pair: anything,
+  target: anything,
+  mask: anything,
+  off: (text) => (text ? list(text, switchedOff) : []),
+  generate: (text) => (/^\d+(,[\d.]+){4}$/.test(text) ? text : undefined),
   kind: one(kKinds),
   layer: whole,
   head: whole,
@@ -109,13 +165,24 @@ const readers: { [K in keyof Place]: (text: string) => Place[K] | undefined } = 
   pins: (text) => list(text, whole),
   side: one(["query", "key"]),
   rule: one(["threshold", "top"]),
-  threshold: share,
+  threshold: between(0, 1),
   top: (text) => whole(text) || undefined,
-  pair: one(kPairs),
+  sentences: one(kSentences),
   sort: one(kSorts),
   type: word,
   words: flag,
   aside: flag,
+  measure: one(kMeasures),
+  temperature: between(0.05, 5),
+  step: whole,
+  pattern: anything,
+  modelB: anything,
+  textB: anything,
+  pairB: anything,
+  maskB: anything,
+  offB: (text) => (text ? list(text, switchedOff) : []),
+  draft: anything,
+  size: whole,
   fit: flag,
   map: one(kMaps),
   window: windowOf,
@@ -127,9 +194,15 @@ export function rounded({ x, y, scale }: Window): Window {
   return { x: digits(x), y: digits(y), scale: digits(scale) };
 }
 
+function listed(value: number | { kind?: Kind; layer: number; head: number }): string {
+  if (typeof value === "number") return String(value);
+  const kind = value.kind && value.kind !== "self" ? `${value.kind}.` : "";
+  return `${kind}${value.layer}.${value.head}`;
+}
+
 function written(value: Place[keyof Place]): string {
   if (typeof value === "boolean") return value ? "1" : "0";
-  if (Array.isArray(value)) return value.map((v) => (typeof v === "number" ? v : `${v.layer}.${v.head}`)).join(",");
+  if (Array.isArray(value)) return value.map(listed).join(",");
   if (value !== null && typeof value === "object") {
     const { x, y, scale } = rounded(value);
     return [x, y, scale].join(",");
@@ -164,6 +237,33 @@ export const headsAt = (place: Place): HeadName[] => [
   headAt(place),
   ...place.others.map((other) => ({ kind: place.kind, ...other })),
 ];
+
+// From lines to the matrix, the token that is pinned stays the one that is looked at.
+export function deeper({ view, pins, side, row, column }: Place, to: Partial<Place>): Partial<Place> {
+  if (view !== "heads" || to.view !== "matrix" || pins.length !== 1 || row !== null || column !== null) return {};
+  return side === "query" ? { row: pins[0] } : { column: pins[0] };
+}
+
+// What the pointer is at.
+export interface Hover {
+  head?: HeadName;
+  row?: number | null;
+  column?: number | null;
+}
+
+// Tokens whose lines are looked at: the one under the pointer, else those that are pinned.
+export function focusAt({ pins, side }: Place, hover: Hover | null): { side: Side; tokens: number[] } | null {
+  const { row, column } = hover ?? {};
+  if (row != null) return { side: "query", tokens: [row] };
+  if (column != null) return { side: "key", tokens: [column] };
+  return pins.length ? { side, tokens: pins } : null;
+}
+
+// The head that is worth looking at, where the address names none.
+export function firstLook(place: Place, hash: string, { look_at: look }: Facts): Place {
+  if (!look || /[#&](layer|head|kind)=/.test(hash)) return place;
+  return { ...place, kind: look.kind, layer: look.layer, head: look.head };
+}
 
 // What a specimen has: heads and tokens that are not there are let go.
 export function sound(place: Place, facts: Facts): Place {

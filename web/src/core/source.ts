@@ -1,13 +1,15 @@
 // Where tables come from. Two kinds exist, a server and data inside the page; nothing else knows which it is.
 import type { Facts, HeadName, Kind } from "./facts";
+import type { Measure } from "./place";
 
 export const kTile = 256;
 
-// Bytes are round(255 sqrt(w)): level z holds the largest of 2^z x 2^z weights.
+// Bytes are round(255 sqrt(w / scale)): level z holds the largest of 2^z x 2^z weights.
 export interface Tile {
   rows: number;
   columns: number;
   bytes: Uint8Array;
+  scale?: number; // what byte 255 stands for; 1 where none is said
 }
 
 export interface TileName {
@@ -35,6 +37,12 @@ export interface Source {
   row(head: HeadName, row: number, signal?: AbortSignal): Promise<Float32Array>;
   column(head: HeadName, column: number, signal?: AbortSignal): Promise<Float32Array>;
   profile(head: HeadName, signal?: AbortSignal): Promise<Profile>;
+}
+
+// A specimen as it is, which can be seen in other ways.
+export interface Whole extends Source {
+  // The same heads by another measure, or with their sinks set aside; thumbnails stay as they are.
+  seen(measure: Measure, aside: boolean): Source;
 }
 
 // w = (b / 255)^2

@@ -1,6 +1,32 @@
 // All that the page says, in English. zh.ts has the same words in Chinese.
+import * as ablate from "./ablate";
+import * as compare from "./compare";
+import * as masks from "./masks";
+import * as exports from "./export";
+import * as find from "./find";
+import * as measure from "./measure";
+import * as text from "./text";
+import * as trace from "./trace";
+
 export const en = {
-  views: { overview: "Overview", heads: "Lines", matrix: "Matrix" },
+  views: {
+    overview: "Overview",
+    heads: "Lines",
+    matrix: "Matrix",
+    trace: "Trace",
+    text: "Text",
+    ablate: "Ablate",
+    compare: "Compare",
+    masks: "Masks",
+  },
+  export: exports.en,
+  find: find.en,
+  measure: measure.en,
+  trace: trace.en,
+  text: text.en,
+  ablate: ablate.en,
+  compare: compare.en,
+  masks: masks.en,
   sees: {
     overview: "Every head of the model at once: a row is a layer, bright is attended.",
     heads: "Lines go from a token (left) to those it attends to (right); the stronger, the larger the weight.",
@@ -9,6 +35,7 @@ export const en = {
   kinds: { self: "self-attention", decoder: "decoder", cross: "cross-attention" },
   encoder: "encoder",
   specimen: "Specimen",
+  course: "Course",
   attention: "Attention",
   layer: "Layer",
   head: "Head",
@@ -115,10 +142,19 @@ export const en = {
   helpText:
     "Attention is where a model looks while it reads; it is not an explanation of what it answers. " +
     "Numbers are exact; reduced pictures show the largest weight under each pixel.",
+  what: {
+    overview: "all heads at once",
+    heads: "from token to token",
+    matrix: "one head, down to single cells",
+    trace: "one weight, number by number",
+    text: "write, let the model guess, let it go on",
+    ablate: "switch heads off, see predictions move",
+    compare: "two texts or two models, and what changed",
+    masks: "who may see whom, written or painted",
+  },
   keys: [
-    ["1  2  3", "overview, lines, matrix"],
     ["←  ↑  ↓  →", "move over heads, tokens or cells"],
-    ["Enter", "open the head, pin the token or cell"],
+    ["Enter", "open the head, pin the token, trace the chosen cell"],
     ["Esc", "let go, then one step back"],
     ["[   ]", "head before, next head"],
     ["{   }", "layer before, next layer"],
@@ -127,6 +163,8 @@ export const en = {
     ["f", "fit colours to the largest weight"],
     ["w", "whole words"],
     ["c", "copy the number with all digits"],
+    ["e", "export: picture, table, recording, page"],
+    ["Space", "set or clear a cell while a mask is painted"],
     ["?", "this help"],
   ],
   close: "Close",
@@ -135,10 +173,13 @@ export const en = {
   tour: [
     ["overview", "Every square is a head. Bright means: this token (row) attends to that one (column)."],
     ["look", "Start here: the head with the clearest pattern, and why."],
-    ["views", "The same head three ways: all heads, lines between tokens, and the matrix down to single cells."],
+    ["views", "All heads, lines between tokens, and the matrix down to single cells: three views of the same."],
     ["panel", "Whatever you point at is here as exact numbers. A click keeps it, Escape lets go."],
     ["status", "The address holds what you see: share it, or copy the command line that draws the same picture."],
   ],
+  tourLive:
+    "All heads, lines, and the matrix: three views of the same. Below: one weight in every number, predictions, heads " +
+    "switched off, two texts compared, masks.",
   next: "Next",
   leave: "Leave",
   done: "Done",

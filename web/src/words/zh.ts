@@ -1,4 +1,12 @@
+import * as ablate from "./ablate";
+import * as compare from "./compare";
 import type { Words } from "./en";
+import * as masks from "./masks";
+import * as exports from "./export";
+import * as find from "./find";
+import * as measure from "./measure";
+import * as text from "./text";
+import * as trace from "./trace";
 
 const types: Record<string, string> = {
   "previous token": "前一词元",
@@ -27,7 +35,24 @@ const kReasons: Record<string, (score: string) => string> = {
 };
 
 export const zh: Words = {
-  views: { overview: "总览", heads: "连线", matrix: "矩阵" },
+  views: {
+    overview: "总览",
+    heads: "连线",
+    matrix: "矩阵",
+    trace: "追踪",
+    text: "文本",
+    ablate: "关闭",
+    compare: "比较",
+    masks: "掩码",
+  },
+  export: exports.zh,
+  find: find.zh,
+  measure: measure.zh,
+  trace: trace.zh,
+  text: text.zh,
+  ablate: ablate.zh,
+  compare: compare.zh,
+  masks: masks.zh,
   sees: {
     overview: "模型的所有注意力头：每行是一层，越亮表示注意力越强。",
     heads: "线从左边的词元连到它所注意的右边词元；权重越大，线越浓。",
@@ -36,6 +61,7 @@ export const zh: Words = {
   kinds: { self: "自注意力", decoder: "解码器", cross: "交叉注意力" },
   encoder: "编码器",
   specimen: "样本",
+  course: "课程",
   attention: "注意力",
   layer: "层",
   head: "头",
@@ -140,10 +166,19 @@ export const zh: Words = {
   helpTitle: "attnscope：注意力的显微镜",
   helpText:
     "注意力是模型阅读时看向的地方，并不解释它为何如此回答。数字是精确的；缩小的图中，每个像素是其下最大的权重。",
+  what: {
+    overview: "一次看所有的头",
+    heads: "从词元到词元",
+    matrix: "一个头，细到单个格子",
+    trace: "一个权重，逐个数字地看",
+    text: "写文本，让模型猜词或续写",
+    ablate: "关闭一些头，看预测如何变化",
+    compare: "两段文本或两个模型，看哪里变了",
+    masks: "谁能看见谁，可写可画",
+  },
   keys: [
-    ["1  2  3", "总览、连线、矩阵"],
     ["←  ↑  ↓  →", "在头、词元或格子间移动"],
-    ["Enter", "打开头，钉住词元或格子"],
+    ["Enter", "打开头，钉住词元，追踪选中的格子"],
     ["Esc", "松开，再退回一步"],
     ["[   ]", "上一个头、下一个头"],
     ["{   }", "上一层、下一层"],
@@ -152,6 +187,8 @@ export const zh: Words = {
     ["f", "让颜色适应最大的权重"],
     ["w", "整词"],
     ["c", "复制全部数字"],
+    ["e", "导出：图片、表格、记录、页面"],
+    ["空格", "绘制掩码时设置或清除格子"],
     ["?", "本帮助"],
   ],
   close: "关闭",
@@ -160,10 +197,12 @@ export const zh: Words = {
   tour: [
     ["overview", "每个方块是一个头。亮表示：这个词元（行）注意那个词元（列）。"],
     ["look", "从这里开始：模式最清楚的头，以及理由。"],
-    ["views", "同一个头的三种看法：所有的头、词元间的连线，以及细到单个格子的矩阵。"],
+    ["views", "同一内容的三种看法：所有的头、词元间的连线，以及细到单个格子的矩阵。"],
     ["panel", "指向什么，这里就有它的精确数字。点击可留住，按 Esc 松开。"],
     ["status", "地址里就是你所看到的：可以分享，也可以复制画出同一张图的命令行。"],
   ],
+  tourLive:
+    "同一内容的三种看法：所有的头、连线和矩阵。其后还有：一个权重的全部来历、模型的预测、关闭头、两段文本的比较、掩码。",
   next: "下一步",
   leave: "离开",
   done: "完成",

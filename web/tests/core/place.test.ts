@@ -5,6 +5,16 @@ import { MadeUp } from "../specimen";
 
 const kElsewhere: Place = {
   view: "heads",
+  model: "tiny-bert",
+  text: "1 & 2, ü = 100%?\nthe end",
+  pair: "",
+  target: "",
+  mask: "causal & window(2)",
+  off: [
+    { kind: "self", layer: 0, head: 1 },
+    { kind: "cross", layer: 1, head: 0 },
+  ],
+  generate: "20,0.8,0,1,7",
   kind: "cross",
   layer: 3,
   head: 7,
@@ -19,7 +29,18 @@ const kElsewhere: Place = {
   rule: "top",
   threshold: 0.05,
   top: 8,
-  pair: "AB",
+  sentences: "AB",
+  measure: "value",
+  temperature: 0.7,
+  step: 3,
+  pattern: "offset(-3)",
+  modelB: "tiny-gpt",
+  textB: "b",
+  pairB: "c",
+  maskB: "causal",
+  offB: [{ kind: "self", layer: 2, head: 1 }],
+  draft: "~causal",
+  size: 4096,
   sort: "entropy",
   type: "previous token",
   words: true,
@@ -81,7 +102,6 @@ describe("the command line", () => {
 
   test("is not there where no command draws the same", () => {
     expect(commandOf({ ...facts, model: null }, kStart)).toBeNull();
-    expect(commandOf(facts, { ...kStart, aside: true })).toBeNull();
     const pair = new MadeUp("1", { name: "tiny", layers: 1, heads: 1, text: "a cat | a dog" }).facts();
     expect(commandOf(pair, kStart)).toBeNull();
   });

@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type ConsoleMessage, expect, type Page, test as base } from "@playwright/test";
 
-const program = process.env.ATTNSCOPE ?? fileURLToPath(new URL("../../../build/attnscope", import.meta.url));
+export const program = process.env.ATTNSCOPE ?? fileURLToPath(new URL("../../../build/attnscope", import.meta.url));
 
 export interface Served {
   url: string;
@@ -12,7 +12,10 @@ export interface Served {
 
 export async function serve(...options: string[]): Promise<Served> {
   const port = options.includes("--port") ? [] : ["--port", "0"];
-  const child = spawn(program, ["view", "--no-open", ...port, ...options], { stdio: ["ignore", "pipe", "pipe"] });
+  const page = process.env.ATTNSCOPE_PAGE ? ["--page", process.env.ATTNSCOPE_PAGE] : []; // instead of the built-in one
+  const child = spawn(program, ["view", "--no-open", ...port, ...page, ...options], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let said = "";
   const url = await new Promise<string>((found, failed) => {
     const listen = (bytes: Buffer) => {
@@ -35,6 +38,12 @@ export function end(served: Served): Promise<void> {
     served.process.once("exit", () => ended());
     served.process.kill("SIGINT");
   });
+}
+
+// What the command line says of the same.
+export function told<T>(...options: string[]): T {
+  const said = execFileSync(program, [...options, "--json"], { stdio: ["ignore", "pipe", "pipe"] });
+  return JSON.parse(said.toString()) as T;
 }
 
 export function writeOffline(file: string, ...options: string[]): void {

@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import type { Page } from "@playwright/test";
+import { findings } from "./axe";
 import {
   address,
   end,
@@ -18,31 +17,11 @@ import {
   writeOffline,
 } from "./program";
 
-const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const kViews = [
   "#view=overview",
   "#view=heads&layer=1&head=2&others=1.0,1.1&pins=3,5",
   "#view=matrix&layer=1&head=2&row=3&column=2",
 ];
-
-interface Finding {
-  id: string;
-  impact: string | null;
-  nodes: { target: unknown[] }[];
-}
-
-// By the debugger's own door: the page allows no script but its own.
-async function findings(page: Page): Promise<string[]> {
-  await page
-    .addScriptTag({ path: axe })
-    .catch(async () => page.evaluate((await import("node:fs")).readFileSync(axe, "utf8")));
-  const result = await page.evaluate(() =>
-    (globalThis as unknown as { axe: { run: () => Promise<{ violations: Finding[] }> } }).axe.run(),
-  );
-  return result.violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(" ")).join(", ")}`);
-}
 
 for (const [name, width, scheme] of [
   ["a screen", 1280, "light"],
@@ -113,7 +92,10 @@ test("the page allows no script and no connection but its own, and keeps to it",
 
 test("what is first loaded stays small", async ({ page, served }) => {
   const bodies = new Map<string, Promise<Buffer>>();
-  page.on("response", (response) => bodies.set(response.url(), response.body()));
+  page.on("response", (response) => {
+    const told = response.headers()["content-type"]?.startsWith("text/event-stream"); // how far something is
+    if (!told) bodies.set(response.url(), response.body());
+  });
   await page.goto(address(served));
   await settled(page);
   let scripts = 0;

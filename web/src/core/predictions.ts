@@ -1,0 +1,78 @@
+// What a model expects at some places of its text: the words of the server's JSON.
+import type { Choice, Facts, HeadName, Stack, Token } from "./facts";
+
+export interface Expected extends Choice {
+  before?: number; // of the same token, in what it is compared with
+}
+
+export interface Spot {
+  token: number;
+  text: string;
+  entropy: number;
+  choices: Expected[];
+  kl?: number;
+  against?: Choice[];
+}
+
+export interface Label {
+  label: string;
+  probability: number;
+  before?: number;
+}
+
+export interface Predictions {
+  what: "gaps" | "next" | "tokens" | "target";
+  temperature: number;
+  places: Spot[];
+  labels: Label[] | null;
+  kl?: number | null;
+}
+
+export interface Effects {
+  what: string;
+  places: number[];
+  heads: (HeadName & { kl: number; likeliest: string[] })[];
+}
+
+export const kGap = "[MASK]"; // everybody may write this, whatever the model calls it
+export const kGaps = /\[MASK\]|<mask>/g;
+
+export const isGap = (token: Token): boolean => token.special && token.text.replace(kGaps, "") === "";
+
+// The tokens at whose places a model can be asked: what an encoder-decoder says, else the text.
+export function spoken(facts: Facts): Stack {
+  return facts.stacks.find(({ kind }) => kind === "decoder") ?? facts.stacks[0];
+}
+
+// At which token to ask; null: where the program asks by itself, in gaps and behind the end.
+export function askedAt(facts: Facts, row: number | null): number | null {
+  const { query_tokens: tokens } = spoken(facts);
+  const there = row !== null && row < tokens.length ? row : null;
+  const form = facts.model?.form;
+  if (form === "decoder") return there === tokens.length - 1 ? null : there;
+  if (form === "encoder-decoder") return there ?? tokens.length - 1;
+  if (there !== null) return isGap(tokens[there]) ? null : there;
+  if (tokens.some(isGap)) return null;
+  const first = tokens.findIndex((token) => !token.special);
+  return first < 0 ? 0 : first;
+}
+
+// The gap'th of the gaps, for a gap at this token.
+export const gapAt = (tokens: Token[], token: number): number => tokens.slice(0, token).filter(isGap).length;
+
+// A slider of temperatures: 0 to 1 is kLeast to kMost, evenly by factors.
+export const kLeast = 0.05;
+export const kMost = 5;
+export const slid = (at: number): number => Number((kLeast * (kMost / kLeast) ** at).toPrecision(2));
+export const sliderAt = (temperature: number): number => Math.log(temperature / kLeast) / Math.log(kMost / kLeast);
+
+// What is left of the probability for all others.
+export const restOf = (choices: { probability: number }[]): number =>
+  Math.max(0, 1 - choices.reduce((sum, { probability }) => sum + probability, 0));
+
+// Which part of a strip of tokens is in the page: `most` of them, with `at` among them.
+export function stretch(first: number, count: number, at: number | null, most: number): [number, number] {
+  let from = Math.min(Math.max(first, 0), Math.max(0, count - most));
+  if (at !== null && (at < from || at >= from + most)) from = Math.max(0, Math.min(at - (most >> 1), count - most));
+  return [from, Math.min(count, from + most)];
+}

@@ -1,0 +1,115 @@
+// One weight with every number on its way: the words of the program's JSON, and what is made of what.
+import type { HeadName } from "./facts";
+
+export interface Trace extends HeadName {
+  key_head: number; // whose keys and values the head reads
+  query: { token: number; text: string };
+  key: { token: number; text: string };
+  x: number[] | null; // [width] what q is made from
+  q: number[]; // [D]
+  k: number[];
+  products: number[];
+  dot: number;
+  scale: number;
+  softcap: number | null;
+  bias: number | null;
+  bucket: number | null;
+  sink: number | null; // a score of the row that has no key
+  mask: string;
+  allowed: boolean;
+  score: number | null; // null: -infinity
+  lse: number;
+  weight: number;
+  v: number[] | null;
+  contribution: number[] | null; // [width]
+  contribution_norm: number | null;
+  head_output: number[] | null;
+  head_output_norm: number | null;
+  share: number | null;
+  missing?: string[];
+}
+
+const kVectors = ["x", "q", "k", "products", "v", "contribution", "head_output"] as const;
+const kNumbers = ["dot", "scale", "softcap", "bias", "sink", "score", "lse", "weight", "contribution_norm"] as const;
+const kLast = ["head_output_norm", "share"] as const;
+
+export type VectorTerm = (typeof kVectors)[number];
+export type NumberTerm = (typeof kNumbers)[number] | (typeof kLast)[number];
+// `scores` and `weights`: of the whole row.
+export type RowTerm = "scores" | "weights";
+export type Term = VectorTerm | NumberTerm | RowTerm;
+
+// What a number is made from, one step back.
+const kMadeOf: Record<Term, Term[]> = {
+  x: [],
+  q: ["x"],
+  k: [],
+  products: ["q", "k"],
+  dot: ["products"],
+  scale: [],
+  softcap: [],
+  bias: [],
+  sink: [],
+  score: ["dot", "scale", "softcap", "bias"],
+  scores: [],
+  lse: ["scores", "sink"],
+  weights: ["scores", "lse"],
+  weight: ["score", "lse"],
+  v: [],
+  contribution: ["weight", "v"],
+  contribution_norm: ["contribution"],
+  head_output: [],
+  head_output_norm: ["head_output"],
+  share: ["contribution", "head_output"],
+};
+
+export const makersOf = (term: Term): readonly Term[] => kMadeOf[term];
+
+// Whether a number lights up while `pointed` is looked at: it is that number, or one that made it.
+export const isLit = (term: Term, pointed: Term | null): boolean =>
+  pointed !== null && (term === pointed || kMadeOf[pointed].includes(term));
+
+export const isVector = (term: Term): term is VectorTerm => (kVectors as readonly string[]).includes(term);
+
+export const isOfRow = (term: Term): term is RowTerm => term === "scores" || term === "weights";
+
+export const normOf = (values: ArrayLike<number>): number => {
+  let sum = 0;
+  for (let i = 0; i < values.length; ++i) sum += values[i] * values[i];
+  return Math.sqrt(sum);
+};
+
+// Places of the products as they stand, or the largest first; equals stay in order.
+export function orderOf(products: number[], bySize: boolean): number[] {
+  const order = products.map((_, d) => d);
+  return bySize ? order.sort((a, b) => Math.abs(products[b]) - Math.abs(products[a])) : order;
+}
+
+// What the products add up to, one after the other: the last is the dot product.
+export function runningSums(products: number[], order: number[]): Float64Array {
+  const sums = new Float64Array(order.length);
+  let sum = 0;
+  order.forEach((d, n) => (sums[n] = sum += products[d]));
+  return sums;
+}
+
+// Of the whole row: weight = exp(score - lse). What weighs nothing has no score that its weight could tell.
+export const scoresOf = (weights: Float32Array, lse: number): Float64Array =>
+  Float64Array.from(weights, (w) => (w > 0 ? Math.log(w) + lse : -Infinity));
+
+// "1/√64" where the scale is that of the paper.
+export function scaleName({ scale, q }: Pick<Trace, "scale" | "q">): string | null {
+  return Math.abs(scale * Math.sqrt(q.length) - 1) < 1e-5 ? `1/√${q.length}` : null;
+}
+
+export function largestAt(values: ArrayLike<number>): number {
+  let best = 0;
+  for (let j = 1; j < values.length; ++j) if (values[j] > values[best]) best = j;
+  return best;
+}
+
+// All D lines of the products, for a table of the reader's own.
+export function productsText({ q, k, products }: Pick<Trace, "q" | "k" | "products">): string {
+  const lines = products.map((product, d) => [d, q[d], k[d], product].join("\t"));
+  return ["d\tq\tk\tq k", ...lines].join("\n") + "\n";
+}

@@ -1,0 +1,56 @@
+// What the dialog for taking things away says.
+export const en = {
+  open: "export",
+  hint: "Take this away: picture, table, recording or page",
+  title: "Export",
+  names: {
+    png: "Picture, PNG",
+    svg: "Picture, SVG",
+    csv: "Table, CSV",
+    npy: "Table, NPY",
+    recording: "Recording",
+    page: "This page as one file",
+  },
+  holds: {
+    png: "as attnscope draws this view, 150 dots an inch",
+    svg: "the same with sharp lines and letters at any size",
+    csv: (n: number, m: number) => `this head: ${n} × ${m} numbers with all digits, tokens beside them`,
+    npy: (n: number, m: number) => `this head: ${n} × ${m} float32 for numpy`,
+    recording: "all heads of this text (.attn): attnscope reads it without the model",
+    page: "HTML that needs no network and opens where you are now",
+  },
+  inBytes: (n: number, m: number) => `this head: ${n} × ${m} numbers as this file has them, tokens beside them`,
+  save: "Save",
+  making: "Being made…",
+  coming: (size: string) => `${size} so far…`,
+  saved: (name: string, size: string) => `${name}, ${size}`,
+  noPicture: "Pictures are made of the overview, lines, matrix and compare.",
+};
+
+export const zh: typeof en = {
+  open: "导出",
+  hint: "带走：图片、表格、记录或页面",
+  title: "导出",
+  names: {
+    png: "图片 PNG",
+    svg: "图片 SVG",
+    csv: "表格 CSV",
+    npy: "表格 NPY",
+    recording: "记录",
+    page: "本页存为一个文件",
+  },
+  holds: {
+    png: "attnscope 画出的此视图，每英寸 150 点",
+    svg: "同一张图，任何大小都清晰",
+    csv: (n, m) => `这个头：${n} × ${m} 个数，位数完整，附词元`,
+    npy: (n, m) => `这个头：${n} × ${m} 个 float32，供 numpy 读取`,
+    recording: "这段文本的所有头（.attn）：不需要模型，attnscope 即可读取",
+    page: "无需网络的 HTML，打开后就在现在的位置",
+  },
+  inBytes: (n, m) => `这个头：${n} × ${m} 个数，与本文件所存一致，附词元`,
+  save: "保存",
+  making: "正在生成…",
+  coming: (size) => `已收到 ${size}…`,
+  saved: (name, size) => `${name}，${size}`,
+  noPicture: "图片可由总览、连线、矩阵和比较视图生成。",
+};
