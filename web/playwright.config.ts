@@ -9,6 +9,7 @@ export default defineConfig({
   testDir: "tests/page",
   workers: 1, // the machine's cores also compute what is looked at
   timeout: 30_000,
+  snapshotPathTemplate: "tests/page/pictures/{arg}{ext}",
   reporter: process.env.CI ? "line" : "list",
   use: {
     viewport: { width: 1280, height: 800 },
