@@ -7,7 +7,7 @@ const browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/goo
 
 export default defineConfig({
   testDir: "tests/page",
-  workers: 1, // the machine's cores also compute what is looked at
+  workers: 2, // pages mostly wait; the cores also compute what is looked at
   timeout: 30_000,
   snapshotPathTemplate: "tests/page/pictures/{arg}{ext}",
   reporter: process.env.CI ? "line" : "list",

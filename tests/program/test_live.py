@@ -79,7 +79,9 @@ def test_a_recording_keeps_its_mask(page, tmp_path):
     file.write_bytes(answer)
     told = json.loads(attnscope("weights", "--recording", file, "--layer", 1, "--head", 0, "--json").stdout)
     row = np.frombuffer(asked(page, ident, "/row", layer=1, head=0, row=3), "<f4")
-    assert np.abs(np.array(told["weights"][3] if "weights" in told else told["heads"][0]["weights"][3]) - row).max() < 1e-6
+    assert (
+        np.abs(np.array(told["weights"][3] if "weights" in told else told["heads"][0]["weights"][3]) - row).max() < 1e-6
+    )
     assert row[0] == 0 and row[6] == 0
     with Served("--with", model_folder("bert"), "--recording", file) as again:
         facts = again.facts()

@@ -9,8 +9,6 @@ import socket
 import subprocess
 import threading
 import time
-import urllib.error
-import urllib.request
 
 import numpy as np
 import pytest

@@ -110,6 +110,13 @@ export function digitsOf(numbers: number[]): number {
   return largest < 10 ? 4 : largest < 100 ? 3 : largest < 1000 ? 2 : 1;
 }
 
+// Numbers of very different sizes have each its own.
+export function hasWideRange(numbers: number[]): boolean {
+  const sizes = numbers.map(Math.abs).filter((size) => size > 0 && size < 1e6);
+  const least = sizes.reduce((a, b) => Math.min(a, b), Infinity);
+  return sizes.reduce((a, b) => Math.max(a, b), 0) > 1000 && least < 1;
+}
+
 export function numberText(value: number, digits: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value < 0 ? "−∞" : "∞";

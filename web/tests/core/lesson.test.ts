@@ -6,6 +6,7 @@ import {
   completed,
   digitsOf,
   fromAddress,
+  hasWideRange,
   type LessonArray,
   type Made,
   matrixOf,
@@ -145,6 +146,12 @@ describe("numbers", () => {
     expect(numberText(-1e9, 0)).toBe("−1e9");
     expect(numberText(1e-5, 4)).toBe("1e−5");
     expect(numberText(-Infinity, 0)).toBe("−∞");
+  });
+
+  test("of very different sizes have each its own digits", () => {
+    expect(hasWideRange([0.25, 16384])).toBe(true);
+    expect(hasWideRange([0.25, 164, 0])).toBe(false);
+    expect(hasWideRange([1, 16384])).toBe(false);
   });
 
   test("are weights where each row shares out 1", () => {
