@@ -2,7 +2,6 @@
 #include <attn/attn.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include "../numbers.h"
@@ -16,8 +15,7 @@ int main() {
   constexpr std::int64_t kLength = 20, kWidth = 64;
 
   // [data]
-  const std::filesystem::path file = std::filesystem::path(__FILE__).replace_filename("reviews.csv");
-  const std::vector<attn::text::Example> reviews = attn::text::read_examples(file, attn::text::Wanted::label);
+  const std::vector<attn::text::Example> reviews = attn::text::read_examples("reviews.csv", attn::text::Wanted::label);
   const std::int64_t samples = std::ssize(reviews);
 
   // [words]

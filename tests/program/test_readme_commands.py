@@ -30,8 +30,15 @@ def test_commands_that_open_the_page_run(tmp_path):
     assert written[: len(served)] == served  # test_view.py is about what is served
 
 
-def test_commands_on_built_in_models_run():
+def test_commands_of_the_course_run():
     commands = blocks()[1]
+    assert {command[0] for command in commands} == {"lesson"}
+    for command in commands:
+        assert attnscope(*command).stdout
+
+
+def test_commands_on_built_in_models_run():
+    commands = blocks()[2]
     assert {command[0] for command in commands} == {"analyze", "heatmap", "fill", "generate", "classify"}
     for command in commands:
         done = attnscope(*command)
@@ -41,7 +48,7 @@ def test_commands_on_built_in_models_run():
 
 
 def test_commands_on_models_run():
-    commands = blocks()[2]
+    commands = blocks()[3]
     assert {command[0] for command in commands} == {"pull", "fill", "weights", "generate", "tokenize", "models"}
     for command in commands:
         if command[0] == "pull":  # test_pull.py
@@ -50,7 +57,7 @@ def test_commands_on_models_run():
 
 
 def test_commands_that_look_at_heads_run(tmp_path):
-    commands = blocks()[3]
+    commands = blocks()[4]
     asked = "analyze heatmap heads explain trace ablate compare find rollout record mask"
     assert {command[0] for command in commands} == set(asked.split())
     (tmp_path / "article.txt").write_text("The cat sat on the mat.")
@@ -64,7 +71,7 @@ def test_commands_that_look_at_heads_run(tmp_path):
 
 def test_commands_that_train_run(tmp_path):
     """With a step or two instead of a thousand."""
-    commands = blocks()[4]
+    commands = blocks()[5]
     assert [command[:2] for command in commands] == [
         ["train", "mlm"],
         ["train", "classify"],
