@@ -77,7 +77,7 @@ export default defineConfig(({ mode }) => ({
     outDir: process.env.ATTNSCOPE_DIST ?? "dist",
     emptyOutDir: mode !== "offline", // it is built beside the served page
     target: "es2022",
-    modulePreload: false,
+    modulePreload: { polyfill: false }, // the second script is asked for with the first
     assetsInlineLimit: 0,
     rolldownOptions: { checks: { pluginTimings: false } },
   },
