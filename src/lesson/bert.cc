@@ -44,7 +44,8 @@ Strongest strongest(const Array& all, std::int64_t from) {
     for (std::int64_t j = 0; j < n; ++j) {
       if (row[j] <= out.weights.at(j, 0)) continue;
       out.weights.at(j, 0) = row[j];
-      out.where.at(j, 0) = static_cast<double>(table / heads);
+      const std::int64_t layer = table / heads;
+      out.where.at(j, 0) = static_cast<double>(layer);
       out.where.at(j, 1) = static_cast<double>(table % heads);
     }
   }

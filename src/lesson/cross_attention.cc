@@ -40,7 +40,8 @@ void add_range(Told& told, const std::string& name, const Array& numbers) {
 }
 
 Array named(Array weights) {
-  return std::move(weights).named(numbered("t", weights.shape[2]), numbered("s", weights.shape[3]));
+  const std::int64_t queries = weights.shape[2], keys = weights.shape[3];
+  return std::move(weights).named(numbered("t", queries), numbered("s", keys));
 }
 
 figure::Grid grid_of(const Array& heads) {

@@ -94,7 +94,8 @@ void add_words(Told& told, const std::vector<text::Example>& examples, const Rev
   add_number(told, "length", static_cast<double>(sizes.length));
   add_number(told, "width", static_cast<double>(sizes.width));
   add_number(told, "batch", static_cast<double>(sizes.batch));
-  add_number(told, "batches", static_cast<double>((samples + sizes.batch - 1) / sizes.batch));
+  const std::int64_t batches = (samples + sizes.batch - 1) / sizes.batch;
+  add_number(told, "batches", static_cast<double>(batches));
   told.words.add("text", first_letters(examples.front().text, 100));
   told.words.add("tokens", joined(words.first));
   told.arrays.add("ids", Array{{sizes.length, 1}, {words.ids.begin(), words.ids.begin() + sizes.length}}.named(

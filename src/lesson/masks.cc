@@ -24,8 +24,8 @@ void draw(Told& told, const std::string& name, Array table, std::string title) {
 }
 
 Array with_places(Array table) {
-  const std::int64_t rows = table.shape[table.shape.size() - 2];
-  return std::move(table).named(numbered("", rows), numbered("", table.shape.back()));
+  const std::int64_t rows = table.shape[table.shape.size() - 2], columns = table.shape.back();
+  return std::move(table).named(numbered("", rows), numbered("", columns));
 }
 
 void causal(Told& told) {

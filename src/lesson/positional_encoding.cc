@@ -30,7 +30,8 @@ Array waves(std::int64_t positions, std::int64_t width, double base) {
   Array out = Array::zeros({positions, width});
   for (std::int64_t p = 0; p < positions; ++p)
     for (std::int64_t j = 0; j < width; ++j) {
-      const double period = std::pow(base, static_cast<double>(j / 2 * 2) / static_cast<double>(width));
+      const std::int64_t pair = j / 2 * 2;
+      const double period = std::pow(base, static_cast<double>(pair) / static_cast<double>(width));
       const double angle = static_cast<double>(p) / period;
       out.at(p, j) = j % 2 == 0 ? std::sin(angle) : std::cos(angle);
     }

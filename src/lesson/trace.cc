@@ -21,20 +21,20 @@ std::vector<std::string> names_of_rows(const Array& x, const std::vector<std::st
   return std::ssize(words) == x.height() ? words : numbered("word ", x.height());
 }
 
-const Array& small_matrix(const Array& x) {
+void check_small(const Array& x) {
   if (x.rank() != 2 || x.height() > kMost || x.width() > kMost)
     throw std::invalid_argument(
         fmt::format("X must be a table of at most {0} x {0} numbers, not {1}", kMost, shape_text(x.shape)));
   for (const double number : x.numbers)
     if (!std::isfinite(number)) throw std::invalid_argument("X must have finite numbers only");
-  return x;
 }
 
 }  // namespace
 
 Told trace(const Given& given, const Work& work) {
   Told told;
-  const Array& x = small_matrix(given.array("X"));
+  const Array& x = given.array("X");
+  check_small(x);
   const std::vector<std::string> words = names_of_rows(x, given.words("words"));
   const auto width = static_cast<double>(x.width());
   told.words.add("sentence", fmt::format("{}", fmt::join(words, " ")));

@@ -118,7 +118,7 @@ Told transformer(const Given& given, const Work& work) {
   const model::Facts& facts = reader.model->facts();
   told.words.add("model", short_name(reader));
   told.words.add("text", given.text("text"));
-  told.words.add("translation", *reading.origin.text.target);
+  told.words.add("translation", reading.origin.text.target.value_or(""));
   told.words.add("source", joined(names_of(reading.tokens)));
   told.words.add("target", joined(names_of(reading.target)));
   told.words.add("written", joined(names_of(reading.written)));

@@ -69,14 +69,14 @@ Array add_sentence(Told& told, const std::string& prefix, const insight::Specime
     told.arrays.add(prefix + name, Array::scalar(static_cast<double>(number)));
   };
   told.words.add(prefix + "text", reading.origin.text.text);
-  told.words.add(prefix + "translation", *reading.origin.text.target);
+  told.words.add(prefix + "translation", reading.origin.text.target.value_or(""));
   told.words.add(prefix + "aligned", aligned(table, reading.written));
   told.arrays.add(prefix + "cross", table);
   told.arrays.add(prefix + "picked", picked(table).named({}, table.rows));
   add("source_tokens", table.width());
   add("written_tokens", table.height());
-  told.figures.add(prefix + "heatmap", blue(table, *reading.origin.text.target));
-  told.figures.add(prefix + "lines", lines(table, *reading.origin.text.target));
+  told.figures.add(prefix + "heatmap", blue(table, reading.origin.text.target.value_or("")));
+  told.figures.add(prefix + "lines", lines(table, reading.origin.text.target.value_or("")));
   return table;
 }
 
