@@ -30,7 +30,9 @@ TEST(CrossAttentionLesson, ShowsTheWeightsBeforeDropout) {
     if (before.numbers[n] == 0) continue;
     seen += 1;
     dropped += after.numbers[n] == 0 ? 1 : 0;
-    if (after.numbers[n] != 0) EXPECT_NEAR(after.numbers[n], before.numbers[n] / 0.9, 1e-6);
+    if (after.numbers[n] != 0) {
+      EXPECT_NEAR(after.numbers[n], before.numbers[n] / 0.9, 1e-6);
+    }
   }
   EXPECT_NEAR(dropped / seen, 0.1, 0.03);
 }

@@ -17,7 +17,9 @@ TEST(MasksLesson, CountsThePairsOfTheKnownMasks) {
   const Array& sparse = array(told, "sparse");
   for (std::int64_t i = 0; i < 16; ++i)
     for (std::int64_t j = 0; j < 16; ++j)
-      if (i % 4 == 0 || j % 4 == 0) EXPECT_EQ(sparse.at(i, j), 1) << i << ", " << j;
+      if (i % 4 == 0 || j % 4 == 0) {
+        EXPECT_EQ(sparse.at(i, j), 1) << i << ", " << j;
+      }
 }
 
 TEST(MasksLesson, HasTheKnownShapes) {
@@ -38,7 +40,9 @@ TEST(MasksLesson, WhatIsForbiddenIsExactlyZeroAndRowsSumToOne) {
       double sum = 0;
       for (std::int64_t j = 0; j < 5; ++j) {
         const double weight = weights.numbers[static_cast<std::size_t>((b * 5 + i) * 5 + j)];
-        if (j > i || j >= lengths[b]) EXPECT_EQ(weight, 0) << b << ", " << i << ", " << j;
+        if (j > i || j >= lengths[b]) {
+          EXPECT_EQ(weight, 0) << b << ", " << i << ", " << j;
+        }
         sum += weight;
       }
       EXPECT_NEAR(sum, 1, 1e-6);

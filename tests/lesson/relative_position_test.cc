@@ -20,7 +20,9 @@ TEST(RelativePositionLesson, EachHeadLearnsItsDistance) {
   const std::int64_t wanted[] = {-1, 1, 0, -2};
   for (std::int64_t h = 0; h < 8; ++h)
     for (std::int64_t row = 0; row < learned.height(); ++row)
-      if (row != 32 + wanted[h % 4]) EXPECT_LT(learned.at(row, h), learned.at(32 + wanted[h % 4], h)) << "head " << h;
+      if (row != 32 + wanted[h % 4]) {
+        EXPECT_LT(learned.at(row, h), learned.at(32 + wanted[h % 4], h)) << "head " << h;
+      }
   EXPECT_EQ(learned.at(64, 0), 0) << "no pair of 16 words is 32 apart";
   const std::vector<double>& losses = array(told, "losses").numbers;
   EXPECT_LT(losses.back(), 0.01 * losses.front());

@@ -60,8 +60,9 @@ TEST_F(Course, EveryLessonIsToldWithItsOwnDataAndItsFigures) {
     EXPECT_FALSE(page["steps"].empty()) << name;
     for (const json& step : page["steps"])
       for (const json& block : step["blocks"])
-        if (block.value("how", "") == "figure")
+        if (block.value("how", "") == "figure") {
           EXPECT_TRUE(page["figures"].contains(block["text"])) << name << " " << block;
+        }
     for (const auto& [title, figure] : page["figures"].items())
       EXPECT_NE(figure.get<std::string>().find("<svg"), std::string::npos) << name << " " << title;
     EXPECT_FALSE(page["data"].contains("model")) << name;
