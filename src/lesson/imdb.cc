@@ -85,8 +85,6 @@ class Course {
   nn::Matrix table_;  // [vocabulary, width]
 };
 
-void add_number(Told& told, const std::string& name, double number) { told.arrays.add(name, Array::scalar(number)); }
-
 void add_words(Told& told, const std::vector<text::Example>& examples, const ReviewWords& words, const Sizes& sizes) {
   const auto samples = std::ssize(examples);
   add_number(told, "samples", static_cast<double>(samples));

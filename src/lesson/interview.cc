@@ -14,8 +14,6 @@ namespace {
 
 using insight::Kind;
 
-void add_number(Told& told, const std::string& name, double number) { told.arrays.add(name, Array::scalar(number)); }
-
 // The formula, step by step in double precision, against the engine.
 void formula(Told& told, const Given& given, ThreadPool& pool) {
   for (const char* name : {"Q", "K", "V"}) told.arrays.add(name, given.array(name));

@@ -39,4 +39,8 @@ struct Told {
   Named<Array> measured;          // times: not the same on two machines, so outside what is compared
 };
 
+inline void add_number(Told& told, const std::string& name, double number) {
+  told.arrays.add(name, Array::scalar(number));
+}
+
 }  // namespace attn::lesson

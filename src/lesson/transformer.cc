@@ -14,10 +14,6 @@ namespace {
 
 using insight::Kind;
 
-void add_number(Told& told, const char* name, std::int64_t number) {
-  told.arrays.add(name, Array::scalar(static_cast<double>(number)));
-}
-
 // How far each layer moves each token: the length of the difference, [layers, tokens].
 Array moves(const std::vector<nn::Matrix>& hidden, const std::vector<text::Token>& tokens) {
   const std::int64_t layers = std::ssize(hidden) - 1, n = hidden.front().rows(), width = hidden.front().columns();
@@ -122,18 +118,18 @@ Told transformer(const Given& given, const Work& work) {
   told.words.add("source", joined(names_of(reading.tokens)));
   told.words.add("target", joined(names_of(reading.target)));
   told.words.add("written", joined(names_of(reading.written)));
-  add_number(told, "layers", facts.layers);
-  add_number(told, "decoder_layers", facts.decoder_layers);
-  add_number(told, "heads", facts.heads.heads);
-  add_number(told, "width", facts.width);
-  add_number(told, "head_width", facts.heads.width);
-  add_number(told, "vocabulary", facts.vocabulary);
-  add_number(told, "parameters", facts.parameters);
-  add_number(told, "attentions", (facts.layers + 2 * facts.decoder_layers) * facts.heads.heads);
-  add_number(told, "source_tokens", std::ssize(reading.tokens));
-  add_number(told, "target_tokens", std::ssize(reading.target));
-  add_number(told, "layer", given.whole("layer"));
-  add_number(told, "head", given.whole("head"));
+  add_number(told, "layers", static_cast<double>(facts.layers));
+  add_number(told, "decoder_layers", static_cast<double>(facts.decoder_layers));
+  add_number(told, "heads", static_cast<double>(facts.heads.heads));
+  add_number(told, "width", static_cast<double>(facts.width));
+  add_number(told, "head_width", static_cast<double>(facts.heads.width));
+  add_number(told, "vocabulary", static_cast<double>(facts.vocabulary));
+  add_number(told, "parameters", static_cast<double>(facts.parameters));
+  add_number(told, "attentions", static_cast<double>((facts.layers + 2 * facts.decoder_layers) * facts.heads.heads));
+  add_number(told, "source_tokens", static_cast<double>(std::ssize(reading.tokens)));
+  add_number(told, "target_tokens", static_cast<double>(std::ssize(reading.target)));
+  add_number(told, "layer", static_cast<double>(given.whole("layer")));
+  add_number(told, "head", static_cast<double>(given.whole("head")));
   add_sides(told, reading);
   add_attentions(told, specimen, given, work.pool);
   add_writing(told, reader, reading, work.pool);

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import type { Page } from "@playwright/test";
-import { findings } from "./axe";
+import { testLooks } from "./axe";
 import { address, expect, kText, program, settled, test } from "./program";
 
 const kGaps = "The film was [MASK] and the actors were wonderful.";
@@ -120,28 +120,4 @@ test("what is generated is read again without some heads, as the same text", asy
   await expect(page.locator(".predictions")).toContainText("KL");
 });
 
-for (const [name, width, scheme] of [
-  ["a screen", 1280, "light"],
-  ["a screen in the dark", 1280, "dark"],
-  ["a phone", 360, "light"],
-] as const) {
-  test.describe(`on ${name}`, () => {
-    test.use({ viewport: { width, height: 760 }, colorScheme: scheme, bypassCSP: true });
-
-    for (const place of [hash(kGaps, "&off=0.1,2.3"), hash(kText, "&off=1.1")]) {
-      test(`axe finds nothing serious at ${place}, and nothing sticks out`, async ({ page, served }) => {
-        await page.goto(address(served, place));
-        await settled(page);
-        expect(await findings(page)).toEqual([]);
-        const { scroll, client, nodes } = await page.evaluate(() => ({
-          scroll: [document.documentElement.scrollWidth, document.documentElement.scrollHeight],
-          client: [innerWidth, innerHeight],
-          nodes: document.querySelectorAll("*").length,
-        }));
-        expect(scroll[0]).toBeLessThanOrEqual(client[0]);
-        expect(scroll[1]).toBeLessThanOrEqual(client[1]);
-        expect(nodes).toBeLessThan(3000);
-      });
-    }
-  });
-}
+testLooks("ablation", [hash(kGaps, "&off=0.1,2.3"), hash(kText, "&off=1.1")]);

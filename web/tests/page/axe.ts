@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "@playwright/test";
+import { address, expect, settled, test } from "./program";
 
 const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
@@ -29,4 +30,31 @@ export async function lookOver(page: Page): Promise<{ findings: string[]; over: 
     nodes: document.querySelectorAll("*").length,
   }));
   return { findings: await findings(page), over: over.map((pixels) => Math.max(0, pixels)), nodes };
+}
+
+const kScreens = [
+  ["a screen", 1280, "light"],
+  ["a screen in the dark", 1280, "dark"],
+  ["a phone", 360, "light"],
+] as const;
+
+// Tests that nothing is wrong with these places of the page, on each kind of screen. `ready`: when what is looked at is
+// there.
+export function testLooks(what: string, places: string[], ready: (page: Page) => Promise<unknown> = settled): void {
+  for (const [name, width, scheme] of kScreens) {
+    test.describe(`${what} on ${name}`, () => {
+      test.use({ viewport: { width, height: 760 }, colorScheme: scheme, bypassCSP: true });
+
+      for (const place of places) {
+        test(`axe finds nothing serious at ${place.slice(0, 80)}, and nothing sticks out`, async ({ page, served }) => {
+          await page.goto(address(served, place));
+          await ready(page);
+          const { findings: found, over, nodes } = await lookOver(page);
+          expect(found).toEqual([]);
+          expect(over).toEqual([0, 0]);
+          expect(nodes).toBeLessThan(3000);
+        });
+      }
+    });
+  }
 }

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { lookOver } from "./axe";
+import { testLooks } from "./axe";
 import { address, end, expect, kText, serve, settled, test, told } from "./program";
 
 const kOther = kText.replace("great", "terrible");
@@ -184,23 +184,4 @@ test("both texts of an encoder-decoder are compared", async ({ page: _, browser 
   await end(served);
 });
 
-for (const [name, width, scheme] of [
-  ["a screen", 1280, "light"],
-  ["a screen in the dark", 1280, "dark"],
-  ["a phone", 360, "light"],
-] as const) {
-  test.describe(`comparing on ${name}`, () => {
-    test.use({ viewport: { width, height: 760 }, colorScheme: scheme, bypassCSP: true });
-
-    for (const at of ["#view=compare", kCompared + "&row=3&column=2"]) {
-      test(`axe finds nothing serious at ${at.slice(0, 40)}, and nothing sticks out`, async ({ page, served }) => {
-        await page.goto(address(served, at));
-        await settled(page);
-        const { findings, over, nodes } = await lookOver(page);
-        expect(findings).toEqual([]);
-        expect(over).toEqual([0, 0]);
-        expect(nodes).toBeLessThan(3000);
-      });
-    }
-  });
-}
+testLooks("comparing", ["#view=compare", kCompared + "&row=3&column=2"]);

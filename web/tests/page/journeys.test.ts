@@ -287,6 +287,7 @@ test("heads that are worth a look stand below where there is no room beside", as
   await expect(list.getByRole("heading", { name: "Worth a look" })).toBeVisible();
   await list.getByRole("button").first().click();
   await expect(page).toHaveURL(new RegExp(`view=matrix.*layer=${look.layer}&head=${look.head}`));
+  await settled(page);
   await end(served);
 });
 

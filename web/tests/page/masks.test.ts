@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { lookOver } from "./axe";
+import { testLooks } from "./axe";
 import { address, expect, factsOf, kText, serve, end, settled, test, told } from "./program";
 
 const panel = (page: Page) => page.locator("aside[data-tour=panel]");
@@ -204,21 +204,4 @@ test.describe("with a finger", () => {
   });
 });
 
-for (const [name, width, scheme] of [
-  ["a screen", 1280, "light"],
-  ["a screen in the dark", 1280, "dark"],
-  ["a phone", 360, "light"],
-] as const) {
-  test.describe(`masks on ${name}`, () => {
-    test.use({ viewport: { width, height: 760 }, colorScheme: scheme, bypassCSP: true });
-
-    test("axe finds nothing serious, and nothing sticks out", async ({ page, served }) => {
-      await page.goto(address(served, hash({ draft: "window(2) | global(1)" })));
-      await drawn(page, "window(2) | global(1)");
-      const { findings, over, nodes } = await lookOver(page);
-      expect(findings).toEqual([]);
-      expect(over).toEqual([0, 0]);
-      expect(nodes).toBeLessThan(3000);
-    });
-  });
-}
+testLooks("masks", [hash({ draft: "window(2) | global(1)" })], (page) => drawn(page, "window(2) | global(1)"));

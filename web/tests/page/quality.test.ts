@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { findings } from "./axe";
+import { testLooks } from "./axe";
 import {
   address,
   end,
@@ -23,31 +23,7 @@ const kViews = [
   "#view=matrix&layer=1&head=2&row=3&column=2",
 ];
 
-for (const [name, width, scheme] of [
-  ["a screen", 1280, "light"],
-  ["a screen in the dark", 1280, "dark"],
-  ["a phone", 360, "light"],
-] as const) {
-  test.describe(`on ${name}`, () => {
-    test.use({ viewport: { width, height: 760 }, colorScheme: scheme, bypassCSP: true });
-
-    for (const hash of kViews) {
-      test(`axe finds nothing serious at ${hash}, and nothing sticks out`, async ({ page, served }) => {
-        await page.goto(address(served, hash));
-        await settled(page);
-        expect(await findings(page)).toEqual([]);
-        const { scroll, client, nodes } = await page.evaluate(() => ({
-          scroll: [document.documentElement.scrollWidth, document.documentElement.scrollHeight],
-          client: [innerWidth, innerHeight],
-          nodes: document.querySelectorAll("*").length,
-        }));
-        expect(scroll[0]).toBeLessThanOrEqual(client[0]);
-        expect(scroll[1]).toBeLessThanOrEqual(client[1]);
-        expect(nodes).toBeLessThan(3000);
-      });
-    }
-  });
-}
+testLooks("the page", kViews);
 
 test.describe("with a finger", () => {
   test.use({ viewport: { width: 360, height: 720 }, hasTouch: true, isMobile: true });

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import type { Page } from "@playwright/test";
-import { findings } from "./axe";
+import { testLooks } from "./axe";
 import { address, end, expect, kText, program, serve, type Served, settled, test } from "./program";
 
 const kGaps = "The film was [MASK] and the actors were wonderful.";
@@ -294,33 +294,11 @@ test("a specimen that was let go is made again without a word", async ({ page, s
   await expect(page.getByRole("alert")).toHaveCount(0);
 });
 
-for (const [name, width, scheme] of [
-  ["a screen", 1280, "light"],
-  ["a screen in the dark", 1280, "dark"],
-  ["a phone", 360, "light"],
-] as const) {
-  test.describe(`on ${name}`, () => {
-    test.use({ viewport: { width, height: 760 }, colorScheme: scheme, bypassCSP: true });
-
-    for (const place of [
-      hash(kGaps),
-      hash("Once upon a time", "&generate=6,0,0,1,0&step=2&row=7", "tiny-gpt"),
-      hash("The cat is red", "&kind=cross&row=1", "tiny-translate"),
-    ]) {
-      test(`axe finds nothing serious at ${place}, and nothing sticks out`, async ({ page, served }) => {
-        await page.goto(address(served, place));
-        await settled(page);
-        expect(await findings(page)).toEqual([]);
-        const { scroll, client } = await page.evaluate(() => ({
-          scroll: [document.documentElement.scrollWidth, document.documentElement.scrollHeight],
-          client: [innerWidth, innerHeight],
-        }));
-        expect(scroll[0]).toBeLessThanOrEqual(client[0]);
-        expect(scroll[1]).toBeLessThanOrEqual(client[1]);
-      });
-    }
-  });
-}
+testLooks("text", [
+  hash(kGaps),
+  hash("Once upon a time", "&generate=6,0,0,1,0&step=2&row=7", "tiny-gpt"),
+  hash("The cat is red", "&kind=cross&row=1", "tiny-translate"),
+]);
 
 test("a long text is edited in its own view, and stays within bounds", async ({ page: _, browser }) => {
   const long = Array.from({ length: 90 }, (_, i) => ["the", "cat", "sat", "down"][i % 4]).join(" ");

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { lookOver } from "./axe";
+import { testLooks } from "./axe";
 import { address, end, expect, factsOf, kText, program, serve, settled, test } from "./program";
 
 interface Trace {
@@ -180,22 +180,7 @@ test("what a recording lacks is said, with how to get it", async ({ page }) => {
   rmSync(folder, { recursive: true });
 });
 
-for (const [name, width, scheme] of [
-  ["a screen", 1280, "light"],
-  ["a screen in the dark", 1280, "dark"],
-  ["a phone", 360, "light"],
-] as const) {
-  test.describe(`on ${name}`, () => {
-    test.use({ viewport: { width, height: 760 }, colorScheme: scheme, bypassCSP: true });
-
-    test("axe finds nothing serious in a trace, and nothing sticks out", async ({ page, served }) => {
-      await page.goto(address(served, kPlace));
-      await expect(bars(page, "products")).toBeVisible();
-      await settled(page);
-      const { findings, over, nodes } = await lookOver(page);
-      expect(findings).toEqual([]);
-      expect(over).toEqual([0, 0]);
-      expect(nodes).toBeLessThan(3000);
-    });
-  });
-}
+testLooks("a trace", [kPlace], async (page) => {
+  await expect(bars(page, "products")).toBeVisible();
+  await settled(page);
+});
