@@ -18,6 +18,7 @@
 #include "attn/error.h"
 #include "builtin/models.h"
 #include "model/model.h"
+#include "ranks.h"
 
 namespace attn::cli {
 
@@ -27,9 +28,10 @@ ThreadPool& Shell::pool() {
   if (threads == 0 && !asked.empty() && !CLI::Range(1, 1024)(asked).empty()) {
     throw UsageError("ATTNSCOPE_THREADS must be a whole number from 1 to 1024, not '" + asked + "'");
   }
-  if (!pool_) pool_ = std::make_unique<ThreadPool>(threads);
+  if (!pool_) pool_ = std::make_unique<ThreadPool>(threads == 0 && asked.empty() ? fair_threads() : threads);
   return *pool_;
 }
+
 
 void add_commands(CLI::App& app, Shell& shell) {
   add_tour(app, shell);
@@ -57,6 +59,7 @@ void add_commands(CLI::App& app, Shell& shell) {
   add_mask(app, shell);
   add_train(app, shell);
   add_lesson(app, shell);
+  refuse_several(app);
 }
 
 void ModelOption::add_to(CLI::App& command) {

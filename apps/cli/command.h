@@ -1,12 +1,14 @@
 // cli/command.h - what the subcommands have in common.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "attn/ranks.h"
 #include "attn/thread_pool.h"
 #include "figure/columns.h"
 #include "text/folder.h"
@@ -38,16 +40,32 @@ decltype(auto) or_usage(const Call& call) {
   }
 }
 
+class World;  // ranks.h
+
 // Started when it is first asked for: commands that only print need no threads.
 class Shell {
  public:
-  int threads = 0;  // 0: default_threads()
+  Shell();
+  ~Shell();
+
+  int threads = 0;  // 0: default_threads(), which ranks on one machine share
 
   ThreadPool& pool();
+  // This process and those that were launched with it. Commands that know of them ask for them first of all.
+  Ranks& ranks();
+
+  // Runs the whole program: what it throws becomes a line and an exit code, said once however many processes there are.
+  int guard(const std::function<int()>& program);
 
  private:
+  int fail(const std::string& what, int code);
+
+  std::unique_ptr<World> world_;
   std::unique_ptr<ThreadPool> pool_;
 };
+
+// A line on standard error; gives the code.
+int say_failure(const std::string& what, int code);
 
 // Each adds one subcommand; its work is done when the command line has been parsed.
 void add_tour(CLI::App& app, Shell& shell);
@@ -75,7 +93,8 @@ void add_lesson(CLI::App& app, Shell& shell);
 void add_analyze(CLI::App& app, Shell& shell);
 void add_find(CLI::App& app, Shell& shell);
 void add_view(CLI::App& app, Shell& shell);
-void add_commands(CLI::App& app, Shell& shell);  // all of these
+// All of these. Where several processes were launched, those that cannot share their work say so.
+void add_commands(CLI::App& app, Shell& shell);
 
 // --model: the name of a built-in model, a folder in the Hugging Face layout, or the name of a model in the hub's
 // cache. A bare name that is built in means that model, and ./NAME the folder.

@@ -1,7 +1,6 @@
 // cli/main.cc - the program attnscope: one subcommand a file.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
 #include <iostream>
 #include <string>
 
@@ -9,10 +8,7 @@
 
 namespace {
 
-int fail(const std::string& what, int code) {
-  std::fprintf(stderr, "attnscope: %s\n", what.c_str());
-  return code;
-}
+using attn::cli::say_failure;
 
 void describe(CLI::App& app, attn::cli::Shell& shell) {
   app.set_version_flag("--version", "attnscope " ATTNSCOPE_VERSION);
@@ -26,8 +22,7 @@ void describe(CLI::App& app, attn::cli::Shell& shell) {
   attn::cli::add_commands(app, shell);
 }
 
-int run(int argc, char** argv) {
-  attn::cli::Shell shell;
+int run(int argc, char** argv, attn::cli::Shell& shell) {
   CLI::App app("attnscope - fast exact attention, and a microscope to see it", "attnscope");
   describe(app, shell);
   try {
@@ -35,14 +30,14 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       app.exit(error);
-      return std::cout.flush() && std::fflush(stdout) == 0 ? 0 : fail("the output could not be written", 1);
+      return std::cout.flush() && std::fflush(stdout) == 0 ? 0 : say_failure("the output could not be written", 1);
     }
     const auto& chosen = app.get_subcommands();
     const std::string command = chosen.empty() ? "" : chosen[0]->get_name() + " ";
     std::string what = error.what();
     constexpr std::string_view kNoNumber = "Could not convert: ";
     if (what.starts_with(kNoNumber)) what = "not a number: " + what.substr(kNoNumber.size());
-    return fail(what + "; see attnscope " + command + "--help", 2);
+    throw attn::cli::UsageError(what + "; see attnscope " + command + "--help");
   }
   if (app.get_subcommands().empty()) attn::cli::print(app.help());
   return 0;
@@ -50,10 +45,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) try { return run(argc, argv); } catch (const attn::cli::UsageError& error) {
-  return fail(error.what(), 2);
-} catch (const attn::cli::Interrupted&) {
-  attn::cli::end_interrupted();
-} catch (const std::exception& error) {
-  return fail(error.what(), 1);
+int main(int argc, char** argv) {
+  attn::cli::Shell shell;
+  return shell.guard([&] { return run(argc, argv, shell); });
 }

@@ -1,0 +1,41 @@
+# attnscope::mpi and all that speaks MPI; nothing else links it. Each MPI library that is there gets what is built for
+# it, since a program can speak only with the one that it was built for: openmpi and mpich by their own names, any other
+# as "mpi". ATTNSCOPE_MPI=OFF leaves all of it out.
+
+option(ATTNSCOPE_MPI "Build what runs on several machines, if there is an MPI library" ON)
+set(ATTNSCOPE_MPI_LIBRARIES "")
+if(NOT ATTNSCOPE_MPI)
+  return()
+endif()
+
+find_package(PkgConfig REQUIRED)
+foreach(name_and_package openmpi=ompi-c mpich=mpich)
+  string(REPLACE "=" ";" pair ${name_and_package})
+  list(GET pair 0 name)
+  list(GET pair 1 package)
+  pkg_check_modules(mpi_${name} QUIET IMPORTED_TARGET ${package})
+  if(mpi_${name}_FOUND)
+    list(APPEND ATTNSCOPE_MPI_LIBRARIES ${name})
+    add_library(attn_mpi_library_${name} ALIAS PkgConfig::mpi_${name})
+  endif()
+endforeach()
+if(NOT ATTNSCOPE_MPI_LIBRARIES)
+  set(MPI_CXX_SKIP_MPICXX TRUE)  # the C interface is all we use
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(MPI_CXX_FOUND)
+    set(ATTNSCOPE_MPI_LIBRARIES mpi)
+    add_library(attn_mpi_library_mpi ALIAS MPI::MPI_CXX)
+  endif()
+endif()
+
+foreach(name IN LISTS ATTNSCOPE_MPI_LIBRARIES)
+  attn_folder(attn_mpi_${name} src/mpi AS mpi NEEDS attn attn_mpi_library_${name})
+  target_compile_definitions(attn_mpi_${name} PUBLIC OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  # Users of attn/mpi.h include mpi.h.
+  target_link_libraries(attn_mpi_${name} PUBLIC attn attn_mpi_library_${name})
+endforeach()
+if(ATTNSCOPE_MPI_LIBRARIES)
+  list(GET ATTNSCOPE_MPI_LIBRARIES 0 first)
+  add_library(attnscope::mpi ALIAS attn_mpi_${first})
+endif()
+message(STATUS "MPI libraries: ${ATTNSCOPE_MPI_LIBRARIES}")

@@ -1,0 +1,30 @@
+"""Several processes of the program, started by an MPI library's own launcher."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(os.environ.get("ATTNSCOPE_PROGRAM", ROOT / "build" / "attnscope"))
+
+
+def _library(name):
+    launcher = f"mpirun.{name}"
+    module = PROGRAM.parent / f"attnscope_{name}.so"
+    missing = [str(what) for what, there in ((launcher, shutil.which(launcher)), (module, module.exists())) if not there]
+    return pytest.param(name, marks=pytest.mark.skipif(bool(missing), reason=f"no {' and no '.join(missing)}"))
+
+
+LIBRARIES = [_library("openmpi"), _library("mpich")]
+
+
+def mpirun(library, ranks, *arguments, timeout=120, **more):
+    """Runs the program as so many ranks; a hang is a failure. `more` is for subprocess.run: cwd, env, ..."""
+    environment = {**os.environ, "ATTNSCOPE_THREADS": "1", "NO_COLOR": "1", **more.pop("env", {})}
+    command = [ROOT / "tools" / "mpirun.sh", library, ranks, PROGRAM, *arguments]
+    return subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=timeout, env=environment, **more
+    )
