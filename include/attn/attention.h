@@ -31,6 +31,8 @@ struct Inputs {
 struct Dropout {
   float rate = 0;  // [0, 1)
   std::uint64_t seed = 0;
+  // Of a part of something larger: where its first sequence, query and key stand there. b, i and j count from these.
+  std::int64_t first_sequence = 0, first_query = 0, first_key = 0;
 };
 
 // A closed set of data: what a kernel does with it is known when it is compiled.

@@ -62,7 +62,8 @@ struct RingReport {
 //   - The result is that of one process but for the order of additions; it depends on R and not on threads.
 //   - Throws std::invalid_argument, on all ranks, before anything is written or sent: if the shapes of one rank do not
 //     fit the whole or those of rank 0, if there are more ranks than queries or keys.
-//   - Allocates three times the rank's keys and values, and as much as out and lse once more; nothing of size N x M, and
+//   - Allocates three times the rank's keys and values, and as much as out and lse once more; nothing of size N x M,
+//   and
 //     nothing of size N or M.
 RingReport ring_attention(const Inputs& in, const Options& options, const Ring& ring, View<float, 4> out,
                           View<float, 3> lse, ThreadPool& pool);

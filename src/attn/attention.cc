@@ -20,15 +20,6 @@ void compute(const Problem& problem, ThreadPool& pool) {
   }
 }
 
-void check_outputs(const Sizes& n, const View<float, 4>& out, const View<float, 3>& lse) {
-  check_shape("out", out.shape, {n.batch, n.heads, n.queries, n.value_width});
-  check_present("out", out.data, out.shape);
-  check_dense_last("out", out.strides[3], n.value_width);
-  if (lse.empty()) return;
-  check_shape("lse", lse.shape, {n.batch, n.heads, n.queries});
-  check_dense_last("lse", lse.strides[2], n.queries);
-}
-
 }  // namespace
 
 void attention(const Inputs& in, const Options& options, const Packing& packing, View<float, 4> out, View<float, 3> lse,

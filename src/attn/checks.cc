@@ -104,6 +104,15 @@ Sizes check_inputs(const Inputs& in) {
   return n;
 }
 
+void check_outputs(const Sizes& n, const View<float, 4>& out, const View<float, 3>& lse) {
+  check_shape("out", out.shape, {n.batch, n.heads, n.queries, n.value_width});
+  check_present("out", out.data, out.shape);
+  check_dense_last("out", out.strides[3], n.value_width);
+  if (lse.empty()) return;
+  check_shape("lse", lse.shape, {n.batch, n.heads, n.queries});
+  check_dense_last("lse", lse.strides[2], n.queries);
+}
+
 void check_options(const Options& options, const Sizes& n) {
   if (options.scale && !std::isfinite(*options.scale)) fail("scale is not a finite number");
   if (!(options.softcap >= 0) || std::isinf(options.softcap)) {

@@ -122,13 +122,17 @@ float* Problem::lse_row(const Sequence& s, std::int64_t h) const noexcept {
 
 kernels::Keep keep_of(const Dropout& dropout, std::int64_t b, std::int64_t h) noexcept {
   if (dropout.rate == 0) return {};
-  const std::uint64_t batch = kernels::mix64(dropout.seed ^ kernels::mix64(static_cast<std::uint64_t>(b)));
-  return kernels::keep_with(dropout.rate, kernels::mix64(batch + static_cast<std::uint64_t>(h)));
+  const auto number = static_cast<std::uint64_t>(dropout.first_sequence + b);
+  const std::uint64_t batch = kernels::mix64(dropout.seed ^ kernels::mix64(number));
+  kernels::Keep keep = kernels::keep_with(dropout.rate, kernels::mix64(batch + static_cast<std::uint64_t>(h)));
+  keep.first_row = dropout.first_query;
+  keep.first_key = dropout.first_key;
+  return keep;
 }
 
 bool dropout_keeps(const Dropout& dropout, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) noexcept {
   const kernels::Keep keep = keep_of(dropout, b, h);
-  return kernels::keep_hash(kernels::keep_row_key(keep.seed, i), j) >= keep.threshold;
+  return kernels::keep_hash(kernels::keep_row_key(keep.seed, keep.first_row + i), keep.first_key + j) >= keep.threshold;
 }
 
 Problem make_problem(const Inputs& in, const Options& options, const Sizes& sizes) {

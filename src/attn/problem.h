@@ -23,6 +23,7 @@ struct Sizes {
 Sizes check_inputs(const Inputs& in);
 Sizes check_keys(const Inputs& in);  // without v
 void check_options(const Options& options, const Sizes& sizes);
+void check_outputs(const Sizes& sizes, const View<float, 4>& out, const View<float, 3>& lse);
 void check_shape(const char* name, const Shape<4>& got, const Shape<4>& right);
 void check_shape(const char* name, const Shape<3>& got, const Shape<3>& right);
 void check_present(const char* name, const void* data, const Shape<4>& shape);

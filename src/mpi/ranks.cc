@@ -97,9 +97,9 @@ class MpiRanks final : public Ranks {
     check(MPI_Comm_size(parcels_, &size_), "size");
     // The number lies on rank 0.
     const MPI_Aint bytes = rank_ == 0 ? static_cast<MPI_Aint>(sizeof(std::int64_t)) : 0;
-    check(MPI_Win_allocate(bytes, sizeof(std::int64_t), MPI_INFO_NULL, parcels_, static_cast<void*>(&number_),
-                           &counter_),
-          "window");
+    check(
+        MPI_Win_allocate(bytes, sizeof(std::int64_t), MPI_INFO_NULL, parcels_, static_cast<void*>(&number_), &counter_),
+        "window");
     check(MPI_Win_lock_all(0, counter_), "window");
   }
   ~MpiRanks() override {

@@ -15,13 +15,14 @@ namespace attn::kernels::HWY_NAMESPACE {
 // The lanes of row i, from column j on, that are dropped.
 class Dropped {
  public:
-  HWY_INLINE Dropped(const Keep& keep, std::int64_t i) : key_(keep_row_key(keep.seed, i)), threshold_(keep.threshold) {}
+  HWY_INLINE Dropped(const Keep& keep, std::int64_t i)
+      : key_(keep_row_key(keep.seed, keep.first_row + i)), first_(keep.first_key), threshold_(keep.threshold) {}
 
   HWY_INLINE hn::Mask<F> operator()(std::int64_t j) const {
     const U u;
     const auto mix1 = hn::Set(u, kKeepMix1);
     const auto before = hn::Set(u, static_cast<std::uint32_t>(key_));
-    auto x = hn::Add(hn::Mul(hn::Iota(u, static_cast<std::uint32_t>(j)), hn::Set(u, kKeepStep)), before);
+    auto x = hn::Add(hn::Mul(hn::Iota(u, static_cast<std::uint32_t>(first_ + j)), hn::Set(u, kKeepStep)), before);
     x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), mix1);
     x = hn::Mul(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(u, kKeepMix2));
     x = hn::Xor(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(u, static_cast<std::uint32_t>(key_ >> 32U)));
@@ -32,6 +33,7 @@ class Dropped {
 
  private:
   std::uint64_t key_;
+  std::int64_t first_;
   std::uint32_t threshold_;
 };
 

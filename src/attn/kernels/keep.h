@@ -36,7 +36,9 @@ constexpr std::uint32_t keep_hash(std::uint64_t row_key, std::int64_t j) noexcep
 }
 
 constexpr Keep keep_with(float rate, std::uint64_t seed) noexcept {
-  return {seed, static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0), 1 / (1 - rate)};
+  return {.seed = seed,
+          .threshold = static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0),
+          .scale = 1 / (1 - rate)};
 }
 
 }  // namespace attn::kernels

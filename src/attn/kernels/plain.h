@@ -69,9 +69,10 @@ struct Scoring {
 
 // Keeps weight (i, j) where hash(row key of i, j) >= threshold.
 struct Keep {
-  std::uint64_t seed = 0;       // of this b and h
-  std::uint32_t threshold = 0;  // rate 2^32; 0: nothing is dropped
-  float scale = 1;              // 1 / (1 - rate)
+  std::uint64_t seed = 0;                     // of this b and h
+  std::uint32_t threshold = 0;                // rate 2^32; 0: nothing is dropped
+  float scale = 1;                            // 1 / (1 - rate)
+  std::int64_t first_row = 0, first_key = 0;  // added to what i and j are
 };
 
 }  // namespace attn::kernels
