@@ -141,12 +141,29 @@ RingPlan::RingPlan(const Mask& mask, const Extent& whole, int ranks)
   }
 }
 
+namespace {
+
+// Some rules look at a few queries only, and say `some` of many.
+constexpr std::int64_t kCoverRows = 256;
+
+Cover cover_of(const Mask& mask, const Tile& tile) {
+  const Cover whole = mask.cover(tile);
+  if (whole != Cover::some || tile.i1 - tile.i0 <= kCoverRows) return whole;
+  for (std::int64_t i = tile.i0; i < tile.i1; i += kCoverRows) {
+    const std::int64_t end = std::min(tile.i1, i + kCoverRows);
+    if (mask.cover({tile.b, tile.h, i, end, tile.j0, tile.j1}) != Cover::none) return Cover::some;
+  }
+  return Cover::none;
+}
+
+}  // namespace
+
 Cover RingPlan::cover(const Stretch& queries, const Stretch& keys) const {
   if (queries.size() == 0 || keys.size() == 0) return Cover::none;
   std::optional<Cover> all;
   for (std::int64_t b = 0; b < (mask_.per_batch() ? whole_.batch : 1); ++b) {
     for (std::int64_t h = 0; h < (mask_.per_head() ? whole_.heads : 1); ++h) {
-      const Cover one = mask_.cover({b, h, queries.begin, queries.end, keys.begin, keys.end});
+      const Cover one = cover_of(mask_, {b, h, queries.begin, queries.end, keys.begin, keys.end});
       if (all && *all != one) return Cover::some;
       all = one;
     }
