@@ -6,6 +6,8 @@ SHELL := /bin/bash
 
 python := .venv/bin/python
 install_python := cmake --install build --component python >build/install-python.log
+# MPI libraries that are here, as cmake/mpi.cmake looks for them: one that has come since is built for.
+mpi_packages = for name in ompi-c mpich; do pkg-config --exists $$name && echo $$name; done; true
 cpp_files = git ls-files --cached --others --exclude-standard -- '*.cc' '*.h'
 
 .PHONY: help
@@ -89,4 +91,5 @@ clean: ## Remove what was built; .venv stays
 .PHONY: configured
 configured:
 	@tools/setup.sh build
-	@[[ build/build.ninja -nt CMakePresets.json ]] || cmake --preset release --log-level=WARNING >/dev/null
+	@[[ build/build.ninja -nt CMakePresets.json && "$$($(mpi_packages))" == "$$(<build/mpi-packages)" ]] || \
+	  cmake --preset release --log-level=WARNING >/dev/null

@@ -9,6 +9,15 @@ install(TARGETS attn attn_kernels EXPORT attnscopeTargets ARCHIVE DESTINATION ${
 install(DIRECTORY include/attn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
 install(EXPORT attnscopeTargets NAMESPACE attnscope:: DESTINATION ${package_dir} COMPONENT dev)
 
+# Of several MPI libraries, the one that attnscope::mpi is here.
+if(ATTNSCOPE_MPI_FIRST)
+  set_target_properties(attn_mpi_${ATTNSCOPE_MPI_FIRST} PROPERTIES EXPORT_NAME mpi)
+  install(TARGETS attn_mpi_${ATTNSCOPE_MPI_FIRST} EXPORT attnscopeMpiTargets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+  install(DIRECTORY src/mpi/include/attn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+  install(EXPORT attnscopeMpiTargets NAMESPACE attnscope:: DESTINATION ${package_dir} COMPONENT dev)
+endif()
+
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/attnscopeConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/attnscopeConfig.cmake INSTALL_DESTINATION ${package_dir})
 # Before 1.0 a minor version may change the interface.

@@ -2,7 +2,7 @@
 # tools/setup.sh STAGE - installs what is missing, by package name; silent and quick when nothing is.
 #
 #   build   compiler, cargo, node, CMake, libraries, and .venv with what the Python module takes
-#   test    also pytest, torch and a browser
+#   test    also pytest, torch, a browser and two MPI libraries
 #   bench   also the other contenders
 #   models  what the shipped models are trained on
 #   wheel   what makes a wheel and puts the libraries that it needs into it
@@ -17,7 +17,8 @@ build_packages=(build-essential cmake ninja-build ccache pkg-config libhwy-dev l
   libfmt-dev libcli11-dev nlohmann-json3-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev
   libcairo2-dev libpango1.0-dev libspng-dev zlib1g-dev fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji python3-dev
   python3-venv)
-test_packages=(chromium)
+browser_packages=(chromium)
+mpi_packages=(libopenmpi-dev openmpi-bin libmpich-dev mpich)
 bench_packages=(libopenblas-dev libdnnl-dev)
 check_packages=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev)
 
@@ -138,7 +139,12 @@ need_node() {
 need_browser() {
   local name
   for name in chromium chromium-browser google-chrome; do command -v "$name" >/dev/null && return; done
-  need_packages "${test_packages[@]}"
+  need_packages "${browser_packages[@]}"
+}
+
+# Users who want it install the one that their machines have; without dpkg nobody is asked for one.
+need_mpi() {
+  if command -v dpkg-query >/dev/null; then need_packages "${mpi_packages[@]}"; fi
 }
 
 need_build() {
@@ -153,12 +159,14 @@ case "${1:-}" in
   build) need_build ;;
   test)
     need_build
+    need_mpi
     need_wheels test
     need_browser
     ;;
   bench)
     need_build
     need_system "${bench_packages[@]}"
+    need_mpi
     need_wheels test
     need_wheels bench
     need_browser
