@@ -31,7 +31,8 @@ class RingPlan {
   }
   // Whether the rank's queries look at this stretch of the owner's keys.
   [[nodiscard]] bool needs(int rank, int owner, int half) const noexcept {
-    return needs_[static_cast<std::size_t>((rank * ranks() + owner) * kHalves + half)];
+    const auto row = static_cast<std::size_t>(rank) * static_cast<std::size_t>(ranks());
+    return needs_[(row + static_cast<std::size_t>(owner)) * kHalves + static_cast<std::size_t>(half)];
   }
   // What the mask says of these pairs, in all sequences and heads.
   [[nodiscard]] Cover cover(const Stretch& queries, const Stretch& keys) const;

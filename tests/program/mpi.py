@@ -14,7 +14,9 @@ PROGRAM = Path(os.environ.get("ATTNSCOPE_PROGRAM", ROOT / "build" / "attnscope")
 def _library(name):
     launcher = f"mpirun.{name}"
     module = PROGRAM.parent / f"attnscope_{name}.so"
-    missing = [str(what) for what, there in ((launcher, shutil.which(launcher)), (module, module.exists())) if not there]
+    missing = [
+        str(what) for what, there in ((launcher, shutil.which(launcher)), (module, module.exists())) if not there
+    ]
     return pytest.param(name, marks=pytest.mark.skipif(bool(missing), reason=f"no {' and no '.join(missing)}"))
 
 

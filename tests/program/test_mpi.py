@@ -1,0 +1,57 @@
+"""The program as several processes: what it says when that cannot be."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from mpi import LIBRARIES, PROGRAM, mpirun
+
+
+def lines_of_ours(done):
+    """What we said; launchers add words of their own."""
+    return [line for line in done.stderr.splitlines() if line.startswith("attnscope: ")]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_commands_of_one_process_say_so_once(library):
+    done = mpirun(library, 3, "tokenize", "--text", "a")
+    assert done.returncode == 2
+    assert lines_of_ours(done) == [
+        "attnscope: tokenize is the work of one process; several can share record, analyze and train"
+    ]
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_wrong_usage_is_told_once(library):
+    done = mpirun(library, 2, "record", "--no-such-option")
+    assert done.returncode == 2
+    assert len(lines_of_ours(done)) == 1
+    assert "--no-such-option" in lines_of_ours(done)[0]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_one_rank_is_one_process(library, tmp_path):
+    done = mpirun(library, 1, "tokenize", "--text", "the cat", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 1
+
+
+def test_a_program_without_that_mpi_says_what_to_install(tmp_path):
+    program = tmp_path / "attnscope"
+    shutil.copy(PROGRAM, program)
+    launched = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
+    done = subprocess.run(
+        [program, "record", "--text", "a cat"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **launched},
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "attnscope: 2 processes were started together, but this program was built without openmpi; install "
+        "libopenmpi-dev or libmpich-dev, build again, and start it with that mpirun\n"
+    )
+    assert not (tmp_path / "recording.attn").exists()
