@@ -69,7 +69,8 @@ void add_shape(CLI::App& command, TrainOptions& options, CLI::Option* from) {
 
 void add_plan(CLI::App& command, TrainOptions& options) {
   at_least(1, command.add_option("--steps", options.plan.steps, "Steps"))->capture_default_str();
-  at_least(1, command.add_option("--batch", options.feed.batch, "Sequences a step"))->capture_default_str();
+  at_least(1, command.add_option("--batch", options.feed.batch, "Sequences a step, of all processes together"))
+      ->capture_default_str();
   at_least(2, command.add_option("--length", options.feed.length, "Tokens of the longest sequence"))
       ->capture_default_str();
   command.add_option("--rate", options.plan.rate, "The highest learning rate")
@@ -139,7 +140,7 @@ void add_task(CLI::App& train, Task task, const std::string& what, Shell& shell)
   add_shape(*command, *options, from);
   add_plan(*command, *options);
   add_outputs(*command, *options);
-  command->callback([options, &shell] { train_model(*options, shell.pool()); });
+  command->callback([options, &shell] { train_model(*options, shell); });
 }
 
 }  // namespace

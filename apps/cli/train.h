@@ -7,6 +7,7 @@
 #include <string>
 
 #include "attn/thread_pool.h"
+#include "command.h"
 #include "train/feed.h"
 #include "train/learner.h"
 #include "train/trainer.h"
@@ -28,8 +29,9 @@ struct TrainOptions {
   bool half = false, json = false;
 };
 
-// Reads the data, makes or takes the tokenizer, and learns. Throws attn::Error, UsageError, Interrupted.
-void train_model(const TrainOptions& options, ThreadPool& pool);
+// Reads the data, makes or takes the tokenizer, and learns: together with the processes that were launched with this
+// one. Rank 0 alone writes and speaks. Throws attn::Error, UsageError, Interrupted, FailedTogether.
+void train_model(const TrainOptions& options, Shell& shell);
 
 // loss.csv and loss.svg: the loss of every step, and of what was held out.
 void write_losses(const train::History& history, const std::filesystem::path& folder);

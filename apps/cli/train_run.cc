@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "json.h"
 #include "model/model.h"
 #include "progress.h"
+#include "ranks.h"
 #include "terminal.h"
 #include "text/examples.h"
 #include "text/new_file.h"
@@ -40,29 +40,46 @@ void say(const std::string& line) { print(line + "\n"); }
 // What a training is about, from the first look at its data to the last checkpoint.
 class Training {
  public:
-  Training(const TrainOptions& options, ThreadPool& pool) : options_(options), pool_(pool), folder_(options.to) {}
+  Training(const TrainOptions& options, Shell& shell)
+      : options_(options), ranks_(shell.ranks()), pool_(shell.pool()), folder_(options.to) {}
 
   void run();
 
  private:
-  [[nodiscard]] text::Tokenizer make_tokenizer(const std::vector<text::Example>& examples) const;
+  [[nodiscard]] std::vector<text::Example> read();
+  void make_folder() const;
+  void make_tokenizer(const std::vector<text::Example>& examples) const;
   void copy_tokenizer(const text::Folder& from) const;
   [[nodiscard]] std::unique_ptr<train::Learner> make_learner(const text::Tokenizer& tokenizer,
                                                              const train::Corpus& corpus) const;
   [[nodiscard]] train::Trainer::Facts facts(const train::Learner& learner, const train::Corpus& corpus) const;
   void look_at_first();
   void check_probe(const text::Tokenizer& tokenizer, std::int64_t positions) const;
+  void go_on(train::Trainer& trainer);
   void learn(train::Trainer& trainer);
-  void after_step(train::Trainer& trainer, HeadWatch* watch, bool& saved);
+  void stop(const train::Trainer& trainer, bool saved);
+  void after_step(train::Trainer& trainer, std::optional<HeadWatch>& watch, bool& saved);
   void show(const train::Trainer& trainer, const train::Trainer::Step& step);
   void finish(const train::Trainer& trainer);
+  [[nodiscard]] bool leads() const noexcept { return ranks_.rank() == 0; }
+  // What one process does for all; the others wait.
+  template <typename F>
+  void once(const F& work) const {
+    on_all(ranks_, [&] {
+      if (leads()) work();
+    });
+  }
   void tell(const std::string& line) {
-    if (options_.json) return;
+    if (options_.json || !leads()) return;
     bar_.clear();
     say(line);
   }
+  void wait_with(const std::string& words) {
+    if (leads()) bar_.show(0, words);
+  }
 
   const TrainOptions& options_;
+  Ranks& ranks_;
   ThreadPool& pool_;
   std::filesystem::path folder_;
   std::optional<text::Folder> from_;   // the model that it begins with
@@ -82,28 +99,32 @@ void Training::copy_tokenizer(const text::Folder& from) const {
   }
 }
 
-text::Tokenizer Training::make_tokenizer(const std::vector<text::Example>& examples) const {
-  if (!train::Trainer::has_checkpoint(folder_)) {
-    if (from_) {
-      copy_tokenizer(*from_);
-    } else {
-      std::size_t next = 0;
-      const bool pairs = options_.task == Task::translate;
-      const auto texts = [&]() -> std::optional<std::string> {
-        if (next == examples.size() * (pairs ? 2 : 1)) return std::nullopt;
-        const text::Example& example = examples[next % examples.size()];
-        return next++ < examples.size() ? example.text : example.label;
-      };
-      or_usage([&] {
-        text::train_tokenizer({.scheme = scheme_of(options_.task),
-                               .vocabulary = options_.shape.vocabulary,
-                               .least_count = pairs ? 1 : 2,
-                               .lower_case = !pairs},
-                              texts, folder_);
-      });
-    }
+void Training::make_folder() const {
+  std::error_code problem;
+  std::filesystem::create_directories(folder_, problem);
+  if (problem) throw Error(options_.to, "cannot be made: " + problem.message());
+}
+
+void Training::make_tokenizer(const std::vector<text::Example>& examples) const {
+  if (train::Trainer::has_checkpoint(folder_)) return;
+  if (from_) {
+    copy_tokenizer(*from_);
+    return;
   }
-  return text::Tokenizer::load(folder_);
+  std::size_t next = 0;
+  const bool pairs = options_.task == Task::translate;
+  const auto texts = [&]() -> std::optional<std::string> {
+    if (next == examples.size() * (pairs ? 2 : 1)) return std::nullopt;
+    const text::Example& example = examples[next % examples.size()];
+    return next++ < examples.size() ? example.text : example.label;
+  };
+  or_usage([&] {
+    text::train_tokenizer({.scheme = scheme_of(options_.task),
+                           .vocabulary = options_.shape.vocabulary,
+                           .least_count = pairs ? 1 : 2,
+                           .lower_case = !pairs},
+                          texts, folder_);
+  });
 }
 
 std::unique_ptr<train::Learner> Training::make_learner(const text::Tokenizer& tokenizer,
@@ -171,37 +192,62 @@ void Training::look_at_first() {
       fmt::format("{} has {} layers, fewer than the {} asked for", *options_.from, first_->layers, *options_.layers));
 }
 
+std::vector<text::Example> Training::read() {
+  if (options_.feed.batch < ranks_.size()) {
+    throw UsageError(fmt::format("--batch {} cannot be shared by {} processes", options_.feed.batch, ranks_.size()));
+  }
+  look_at_first();
+  return text::read_examples(options_.data, wanted_by(options_.task),
+                             {.text = options_.text_column, .label = options_.label_column});
+}
+
 void Training::run() {
   watch_for_interrupt();
-  look_at_first();
-  bar_.show(0, "reading " + options_.data);
-  const std::vector<text::Example> examples = text::read_examples(
-      options_.data, wanted_by(options_.task), {.text = options_.text_column, .label = options_.label_column});
-  std::error_code problem;
-  std::filesystem::create_directories(folder_, problem);
-  if (problem) throw Error(options_.to, "cannot be made: " + problem.message());
-  bar_.show(0, fmt::format("making a tokenizer of {} texts", grouped(std::ssize(examples))));
-  const text::Tokenizer tokenizer = make_tokenizer(examples);
-  bar_.show(0, fmt::format("cutting {} texts into tokens", grouped(std::ssize(examples))));
-  const train::Corpus corpus =
-      or_usage([&] { return make_corpus(examples, options_.task, tokenizer, options_.held_out, pool_); });
-  if (interrupted()) throw Interrupted();
+  wait_with("reading " + options_.data);
+  const std::vector<text::Example> examples = on_all(ranks_, [&] { return read(); });
+  wait_with(fmt::format("making a tokenizer of {} texts", grouped(std::ssize(examples))));
+  once([&] {
+    make_folder();
+    make_tokenizer(examples);
+  });
+  wait_with(fmt::format("cutting {} texts into tokens", grouped(std::ssize(examples))));
+  const text::Tokenizer tokenizer = on_all(ranks_, [&] { return text::Tokenizer::load(folder_); });
+  const train::Corpus corpus = on_all(ranks_, [&] {
+    return or_usage([&] { return make_corpus(examples, options_.task, tokenizer, options_.held_out, pool_); });
+  });
   train::FeedPlan plan = options_.feed;
   plan.task = options_.task;
   plan.seed = options_.plan.seed;
-  const std::unique_ptr<train::Feed> feed = or_usage([&] { return make_feed(plan, corpus, tokenizer); });
-  std::unique_ptr<train::Learner> learner = make_learner(tokenizer, corpus);
-  check_probe(tokenizer, learner->shape().positions);
+  const std::unique_ptr<train::Feed> feed = on_all(ranks_, [&] {
+    if (interrupted()) throw Interrupted();
+    return or_usage([&] { return make_feed(plan, corpus, tokenizer); });
+  });
+  std::unique_ptr<train::Learner> learner = on_all(ranks_, [&] {
+    std::unique_ptr<train::Learner> made = make_learner(tokenizer, corpus);
+    check_probe(tokenizer, made->shape().positions);
+    return made;
+  });
   tell(fmt::format("{} texts, {} tokens to learn from, {} texts held out; {} tokens in the vocabulary; {} numbers",
                    grouped(std::ssize(corpus.learned.ids)), grouped(corpus.tokens()),
                    grouped(std::ssize(corpus.held_out.ids)), grouped(tokenizer.size()),
                    grouped(learner->parameters().count())));
   train::Trainer::Facts known = facts(*learner, corpus);
-  train::Trainer trainer(std::move(learner), *feed, options_.plan, std::move(known));
-  if (trainer.resume(folder_)) tell(fmt::format("going on from step {}", grouped(trainer.steps_done())));
-  first_step_ = trainer.steps_done();
+  train::Trainer trainer(std::move(learner), *feed, options_.plan, std::move(known), ranks_);
+  go_on(trainer);
   learn(trainer);
-  finish(trainer);
+  once([&] { finish(trainer); });
+}
+
+// Each process reads the checkpoint itself. What is due when must be the same for all: they would wait for ever for a
+// judgement that only some of them make.
+void Training::go_on(train::Trainer& trainer) {
+  const bool found = on_all(ranks_, [&] { return trainer.resume(folder_); });
+  const std::string disagreement =
+      trainer.disagreement({{"checkpoint-every", std::to_string(options_.checkpoint_every)},
+                            {"record-every", std::to_string(options_.record_every)}});
+  if (!disagreement.empty()) throw FailedTogether(disagreement, 1);
+  if (found) tell(fmt::format("going on from step {}", grouped(trainer.steps_done())));
+  first_step_ = trainer.steps_done();
 }
 
 void Training::show(const train::Trainer& trainer, const train::Trainer::Step& step) {
@@ -216,14 +262,12 @@ void Training::show(const train::Trainer& trainer, const train::Trainer::Step& s
 }
 
 // What is due between two steps. A checkpoint comes last, so that it holds what the others have found.
-void Training::after_step(train::Trainer& trainer, HeadWatch* watch, bool& saved) {
+void Training::after_step(train::Trainer& trainer, std::optional<HeadWatch>& watch, bool& saved) {
   const std::int64_t done = trainer.steps_done();
   const auto due = [&](std::int64_t every) { return every > 0 && (done % every == 0 || trainer.done()); };
   const std::vector<train::Judgement>& judged = trainer.history().judged;
   if (due(options_.judge_every) && done > 0 && (judged.empty() || judged.back().step != done)) {
-    const std::optional<train::Judgement> judgement = trainer.judge(pool_, [] {
-      if (interrupted()) throw Interrupted();
-    });
+    const std::optional<train::Judgement> judgement = trainer.judge(pool_, interrupted);
     if (judgement) {
       saved = false;
       tell(fmt::format("step {:>7}  loss {:.4f}  held out {:.4f}, {:.2f}% right  {} tokens/s", grouped(done), loss_,
@@ -231,48 +275,62 @@ void Training::after_step(train::Trainer& trainer, HeadWatch* watch, bool& saved
                        grouped(static_cast<long long>(static_cast<double>(tokens_) / std::max(seconds_, 1e-9)))));
     }
   }
-  if (watch != nullptr && due(options_.record_every) && !watch->saw(done)) {
-    trainer.save_model(folder_, false);
-    watch->look(done, pool_);
-    watch->write();
+  if (due(options_.record_every)) {
+    once([&] {
+      if (watch->saw(done)) return;
+      trainer.save_model(folder_, false);
+      watch->look(done, pool_);
+      watch->write();
+    });
   }
   if (done > 0 && !saved && due(options_.checkpoint_every)) {
-    trainer.save(folder_);
+    once([&] {
+      trainer.save(folder_);
+      write_losses(trainer.history(), folder_);
+    });
     kept_ = done;
-    write_losses(trainer.history(), folder_);
     saved = true;
   }
 }
 
 void Training::learn(train::Trainer& trainer) {
-  std::optional<HeadWatch> watch;
-  if (options_.record_every > 0) watch.emplace(folder_, options_.probe, trainer.steps_done());
-  HeadWatch* const watching = watch ? &*watch : nullptr;
+  std::optional<HeadWatch> watch;  // of rank 0
+  if (options_.record_every > 0) once([&] { watch.emplace(folder_, options_.probe, trainer.steps_done()); });
   kept_ = trainer.steps_done();
   bool saved = kept_ > 0;
   try {
-    after_step(trainer, watching, saved);  // what an earlier run was stopped before
+    after_step(trainer, watch, saved);  // what an earlier run was stopped before
     while (!trainer.done()) {
-      if (interrupted()) throw Interrupted();
       const auto begin = std::chrono::steady_clock::now();
-      const train::Trainer::Step step = trainer.step(pool_);
+      const train::Trainer::Step step = trainer.step(pool_, interrupted);
       seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       tokens_ += step.tokens;
-      show(trainer, step);
       saved = false;
-      after_step(trainer, watching, saved);
+      if (leads()) show(trainer, step);
+      if (step.stop && !trainer.done()) throw train::Stopped();
+      after_step(trainer, watch, saved);
     }
-  } catch (const Interrupted&) {
-    bar_.clear();
-    if (!saved) trainer.save(folder_);
-    std::fprintf(stderr, "stopped after step %lld of %lld; the same command goes on from there\n",
-                 static_cast<long long>(trainer.steps_done()), static_cast<long long>(trainer.plan().steps));
-    throw;
+  } catch (const train::Stopped&) {
+    stop(trainer, saved);
   } catch (const train::Diverged& problem) {
-    throw Error(options_.to, fmt::format("{}; {}", problem.what(),
-                                         kept_ > 0 ? fmt::format("the checkpoint of step {} is kept", kept_)
-                                                   : std::string("there is no checkpoint yet")));
+    bar_.clear();
+    on_all(ranks_, [&] {
+      throw Error(options_.to, fmt::format("{}; {}", problem.what(),
+                                           kept_ > 0 ? fmt::format("the checkpoint of step {} is kept", kept_)
+                                                     : std::string("there is no checkpoint yet")));
+    });
   }
+}
+
+void Training::stop(const train::Trainer& trainer, bool saved) {
+  bar_.clear();
+  once([&] {
+    if (!saved) trainer.save(folder_);
+  });
+  on_all(ranks_, [&] {
+    throw Interrupted{fmt::format("stopped after step {} of {}; the same command goes on from there",
+                                  trainer.steps_done(), trainer.plan().steps)};
+  });
 }
 
 void Training::finish(const train::Trainer& trainer) {
@@ -299,6 +357,6 @@ void Training::finish(const train::Trainer& trainer) {
 
 }  // namespace
 
-void train_model(const TrainOptions& options, ThreadPool& pool) { Training(options, pool).run(); }
+void train_model(const TrainOptions& options, Shell& shell) { Training(options, shell).run(); }
 
 }  // namespace attn::cli

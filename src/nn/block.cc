@@ -115,7 +115,7 @@ View<const float, 2> Block::forward_part(Part& part, View<const float, 2> x, con
     norm(part.norm, x, kept, pass.pool);
     in = kept;
   }
-  const Dropout dropout = pass.dropout(config_.dropout, part.place);
+  const Dropout dropout = pass.row_dropout(config_.dropout, part.place);
   if (dropout.rate > 0) {
     f(in, View<const float, 2>{}, sum);
     drop(sum, dropout, pass.pool);
@@ -131,7 +131,7 @@ View<const float, 2> Block::forward_part(Part& part, View<const float, 2> x, con
 template <typename F>
 void Block::backward_part(const Part& part, View<float, 2> dy, const LearnPass& pass, const F& f) {
   if (!config_.norm_first) norm_backward(part.norm, {.x = part.kept.view(), .dy = dy, .dx = dy}, pass.pool);
-  const Dropout dropout = pass.dropout(config_.dropout, part.place);
+  const Dropout dropout = pass.row_dropout(config_.dropout, part.place);
   const View<float, 2> dx = pass.scratch.rows.take(dy.shape[0], dy.shape[1]);
   View<float, 2> given = dy;
   if (dropout.rate > 0) {

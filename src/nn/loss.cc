@@ -128,8 +128,12 @@ Loss cross_entropy_loss(View<const float, 2> logits, std::span<const std::int32_
   return run(logits, labels, 1, {}, pool);
 }
 
-float mean_weight(std::span<const std::int32_t> labels) noexcept {
-  const auto counted = std::ranges::count_if(labels, [](std::int32_t label) { return label != kNoLabel; });
+std::int64_t count_labels(std::span<const std::int32_t> labels) noexcept {
+  return std::ranges::count_if(labels, [](std::int32_t label) { return label != kNoLabel; });
+}
+
+float mean_weight(std::span<const std::int32_t> labels, std::int64_t of_whole) noexcept {
+  const std::int64_t counted = of_whole > 0 ? of_whole : count_labels(labels);
   return 1 / static_cast<float>(std::max<std::int64_t>(counted, 1));
 }
 

@@ -31,8 +31,11 @@ Loss cross_entropy(View<float, 2> logits, std::span<const std::int32_t> labels, 
 // The loss alone; logits stay.
 Loss cross_entropy_loss(View<const float, 2> logits, std::span<const std::int32_t> labels, ThreadPool& pool);
 
-// By what the sum of losses is multiplied to give their mean: 1 / counted, or 1 if nothing has a label.
-float mean_weight(std::span<const std::int32_t> labels) noexcept;
+// By what the sum of losses is multiplied to give their mean: 1 / counted, or 1 if nothing has a label. `of_whole`:
+// that many count in the batch of which these are a part; 0: these are all.
+float mean_weight(std::span<const std::int32_t> labels, std::int64_t of_whole = 0) noexcept;
+// Labels that are not kNoLabel.
+std::int64_t count_labels(std::span<const std::int32_t> labels) noexcept;
 
 // cross_entropy of dense(head, x), a few hundred rows at a time. dx [N, in] is written (0 where there is no label),
 // gradients of the head are added to what is there. Rows without label are not even multiplied.

@@ -94,12 +94,12 @@ View<const float, 2> Stack::embed_tokens(const Tokens& tokens, const LearnPass& 
     norm(*embedding_.norm, x, normed, pass.pool);
     x = normed;
   }
-  drop(x, pass.dropout(embedding_.dropout, place_), pass.pool);
+  drop(x, pass.row_dropout(embedding_.dropout, place_), pass.pool);
   return x;
 }
 
 void Stack::embed_tokens_backward(View<float, 2> dy, const LearnPass& pass) {
-  drop(dy, pass.dropout(embedding_.dropout, place_), pass.pool);
+  drop(dy, pass.row_dropout(embedding_.dropout, place_), pass.pool);
   if (embedding_.norm) norm_backward(*embedding_.norm, {.x = sum_.view(), .dy = dy, .dx = dy}, pass.pool);
   if (!embedding_.types.empty()) {
     const std::vector<std::int32_t> zeros(tokens_.types.empty() ? tokens_.ids.size() : 0);
@@ -132,16 +132,18 @@ void Stack::backward(View<float, 2> dy, View<float, 2> d_memory, const LearnPass
 
 Loss Transformer::run(const Tokens& source, const Tokens& target, std::span<const std::int32_t> labels, bool learn,
                       const LearnPass& pass) {
-  const View<const float, 2> memory = encoder_.forward(source, pass);
+  LearnPass reading = pass;
+  reading.part.first_row = pass.part.first_source_row;
+  const View<const float, 2> memory = encoder_.forward(source, reading);
   const View<const float, 2> hidden = decoder_.forward(target, memory, source.starts, pass);
   if (!learn) return head_loss(head_, {.x = hidden, .labels = labels, .weight = 1, .dx = {}}, pass.pool);
   const View<float, 2> d_hidden = d_hidden_.take(hidden.shape[0], hidden.shape[1]);
-  const Loss loss =
-      head_loss(head_, {.x = hidden, .labels = labels, .weight = mean_weight(labels), .dx = d_hidden}, pass.pool);
+  const float weight = mean_weight(labels, pass.part.labels);
+  const Loss loss = head_loss(head_, {.x = hidden, .labels = labels, .weight = weight, .dx = d_hidden}, pass.pool);
   const View<float, 2> d_memory = d_memory_.take(memory.shape[0], memory.shape[1]);
   std::fill_n(d_memory.data, d_memory.size(), 0.0F);
   decoder_.backward(d_hidden, d_memory, pass);
-  encoder_.backward(d_memory, {}, pass);
+  encoder_.backward(d_memory, {}, reading);
   return loss;
 }
 

@@ -52,8 +52,9 @@ class FillHead final : public Head {
     if (d_hidden.empty()) return nn::head_loss(decoder_, {.x = normed, .labels = labels_, .dx = {}}, pass.pool);
 
     const View<float, 2> d = d_.take(rows, width);
-    const nn::Loss loss = nn::head_loss(
-        decoder_, {.x = normed, .labels = labels_, .weight = nn::mean_weight(labels_), .dx = d}, pass.pool);
+    const float weight = nn::mean_weight(labels_, pass.part.labels);
+    const nn::Loss loss =
+        nn::head_loss(decoder_, {.x = normed, .labels = labels_, .weight = weight, .dx = d}, pass.pool);
     nn::norm_backward(norm_, {.x = active, .dy = d, .dx = d}, pass.pool);
     nn::activate_backward(before, nn::Activation::gelu, d, pass.pool);
     const View<float, 2> dx = normed;  // which is needed no more
@@ -98,14 +99,15 @@ class ClassHead final : public Head {
     const View<float, 2> before = before_.take(rows, width), pooled = pooled_.take(rows, width);
     nn::dense(pooler_, first, before, pass.pool);
     nn::activate(before, nn::Activation::tanh, pooled, pass.pool);
-    const Dropout dropout = pass.dropout(dropout_, kHeadPlace);
+    Dropout dropout = pass.dropout(dropout_, kHeadPlace);
+    dropout.first_query = pass.part.first_sequence;  // a row is a sequence
     nn::drop(pooled, dropout, pass.pool);
     if (d_hidden.empty()) return nn::head_loss(classifier_, {.x = pooled, .labels = batch.labels, .dx = {}}, pass.pool);
 
     const View<float, 2> d = d_.take(rows, width), d_first = d_first_.take(rows, width);
-    const nn::Loss loss = nn::head_loss(
-        classifier_, {.x = pooled, .labels = batch.labels, .weight = nn::mean_weight(batch.labels), .dx = d},
-        pass.pool);
+    const float weight = nn::mean_weight(batch.labels, pass.part.labels);
+    const nn::Loss loss =
+        nn::head_loss(classifier_, {.x = pooled, .labels = batch.labels, .weight = weight, .dx = d}, pass.pool);
     nn::drop(d, dropout, pass.pool);
     nn::activate_backward(before, nn::Activation::tanh, d, pass.pool);
     nn::dense_backward(pooler_, first, d, d_first, pass.pool);

@@ -37,9 +37,9 @@ class Gpt2 final : public Learner {
     const nn::Dense head{.w = words_};
     if (!learn) return nn::head_loss(head, {.x = hidden, .labels = batch.labels, .dx = {}}, pass.pool);
     const View<float, 2> d_hidden = d_hidden_.take(hidden.shape[0], hidden.shape[1]);
-    const nn::Loss loss = nn::head_loss(
-        head, {.x = hidden, .labels = batch.labels, .weight = nn::mean_weight(batch.labels), .dx = d_hidden},
-        pass.pool);
+    const float weight = nn::mean_weight(batch.labels, pass.part.labels);
+    const nn::Loss loss =
+        nn::head_loss(head, {.x = hidden, .labels = batch.labels, .weight = weight, .dx = d_hidden}, pass.pool);
     stack_.backward(d_hidden, {}, pass);
     return loss;
   }

@@ -15,6 +15,8 @@
 #include "model/safetensors.h"
 #include "model/weights.h"
 #include "nn/embedding.h"
+#include "text/hash.h"
+#include "train/share.h"
 
 namespace attn::train {
 namespace {
@@ -68,23 +70,43 @@ model::TensorToStore stored(std::string name, const std::vector<std::int64_t>& s
 
 }  // namespace
 
-Trainer::Trainer(std::unique_ptr<Learner> learner, Feed& feed, const TrainPlan& plan, Facts facts)
+Trainer::Trainer(std::unique_ptr<Learner> learner, Feed& feed, const TrainPlan& plan, Facts facts, Ranks& ranks)
     : learner_(std::move(learner)),
       feed_(feed),
       plan_(plan),
       facts_(all_facts(std::move(facts), plan)),
+      ranks_(ranks),
       optimiser_(learner_->parameters(), {.decay = plan.decay}) {}
 
-Trainer::Step Trainer::step(ThreadPool& pool) {
+std::string Trainer::disagreement(const Facts& more) const {
+  if (ranks_.size() == 1) return {};
+  Facts mine = facts_;
+  mine.insert(more.begin(), more.end());
+  mine["step"] = std::to_string(steps_done());
+  std::uint64_t hash = text::kHashOfNothing;
+  for (const nn::Parameter& parameter : learner_->parameters().all()) {
+    const auto bytes = std::as_bytes(std::span(parameter.value.data(), static_cast<std::size_t>(parameter.size())));
+    hash = text::hash_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, hash);
+  }
+  mine["hash of all numbers"] = std::to_string(hash);
+  return difference(ranks_, mine);
+}
+
+Trainer::Step Trainer::step(ThreadPool& pool, const Stop& stop) {
   const std::int64_t index = steps_done();
   const Batch batch = feed_.batch(index);
+  const Share mine = share_of(batch, ranks_.rank(), ranks_.size());
   const nn::LearnPass pass{.pool = pool,
                            .scratch = scratch_,
                            .training = true,
-                           .seed = plan_.seed * kDropoutSeed + static_cast<std::uint64_t>(index)};
+                           .seed = plan_.seed * kDropoutSeed + static_cast<std::uint64_t>(index),
+                           .part = mine.part};
   nn::Parameters& parameters = learner_->parameters();
   parameters.clear_gradients(pool);
-  const double loss = learner_->run(batch, true, pass).mean();
+  double all[] = {learner_->run(mine.batch, true, pass).sum, stop && stop() ? 1.0 : 0.0};
+  sum(ranks_, std::span<double>(all));
+  sum_gradients(ranks_, parameters);
+  const double loss = nn::Loss{.sum = all[0], .counted = mine.part.labels}.mean();
   const double norm = nn::gradient_norm(parameters, pool);
   if (!std::isfinite(loss) || !std::isfinite(norm)) {
     throw Diverged((std::isfinite(loss) ? "a gradient" : "the loss") + std::string(" is no number any more at step ") +
@@ -94,22 +116,21 @@ Trainer::Step Trainer::step(ThreadPool& pool) {
   const double rate = schedule.rate(index);
   optimiser_.step(parameters, static_cast<float>(rate), nn::clip_scale(norm, plan_.clip), pool);
   history_.losses.push_back(static_cast<float>(loss));
-  return {.loss = loss, .rate = rate, .norm = norm, .tokens = batch.tokens()};
+  return {.loss = loss, .rate = rate, .norm = norm, .tokens = batch.tokens(), .stop = all[1] > 0};
 }
 
-std::optional<Judgement> Trainer::judge(ThreadPool& pool, const std::function<void()>& between) {
+std::optional<Judgement> Trainer::judge(ThreadPool& pool, const Stop& stop) {
   if (!held_out_) held_out_ = feed_.held_out();
   if (held_out_->empty()) return std::nullopt;
   const nn::LearnPass pass{.pool = pool, .scratch = scratch_};
-  nn::Loss all;
-  for (const Batch& batch : *held_out_) {
-    if (between) between();
-    all += learner_->run(batch, false, pass);
-  }
+  const std::optional<nn::Loss> all = shared_loss(ranks_, held_out_->size(), [&](std::size_t n) {
+    return stop && stop() ? std::nullopt : std::optional(learner_->run((*held_out_)[n], false, pass));
+  });
+  if (!all) throw Stopped();
   const Judgement judgement{
       .step = steps_done(),
-      .loss = all.mean(),
-      .right = static_cast<double>(all.right) / static_cast<double>(std::max<std::int64_t>(1, all.counted))};
+      .loss = all->mean(),
+      .right = static_cast<double>(all->right) / static_cast<double>(std::max<std::int64_t>(1, all->counted))};
   history_.judged.push_back(judgement);
   return judgement;
 }

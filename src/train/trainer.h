@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/ranks.h"
 #include "attn/thread_pool.h"
 #include "nn/adamw.h"
 #include "nn/loss.h"
@@ -33,6 +34,11 @@ struct Diverged : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Somebody asked to stop.
+struct Stopped : std::runtime_error {
+  Stopped() : std::runtime_error("stopped") {}
+};
+
 struct Judgement {
   std::int64_t step = 0;  // after so many steps
   double loss = 0;
@@ -47,13 +53,17 @@ struct History {
 
 // Learned numbers, moments and history are one file, training.safetensors, that is replaced as a whole; beside it lie
 // config.json and model.safetensors, which every program of the Hugging Face kind reads.
+//
+// Ranks share each step's batch and have the same numbers after it, to the bit. They learn what one process learns, to
+// rounding: sums of gradients are made in another order. A checkpoint knows nothing of them: one of them writes it, and
+// any number goes on from there.
 class Trainer {
  public:
   // All that decides the bits and is not in the plan: options, the data's fingerprint. A checkpoint whose facts are
   // others is not gone on with.
   using Facts = std::map<std::string, std::string, std::less<>>;
 
-  Trainer(std::unique_ptr<Learner> learner, Feed& feed, const TrainPlan& plan, Facts facts);
+  Trainer(std::unique_ptr<Learner> learner, Feed& feed, const TrainPlan& plan, Facts facts, Ranks& ranks);
 
   [[nodiscard]] static bool has_checkpoint(const std::filesystem::path& folder);
   // Goes on from the folder's checkpoint; false: there is none. Throws attn::Error if it is broken, or of another model
@@ -64,14 +74,23 @@ class Trainer {
   // config.json and model.safetensors only. `half`: numbers of 16 bits.
   void save_model(const std::filesystem::path& folder, bool half) const;
 
+  // Why these ranks cannot learn together: facts, `more` of them, the step or the numbers to begin with that are others
+  // on some rank, with both values. Empty: they can. All must call it; all get the same answer.
+  [[nodiscard]] std::string disagreement(const Facts& more = {}) const;
+
+  // All ranks must call these two. Each asks its `stop` now and then: once one of them has said yes, all are told.
+  using Stop = std::function<bool()>;
   struct Step {
     double loss = 0, rate = 0, norm = 0;
-    std::int64_t tokens = 0;
+    std::int64_t tokens = 0;  // of all ranks
+    bool stop = false;        // this should have been the last step
   };
-  // One step. Throws Diverged if the loss or a gradient is no number any more; nothing has been learned then.
-  Step step(ThreadPool& pool);
-  // Of the held-out texts; added to the history. None: nothing was held out.
-  std::optional<Judgement> judge(ThreadPool& pool, const std::function<void()>& between = {});
+  // One step. Throws Diverged if the loss or a gradient is no number any more; nothing has been learned then. Throws
+  // std::invalid_argument if the batch has fewer sequences than there are ranks.
+  Step step(ThreadPool& pool, const Stop& stop = {});
+  // Of the held-out texts, the same bits for any number of ranks; added to the history. None: nothing was held out.
+  // Throws Stopped.
+  std::optional<Judgement> judge(ThreadPool& pool, const Stop& stop = {});
 
   [[nodiscard]] std::int64_t steps_done() const noexcept { return optimiser_.steps(); }
   [[nodiscard]] bool done() const noexcept { return steps_done() >= plan_.steps; }
@@ -84,6 +103,7 @@ class Trainer {
   Feed& feed_;
   TrainPlan plan_;
   Facts facts_;
+  Ranks& ranks_;
   nn::AdamW optimiser_;
   nn::Scratch scratch_;
   History history_;

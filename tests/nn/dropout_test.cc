@@ -84,6 +84,15 @@ TEST(Dropout, DependsOnSeedRowAndColumnAlone) {
   EXPECT_FALSE(other.same_bits(want));
 }
 
+TEST(Dropout, PartOfTheRowsIsDroppedAsInTheWhole) {
+  auto whole = ones(90, 33), part = ones(40, 33);
+  ThreadPool pool(2);
+  drop(whole.view(), {0.3F, 5}, pool);
+  drop(part.view(), {.rate = 0.3F, .seed = 5, .first_query = 50}, pool);
+  for (std::int64_t i = 0; i < 40; ++i)
+    for (std::int64_t j = 0; j < 33; ++j) ASSERT_EQ(part.at(i, j), whole.at(50 + i, j)) << i << ", " << j;
+}
+
 TEST(Dropout, GradientComesBackThroughTheSameNumbers) {
   auto x = ones(20, 33), dy = GappedRows(20, 33).fill(3);
   const auto before = dy;

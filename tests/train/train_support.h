@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/ranks.h"
 #include "text/examples.h"
 #include "text/tokenizer.h"
 #include "text/train_tokenizer.h"
@@ -58,10 +59,10 @@ inline text::Tokenizer tokenizer_of(const std::vector<text::Example>& examples, 
 
 // Everything that a training is made of.
 struct SmallTraining {
-  explicit SmallTraining(train::Task what)
+  explicit SmallTraining(train::Task what, std::int64_t batch = 4)
       : task(what), examples(sentences(what)), tokenizer(tokenizer_of(examples, what)), corpus(make(0.2)) {
     plan = {.steps = 8, .rate = 5e-3, .warmup = 2};
-    feed = train::make_feed({.task = task, .batch = 4, .length = 12}, corpus, tokenizer);
+    feed = train::make_feed({.task = task, .batch = batch, .length = 12}, corpus, tokenizer);
   }
 
   [[nodiscard]] train::Corpus make(double held_out) const {
@@ -78,9 +79,12 @@ struct SmallTraining {
             .dropout = 0.1F};
   }
   [[nodiscard]] train::Trainer trainer(const train::Shape& of, const train::TrainPlan& by) const {
+    return trainer(of, by, *one_process);
+  }
+  [[nodiscard]] train::Trainer trainer(const train::Shape& of, const train::TrainPlan& by, Ranks& ranks) const {
     std::unique_ptr<train::Learner> learner = make_learner(task, of);
     learner->initialise(by.seed);
-    return {std::move(learner), *feed, by, {{"width", std::to_string(of.width)}}};
+    return {std::move(learner), *feed, by, {{"width", std::to_string(of.width)}}, ranks};
   }
   [[nodiscard]] train::Trainer trainer() const { return trainer(shape(), plan); }
 
@@ -90,6 +94,7 @@ struct SmallTraining {
   train::Corpus corpus;
   std::unique_ptr<train::Feed> feed;
   train::TrainPlan plan;
+  std::unique_ptr<Ranks> one_process = alone();
 };
 
 }  // namespace attn::test

@@ -1,0 +1,187 @@
+// ranks_training_test.cc - several ranks learn what one process learns.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/temporary_folder.h"
+#include "support/thread_ranks.h"
+#include "train/trainer.h"
+#include "train_support.h"
+
+namespace attn::train {
+namespace {
+
+using test::SmallTraining;
+using test::TemporaryFolder;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::int64_t kSteps = 20, kBatch = 5;
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+class EveryTaskOnRanks : public testing::TestWithParam<Task> {};
+INSTANTIATE_TEST_SUITE_P(All, EveryTaskOnRanks, testing::ValuesIn(test::kTasks),
+                         [](const auto& one) { return std::string(name_of(one.param)); });
+
+void learn(Trainer& trainer, std::int64_t until) {
+  ThreadPool pool(1);
+  while (trainer.steps_done() < until) {
+    trainer.step(pool);
+    if (trainer.steps_done() % 5 == 0) trainer.judge(pool);
+  }
+}
+
+std::vector<float> values(Trainer& trainer) {
+  std::vector<float> all;
+  for (const nn::Parameter& p : trainer.learner().parameters().all())
+    all.insert(all.end(), p.value.data(), p.value.data() + p.size());
+  return all;
+}
+
+double largest_difference(const History& a, const History& b) {
+  double largest = a.losses.size() == b.losses.size() && a.judged.size() == b.judged.size() ? 0 : 1e9;
+  for (std::size_t n = 0; n < std::min(a.losses.size(), b.losses.size()); ++n)
+    largest = std::max(largest, std::abs(static_cast<double>(a.losses[n]) - static_cast<double>(b.losses[n])));
+  for (std::size_t n = 0; n < std::min(a.judged.size(), b.judged.size()); ++n)
+    largest = std::max(largest, std::abs(a.judged[n].loss - b.judged[n].loss));
+  return largest;
+}
+
+// What each rank has at the end.
+struct Learned {
+  std::vector<float> numbers;
+  History history;
+};
+
+// use(trainer, ranks) on so many of them, each with texts and batches of its own, as processes have.
+template <typename F>
+std::vector<Learned> on_ranks_of(Task task, int size, float dropout, const F& use) {
+  std::vector<Learned> all(static_cast<std::size_t>(size));
+  test::on_ranks(size, [&](Ranks& ranks) {
+    SmallTraining small(task, kBatch);
+    small.plan.steps = kSteps;
+    Shape shape = small.shape();
+    shape.dropout = dropout;
+    Trainer trainer = small.trainer(shape, small.plan, ranks);
+    use(trainer, ranks);
+    all[static_cast<std::size_t>(ranks.rank())] = {values(trainer), trainer.history()};
+  });
+  return all;
+}
+
+// With dropout, the same numbers are dropped wherever their sequence is learned from.
+TEST_P(EveryTaskOnRanks, LossesAreThoseOfOneProcess) {
+  for (const float dropout : {0.0F, 0.2F}) {
+    const auto whole = [](Trainer& trainer, Ranks&) { learn(trainer, kSteps); };
+    const Learned one = on_ranks_of(GetParam(), 1, dropout, whole).front();
+    EXPECT_EQ(one.history.losses.size(), kSteps);
+    EXPECT_EQ(one.history.judged.size(), 4);
+    for (int size = 2; size <= 5; ++size) {
+      const std::vector<Learned> all = on_ranks_of(GetParam(), size, dropout, whole);
+      EXPECT_LT(largest_difference(all[0].history, one.history), 1e-4) << size << " ranks, dropout " << dropout;
+      for (const Learned& rank : all) {
+        EXPECT_EQ(rank.numbers, all[0].numbers) << size << " ranks";
+        EXPECT_EQ(rank.history.losses, all[0].history.losses) << size << " ranks";
+      }
+    }
+  }
+}
+
+// Only adding up gradients differs; before the first of them nothing does.
+TEST_P(EveryTaskOnRanks, FirstJudgementHasTheSameBitsOnAnyNumberOfRanks) {
+  const auto judged = [](Trainer& trainer, Ranks&) {
+    ThreadPool pool(1);
+    ASSERT_TRUE(trainer.judge(pool));
+  };
+  const Learned one = on_ranks_of(GetParam(), 1, 0, judged).front();
+  for (int size = 2; size <= 5; ++size) {
+    for (const Learned& rank : on_ranks_of(GetParam(), size, 0, judged)) {
+      EXPECT_EQ(rank.history.judged[0].loss, one.history.judged[0].loss) << size;
+      EXPECT_EQ(rank.history.judged[0].right, one.history.judged[0].right) << size;
+    }
+  }
+}
+
+TEST_P(EveryTaskOnRanks, CheckpointIsGoneOnWithByAnotherNumberOfRanks) {
+  constexpr float kDropout = 0.1F;
+  const Learned unbroken =
+      on_ranks_of(GetParam(), 1, kDropout, [](Trainer& trainer, Ranks&) { learn(trainer, kSteps); }).front();
+  const TemporaryFolder folder;
+  std::int64_t until = 0;
+  History last;
+  for (const int size : {1, 3, 2, 5}) {
+    const std::int64_t before = until;
+    until += kSteps / 4;
+    const auto go_on = [&](Trainer& trainer, Ranks& ranks) {
+      EXPECT_EQ(trainer.resume(folder.path()), before > 0);
+      EXPECT_EQ(trainer.steps_done(), before);
+      EXPECT_EQ(trainer.disagreement(), "");
+      learn(trainer, until);
+      if (ranks.rank() == 0) trainer.save(folder.path());
+    };
+    last = on_ranks_of(GetParam(), size, kDropout, go_on).front().history;
+  }
+  EXPECT_LT(largest_difference(last, unbroken.history), 1e-4);
+}
+
+TEST(TrainingOnRanks, OneThatIsAskedToStopStopsAllAfterTheSameStep) {
+  on_ranks_of(Task::lm, 3, 0, [](Trainer& trainer, Ranks& ranks) {
+    ThreadPool pool(1);
+    const auto stop = [&] { return ranks.rank() == 1 && trainer.steps_done() == 2; };  // in the third step
+    EXPECT_FALSE(trainer.step(pool, stop).stop);
+    EXPECT_FALSE(trainer.step(pool, stop).stop);
+    EXPECT_TRUE(trainer.step(pool, stop).stop);
+    EXPECT_EQ(trainer.steps_done(), 3);
+    EXPECT_THROW(trainer.judge(pool, [&] { return ranks.rank() == 0; }), Stopped);
+    EXPECT_TRUE(trainer.history().judged.empty());
+    EXPECT_TRUE(trainer.judge(pool, [] { return false; }));
+  });
+}
+
+// A NaN on one rank stands for whatever made its loss one.
+TEST(TrainingOnRanks, WhatDivergesOnOneRankDivergesOnAll) {
+  on_ranks_of(Task::mlm, 3, 0, [](Trainer& trainer, Ranks& ranks) {
+    ThreadPool pool(1);
+    trainer.step(pool);
+    nn::Parameter& first = trainer.learner().parameters().all()[0];
+    if (ranks.rank() == 1) std::fill_n(first.value.data(), first.size(), kNan);
+    EXPECT_THROW(trainer.step(pool), Diverged);
+    EXPECT_EQ(trainer.steps_done(), 1);
+  });
+}
+
+TEST(TrainingOnRanks, RankThatWouldLearnSomethingElseIsNamed) {
+  test::on_ranks(3, [](Ranks& ranks) {
+    SmallTraining small(Task::classify);
+    const Trainer same = small.trainer(small.shape(), small.plan, ranks);
+    EXPECT_EQ(same.disagreement(), "");
+    const std::string every = ranks.rank() == 1 ? "7" : "8";
+    EXPECT_THAT(same.disagreement({{"every", every}}),
+                AllOf(HasSubstr("rank 1 "), HasSubstr("every is 7 there and 8")));
+    if (ranks.rank() == 2) small.plan.rate = 0.25;
+    const Trainer other = small.trainer(small.shape(), small.plan, ranks);
+    EXPECT_THAT(other.disagreement(), AllOf(HasSubstr("rank 2 "), HasSubstr("rate is 0.25 there and 0.005")));
+    Trainer begun = small.trainer(small.shape(), {}, ranks);
+    if (ranks.rank() == 2) begun.learner().parameters().all().back().value.data()[0] += 1;
+    EXPECT_THAT(begun.disagreement(), AllOf(HasSubstr("rank 2 "), HasSubstr("all numbers")));
+  });
+}
+
+TEST(TrainingOnRanks, MoreRanksThanSequencesAreRefusedByAll) {
+  test::on_ranks(5, [](Ranks& ranks) {
+    const SmallTraining small(Task::lm, 4);
+    Trainer trainer = small.trainer(small.shape(), small.plan, ranks);
+    ThreadPool pool(1);
+    EXPECT_THROW(trainer.step(pool), std::invalid_argument);
+  });
+}
+
+}  // namespace
+}  // namespace attn::train
