@@ -11,6 +11,7 @@
 #include "insight/induction.h"
 #include "json.h"
 #include "progress.h"
+#include "ranks.h"
 #include "table_file.h"
 
 namespace attn::cli {
@@ -18,28 +19,33 @@ namespace attn::cli {
 namespace {
 
 // A text's attention, and what the model does with random tokens that come twice.
-struct Material {
-  std::unique_ptr<insight::Specimen> specimen;
+struct Given {
+  Material material;
   insight::RepeatedTokens repeated;  // none: the scores come from a recording, or there are none
 
   [[nodiscard]] const nn::Matrix& induction() const {
     static const nn::Matrix none;
-    const model::Reading* reading = specimen->reading();
+    const model::Reading* reading = material.subject().reading();
     return reading != nullptr ? reading->induction : none;
   }
 };
 
-Material open(const SourceOption& source, ThreadPool& pool) {
-  const bool reads = source.text.text || source.text.file;
-  if (source.table || source.recording || !reads) return {source.open_unchecked({}, pool), {}};
-  SourceOption::Opened opened = source.read({}, pool);
-  opened.reading.induction = insight::induction_scores(opened.reader, pool);
-  return {std::make_unique<insight::RecordedSpecimen>(std::move(opened.reading)),
-          insight::repeated_tokens(opened.reader)};
+Given open(const SourceOption& source, Ranks& ranks, ThreadPool& pool) {
+  const bool reads = !source.table && !source.recording && (source.text.text || source.text.file);
+  if (!reads) return {source.open_unchecked(ranks, pool), {}};
+  SourceOption::Opened opened = source.read({}, ranks, pool);
+  Given given;
+  on_all(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    opened.reading.induction = insight::induction_scores(opened.reader, pool);
+    given.repeated = insight::repeated_tokens(opened.reader);
+  });
+  given.material = Material::of(ranks, std::move(opened.reading));
+  return given;
 }
 
-std::string heading(const insight::Specimen& specimen, const insight::HeadsReport& report) {
-  const insight::Stack& first = specimen.stacks().front();
+std::string heading(const insight::Subject& subject, const insight::HeadsReport& report) {
+  const insight::Stack& first = subject.stacks().front();
   return counted(std::ssize(report.heads), "head") + " on " + counted(first.queries, "token") +
          ", the most interesting first:";
 }
@@ -48,7 +54,6 @@ std::vector<insight::HeadStatistics> statistics_of(const insight::Specimen& spec
                                                    insight::StatisticsOptions options, ThreadPool& pool) {
   ProgressLine line;
   options.progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); };
-  if (options.kind) or_usage([&] { static_cast<void>(specimen.stack(*options.kind)); });
   return insight::statistics(specimen, options, pool);
 }
 
@@ -67,33 +72,46 @@ void Analyze::write_figure(const insight::HeadsReport& report) const {
   figure.write(curves);
 }
 
-void Analyze::run_text(ThreadPool& pool) const {
-  const Material material = open(source, pool);
-  const insight::Specimen& specimen = *material.specimen;
+void Analyze::run_text(Shell& shell) const {
+  Ranks& ranks = shell.ranks();
+  ThreadPool& pool = shell.pool();
+  const Given given = open(source, ranks, pool);
+  const insight::Subject& subject = given.material.subject();
   watch_for_interrupt();
-  const insight::CheckResult check = checked(specimen, pool);
-  if (check.no_weight && !source.recording)
-    throw std::runtime_error(to_string(*check.no_weight) + " (attnscope heatmap draws any numbers)");
-  source.judge(check);
   insight::StatisticsOptions options{.beyond = beyond};
   if (kind_name) options.kind = model::parse_kind(*kind_name);
-  std::vector<insight::HeadStatistics> statistics = statistics_of(specimen, options, pool);
-  const std::vector<insight::LayerStatistics> layers = layer_statistics(statistics);
-  const insight::HeadsReport report(std::move(statistics), material.induction());
-  write_figure(report);
+  if (options.kind) on_all(ranks, [&] { or_usage([&] { static_cast<void>(subject.stack(*options.kind)); }); });
+  insight::Findings found = checked(ranks, given.material, options, pool);
+  on_all(ranks, [&] {
+    if (found.check.no_weight && !source.recording)
+      throw std::runtime_error(to_string(*found.check.no_weight) + " (attnscope heatmap draws any numbers)");
+    source.judge(found.check);
+  });
+  if (given.material.whole) found.statistics = statistics_of(*given.material.whole, options, pool);
+  on_all(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    const std::vector<insight::LayerStatistics> layers = layer_statistics(found.statistics);
+    const insight::HeadsReport report(std::move(found.statistics), given.induction());
+    write_figure(report);
+    tell({subject, report, layers, found.check, given.repeated});
+  });
+}
+
+void Analyze::tell(const insight::Analysis& analysis) const {
   if (json) {
     OutputFile out(*json);
-    out.write(as_line(to_json(insight::Analysis{specimen, report, layers, check, material.repeated})));
+    out.write(as_line(to_json(analysis)));
     out.commit();
     return;
   }
   const Terminal terminal = Terminal::of_stdout();
+  const auto& [subject, report, layers, check, repeated] = analysis;
   print(figure::failed_check(check, terminal) + figure::first_line(report, terminal) + "\n" +
-        terminal.sentence({{heading(specimen, report)}}) + table_of(report, terminal) +
+        terminal.sentence({{heading(subject, report)}}) + table_of(report, terminal) +
         (check.failure ? "" : terminal.note("Checked: " + in_words(check) + ".")));
 }
 
-void Analyze::run(ThreadPool& pool) const { corpus ? run_corpus(*corpus, pool) : run_text(pool); }
+void Analyze::run(Shell& shell) const { corpus ? run_corpus(*corpus, shell) : run_text(shell); }
 
 void add_analyze(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Analyze>();
@@ -133,7 +151,7 @@ void add_analyze(CLI::App& app, Shell& shell) {
   of_corpus(command->add_option("--state", options->state,
                                 "Where a run that is stopped is kept, to go on (default: beside the corpus)"),
             "FILE");
-  command->callback([options, &shell] { options->run(shell.pool()); });
+  command->callback([options, &shell] { options->run(shell); });
 }
 
 }  // namespace attn::cli

@@ -5,10 +5,16 @@
 #include <optional>
 #include <string>
 
+#include "command.h"
 #include "figure_option.h"
+#include "insight/corpus.h"
 #include "insight/head_types.h"
 #include "source.h"
 #include "terminal.h"
+
+namespace attn::insight {
+struct Analysis;  // insight/json.h is for .cc files only
+}
 
 namespace attn::cli {
 
@@ -26,11 +32,13 @@ struct Analyze {
   std::int64_t limit = 0;  // 0: all texts
   std::int64_t max_tokens = 512;
 
-  void run(ThreadPool& pool) const;
+  void run(Shell& shell) const;
 
  private:
-  void run_text(ThreadPool& pool) const;
-  void run_corpus(const std::string& file, ThreadPool& pool) const;
+  void run_text(Shell& shell) const;
+  void tell(const insight::Analysis& analysis) const;
+  void run_corpus(const std::string& file, Shell& shell) const;
+  void report_corpus(const insight::Corpus& sums, const nn::Matrix& induction) const;
   void write_figure(const insight::HeadsReport& report) const;
   // The best heads, and how many there are beside them.
   [[nodiscard]] std::string table_of(const insight::HeadsReport& report, const Terminal& terminal) const;

@@ -1,21 +1,25 @@
-// cli/analyze_corpus.cc - attnscope analyze --corpus: a run that can be stopped and goes on.
+// cli/analyze_corpus.cc - attnscope analyze --corpus: a run that ranks share, that can be stopped and goes on.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
+#include <memory>
 #include <stdexcept>
 
 #include "analyze.h"
 #include "attn/error.h"
 #include "command.h"
 #include "figure/heads_report.h"
-#include "insight/corpus.h"
+#include "insight/corpus_shards.h"
 #include "insight/induction.h"
 #include "json.h"
 #include "model/file_io.h"
 #include "progress.h"
+#include "ranks.h"
 #include "table_file.h"
 #include "text/data_set.h"
 
@@ -28,19 +32,21 @@ using Exact = nlohmann::json;  // doubles as they are
 constexpr double kSaveSeconds = 1;  // between two writes of the state
 constexpr std::int64_t kMostStateBytes = std::int64_t{1} << 30;
 
-// What a run is of. A state of anything else is refused.
+// What a run is of. A state of anything else is refused, and so is a rank.
 struct Run {
   Exact options;
-  nn::Matrix induction;  // what the model says to random tokens: tells models of one shape apart
-
-  [[nodiscard]] bool same_model(const Exact& scores) const {
-    if (scores.size() != static_cast<std::size_t>(induction.rows() * induction.columns())) return false;
-    for (std::size_t n = 0; n < scores.size(); ++n) {
-      if (std::abs(scores[n].get<double>() - induction.data()[n]) > 1e-3) return false;  // not all CPUs round alike
-    }
-    return true;
-  }
+  Exact scores;  // of induction, on random tokens: tell models of one shape apart
 };
+
+bool same_model(const Exact& one, const Exact& other) {
+  const auto number = [](const Exact& score) {
+    return score.is_null() ? std::numeric_limits<double>::quiet_NaN() : score.get<double>();
+  };
+  return std::ranges::equal(one, other, [&](const Exact& a, const Exact& b) {
+    const double x = number(a), y = number(b);
+    return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 1e-3;  // not all CPUs round alike
+  });
+}
 
 class StateFile {
  public:
@@ -51,8 +57,10 @@ class StateFile {
     if (!std::filesystem::exists(file_)) return 0;
     try {
       const Exact state = Exact::parse(model::read_file(file_, kMostStateBytes));
-      if (state.at("format") != kFormat) throw Error(file_, "is a state of another version");
-      if (state.at("run") != run_.options || !run_.same_model(state.at("model"))) {
+      if (state.at("format") != kFormat) {
+        throw Error(file_, "is a state of another version; delete it, or name another --state");
+      }
+      if (state.at("run") != run_.options || !same_model(state.at("model"), run_.scores)) {
         throw Error(file_,
                     "is the state of another run (model, corpus or options); delete it, or name another --state");
       }
@@ -65,8 +73,9 @@ class StateFile {
     }
   }
 
+  // `next`: how many texts are in `corpus`, all of them of whole shards.
   void save(const insight::Corpus& corpus, std::int64_t next) {
-    if (corpus.settled() && next != saved_) write(corpus, next);
+    if (next != saved_) write(corpus, next);
     last_ = Clock::now();
   }
   [[nodiscard]] bool due() const { return std::chrono::duration<double>(Clock::now() - last_).count() >= kSaveSeconds; }
@@ -74,16 +83,14 @@ class StateFile {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr const char* kFormat = "attnscope corpus 1";
+  static constexpr const char* kFormat = "attnscope corpus 2";
 
   void write(const insight::Corpus& corpus, std::int64_t next) {
-    const nn::Matrix& scores = run_.induction;
-    const Exact state = {
-        {"format", kFormat},
-        {"run", run_.options},
-        {"model", std::vector<double>(scores.data(), scores.data() + scores.rows() * scores.columns())},
-        {"next", next},
-        {"corpus", Exact::parse(corpus.save())}};
+    const Exact state = {{"format", kFormat},
+                         {"run", run_.options},
+                         {"model", run_.scores},
+                         {"next", next},
+                         {"corpus", Exact::parse(corpus.save())}};
     const std::string bytes = state.dump();
     model::NewFile out(file_);
     out.write(bytes.data(), bytes.size());
@@ -97,37 +104,76 @@ class StateFile {
   Clock::time_point last_ = Clock::now();
 };
 
-// Texts [from, limit) of a data set; limit 0: to its end.
-struct Part {
-  text::DataSet& texts;
-  std::int64_t from = 0, limit = 0;
+// What every rank opens for itself.
+struct Opened {
+  Opened(const std::string& file, const Analyze& asked, ThreadPool& pool)
+      : texts(file, asked.column),
+        reader(model::Reader::load(asked.source.model.folder())),
+        induction(insight::induction_scores(reader, pool)) {
+    run.scores = std::vector<double>(induction.data(), induction.data() + induction.rows() * induction.columns());
+    run.options = {{"type", reader.model->facts().type},
+                   {"parameters", reader.model->facts().parameters},
+                   {"corpus", texts.fingerprint()},
+                   {"column", asked.column.value_or("")},
+                   {"limit", asked.limit},
+                   {"beyond", asked.beyond},
+                   {"max_tokens", asked.max_tokens}};
+  }
+
+  text::DataSet texts;
+  model::Reader reader;
+  nn::Matrix induction;
+  Run run;
 };
 
-void add_texts(insight::Corpus& corpus, const Part& part, StateFile& state, ThreadPool& pool) {
-  auto& [texts, from, limit] = part;
-  ProgressLine line;
-  std::int64_t next = 0;
-  while (next < from && texts.next()) ++next;
-  while (limit == 0 || next < limit) {
-    const std::optional<std::string> text = texts.next();
-    if (!text) break;
-    corpus.add(*text, pool);
-    ++next;
-    if (corpus.settled() && (state.due() || interrupted())) state.save(corpus, next);
-    if (interrupted() && corpus.settled()) {
-      line.clear();
-      std::fprintf(stderr, "stopped after %s texts; the same command goes on from there\n", grouped(next).c_str());
-      throw Interrupted();
+// Throws FailedTogether on all ranks where one is not of the run that rank 0 is of.
+void check_same(const Run& mine, Ranks& ranks) {
+  const std::vector<std::string> all = ranks.gather(Exact{{"run", mine.options}, {"model", mine.scores}}.dump());
+  const Exact first = Exact::parse(all.front());
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    const Exact other = Exact::parse(all[rank]);
+    const auto same = [&](const char* option) { return other["run"][option] == first["run"][option]; };
+    const char* wrong = nullptr;
+    if (!same("corpus")) {
+      wrong = "reads another corpus";
+    } else if (!same("type") || !same("parameters") || !same_model(other["model"], first["model"])) {
+      wrong = "has another model";
+    } else if (other["run"] != first["run"]) {
+      wrong = "was given other options";
     }
-    if (line.due()) {
-      const double by_limit = limit > 0 ? static_cast<double>(next) / static_cast<double>(limit) : 0;
-      line.show(std::max(by_limit, texts.share()),
-                fmt::format("{} texts, {:.0f} a second", grouped(next),
-                            static_cast<double>(next - from) / std::max(line.seconds(), 1e-9)));
-    }
+    if (wrong != nullptr) throw FailedTogether(fmt::format("rank {} {} than rank 0", rank, wrong), 1);
   }
-  corpus.finish(pool);
 }
+
+// What rank 0 does between texts: keeps the state, shows how far all are, and gives up after Ctrl-C.
+class Between {
+ public:
+  struct Where {
+    std::int64_t from = 0, limit = 0;  // as in ShardTexts
+  };
+  Between(const insight::Corpus& sums, StateFile& state, const text::DataSet& texts, Where where)
+      : sums_(sums), state_(state), texts_(texts), where_(where) {}
+
+  void operator()(const insight::ShardsSoFar& so_far) {
+    if (state_.due() || interrupted()) state_.save(sums_, so_far.in_sums);
+    if (interrupted()) {
+      throw Interrupted{
+          fmt::format("stopped after {} texts; the same command goes on from there", grouped(so_far.in_sums))};
+    }
+    if (!line_.due()) return;
+    const double by_limit = where_.limit > 0 ? static_cast<double>(so_far.read) / static_cast<double>(where_.limit) : 0;
+    line_.show(std::max(by_limit, texts_.share()),
+               fmt::format("{} texts, {:.0f} a second", grouped(so_far.read),
+                           static_cast<double>(so_far.read - where_.from) / std::max(line_.seconds(), 1e-9)));
+  }
+
+ private:
+  const insight::Corpus& sums_;
+  StateFile& state_;
+  const text::DataSet& texts_;
+  Where where_;
+  ProgressLine line_;
+};
 
 std::string in_words(const insight::CorpusCounts& counts) {
   return fmt::format("{} texts of {} tokens; {} were cut, {} were empty and left out", grouped(counts.texts),
@@ -136,28 +182,10 @@ std::string in_words(const insight::CorpusCounts& counts) {
 
 }  // namespace
 
-void Analyze::run_corpus(const std::string& file, ThreadPool& pool) const {
-  if (kind_name && *kind_name != "self") throw UsageError("a corpus is read by heads of kind self only");
-  text::DataSet texts(file, column);
-  const model::Reader reader = model::Reader::load(source.model.folder());
-  Run run;
-  run.induction = insight::induction_scores(reader, pool);
-  run.options = {{"type", reader.model->facts().type},
-                 {"parameters", reader.model->facts().parameters},
-                 {"corpus", texts.fingerprint()},
-                 {"column", column.value_or("")},
-                 {"limit", limit},
-                 {"beyond", beyond},
-                 {"max_tokens", max_tokens}};
-  StateFile kept(state.value_or(file + ".attnscope-state"), run);
-  insight::Corpus sums(reader, {.beyond = beyond, .max_tokens = max_tokens});
-  const std::int64_t from = kept.load(sums);
-  if (from > 0) std::fprintf(stderr, "note: goes on after %s texts\n", grouped(from).c_str());
-  watch_for_interrupt();
-  add_texts(sums, {texts, from, limit}, kept, pool);
+void Analyze::report_corpus(const insight::Corpus& sums, const nn::Matrix& induction) const {
   std::vector<insight::HeadStatistics> means = sums.means();
   const std::vector<insight::LayerStatistics> layers = layer_statistics(means);
-  const insight::HeadsReport report(std::move(means), run.induction);
+  const insight::HeadsReport report(std::move(means), induction);
   write_figure(report);
   if (json) {
     OutputFile out(*json);
@@ -166,12 +194,34 @@ void Analyze::run_corpus(const std::string& file, ThreadPool& pool) const {
                        {"heads", insight::to_json(report)},
                        {"layers", insight::to_json(layers)}}));
     out.commit();
-  } else {
-    const Terminal terminal = Terminal::of_stdout();
-    print(figure::first_line(report, terminal) + "\n" + "Means over " + in_words(sums.counts()) + ":\n" +
-          table_of(report, terminal));
+    return;
   }
-  kept.remove();
+  const Terminal terminal = Terminal::of_stdout();
+  print(figure::first_line(report, terminal) + "\n" + "Means over " + in_words(sums.counts()) + ":\n" +
+        table_of(report, terminal));
+}
+
+void Analyze::run_corpus(const std::string& file, Shell& shell) const {
+  Ranks& ranks = shell.ranks();
+  ThreadPool& pool = shell.pool();
+  if (kind_name && *kind_name != "self") throw UsageError("a corpus is read by heads of kind self only");
+  const auto opened = on_all(ranks, [&] { return std::make_unique<Opened>(file, *this, pool); });
+  check_same(opened->run, ranks);
+  StateFile kept(state.value_or(file + ".attnscope-state"), opened->run);
+  insight::Corpus sums(opened->reader, {.beyond = beyond, .max_tokens = max_tokens});
+  const bool first = ranks.rank() == 0;
+  const std::int64_t known = on_all(ranks, [&] { return first ? kept.load(sums) : 0; });
+  const std::int64_t from = std::stoll(ranks.gather(std::to_string(known)).front());
+  if (first && from > 0) std::fprintf(stderr, "note: goes on after %s texts\n", grouped(from).c_str());
+  watch_for_interrupt();
+  on_all(ranks, [&] {  // where one throws, add_shards() ends on the others
+    Between between(sums, kept, opened->texts, {from, limit});
+    insight::add_shards(sums, {[&] { return opened->texts.next(); }, from, limit}, std::ref(between), ranks, pool);
+  });
+  on_all(ranks, [&] {
+    if (first) report_corpus(sums, opened->induction);
+  });
+  if (first) kept.remove();
 }
 
 }  // namespace attn::cli

@@ -32,7 +32,6 @@ ThreadPool& Shell::pool() {
   return *pool_;
 }
 
-
 void add_commands(CLI::App& app, Shell& shell) {
   add_tour(app, shell);
   add_view(app, shell);
@@ -78,14 +77,24 @@ const std::string& ModelOption::chosen() const {
   return name.empty() ? otherwise : name;
 }
 
+namespace {
+
+// Of several processes the first one speaks for all.
+template <typename... Words>
+void note(fmt::format_string<const Words&...> form, const Words&... words) {
+  if (Launched::by_environment().rank == 0) fmt::print(stderr, "note: {}\n", fmt::format(form, words...));
+}
+
+}  // namespace
+
 text::Folder ModelOption::folder() const {
   const std::string& which = chosen();
   std::error_code ignored;
   text::Folder found = builtin::folder_of(which);
   if (found.built_in() && !name.empty() && std::filesystem::is_directory(which, ignored))
-    std::fprintf(stderr, "note: %s is the built-in model; ./%s is the folder\n", which.c_str(), which.c_str());
+    note("{0} is the built-in model; ./{0} is the folder", which);
   if (found.built_in() && name.empty() && isatty(STDERR_FILENO) != 0)
-    std::fprintf(stderr, "note: the model is %s; --model takes another\n", which.c_str());
+    note("the model is {}; --model takes another", which);
   return found;
 }
 
@@ -120,8 +129,7 @@ CLI::Option* at_least(std::int64_t least, CLI::Option* option) {
 
 void note_training_length(const model::Facts& facts, std::int64_t tokens) {
   if (facts.trained_tokens == 0 || tokens <= facts.trained_tokens) return;
-  std::fprintf(stderr, "note: %lld tokens; this %s was trained on at most %lld\n", static_cast<long long>(tokens),
-               facts.type.c_str(), static_cast<long long>(facts.trained_tokens));
+  note("{} tokens; this {} was trained on at most {}", tokens, facts.type, facts.trained_tokens);
 }
 
 void print(std::string_view text) {

@@ -130,7 +130,9 @@ void note_training_length(const model::Facts& facts, std::int64_t tokens);
 void print(std::string_view text);
 
 // Thrown where work is given up because of Ctrl-C, so that what was begun is cleared away.
-struct Interrupted {};
+struct Interrupted {
+  std::string words;  // a line to say; may be empty
+};
 
 // The first Ctrl-C only makes interrupted() true; a second one ends the program at once.
 void watch_for_interrupt();

@@ -101,14 +101,24 @@ int say_failure(const std::string& what, int code) {
   return code;
 }
 
-// The others may well have failed in the same way, or wait for this one for ever: rank 0 speaks first, and whoever
-// speaks ends them all.
 int Shell::fail(const std::string& what, int code) {
   const Launched launched = Launched::by_environment();
+  if (!launched.several()) return say_failure(what, code);
+  const Failure mine{what, code, launched.rank};
+  if (!world_) {  // on the command line, most likely the same for all; whoever got on waits for us where commands begin
+    try {
+      const Failure first = first_failure(ranks(), mine).value_or(mine);
+      return launched.rank == 0 ? say_failure(in_words(first), first.code) : first.code;
+    } catch (const std::exception&) {  // there is no way to talk to the others
+      return launched.rank == 0 ? say_failure(what, code) : code;
+    }
+  }
+  // The others may have failed in the same way, or wait for this one for ever: rank 0 speaks first, and whoever speaks
+  // ends them all.
   if (launched.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(1));
-  say_failure(in_words({what, code, launched.rank}), code);
-  if (launched.several() && world_) ranks().abandon(code);
-  return code;
+  say_failure(in_words(mine), code);
+  ranks().abandon(code);
+  return code;  // g++ 12 does not believe a virtual function that it does not return
 }
 
 int Shell::guard(const std::function<int()>& program) {
@@ -118,7 +128,8 @@ int Shell::guard(const std::function<int()>& program) {
     return ranks().rank() == 0 ? say_failure(problem.what(), problem.code) : problem.code;
   } catch (const UsageError& problem) {
     return fail(problem.what(), 2);
-  } catch (const Interrupted&) {
+  } catch (const Interrupted& stop) {
+    if (!stop.words.empty()) std::fprintf(stderr, "%s\n", stop.words.c_str());
     if (Launched::by_environment().several() && world_) ranks().abandon(130);
     end_interrupted();
   } catch (const std::exception& problem) {
@@ -138,6 +149,8 @@ World::World(const Launched& launched) {
     ranks_ = own_.get();
     return;
   }
+  // Open MPI gives each rank a terminal of its own, wherever the words go in the end.
+  setenv("NO_COLOR", "1", 0);
   std::filesystem::path file;
   for (const char* name : kModules) {
     if (file.empty() && (launched.module.empty() || launched.module == name)) file = module_file(name);

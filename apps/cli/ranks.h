@@ -53,7 +53,8 @@ class FailedTogether : public std::runtime_error {
 };
 
 // Runs work() on all ranks and waits for the others; where it threw on some of them, FailedTogether is thrown on all of
-// them. work() must not wait for other ranks itself. Alone, what it throws is thrown.
+// them. work() must not wait for other ranks itself, unless it throws on all or on none. Alone, what it throws is
+// thrown.
 template <typename F>
 auto on_all(Ranks& ranks, const F& work) {
   using Result = decltype(work());
@@ -70,8 +71,8 @@ auto on_all(Ranks& ranks, const F& work) {
       call();
     } catch (const UsageError& problem) {
       note(problem.what(), 2);
-    } catch (const Interrupted&) {
-      note("interrupted", 130);
+    } catch (const Interrupted& stop) {
+      note(stop.words.empty() ? "interrupted" : stop.words, 130);
     } catch (const std::exception& problem) {
       note(problem.what(), 1);
     }
@@ -83,7 +84,7 @@ auto on_all(Ranks& ranks, const F& work) {
     std::optional<Result> result;
     tried([&] { result.emplace(work()); });
     agree();
-    return std::move(*result);
+    return std::move(*result);  // NOLINT(bugprone-unchecked-optional-access): where there is none, agree() has thrown
   }
 }
 

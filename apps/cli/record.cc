@@ -14,6 +14,7 @@
 #include "insight/induction.h"
 #include "json.h"
 #include "model/recording_file.h"
+#include "ranks.h"
 #include "source.h"
 #include "terminal.h"
 
@@ -26,7 +27,7 @@ struct Record {
   std::optional<std::string> output;
   bool all = false, json = false;
 
-  void run(ThreadPool& pool) const;
+  void run(Shell& shell) const;
 
  private:
   // notes.attn of notes.txt, here and not beside it.
@@ -37,16 +38,16 @@ struct Record {
   }
 };
 
-std::string summary(const insight::Specimen& specimen, const std::string& file, const insight::CheckResult& result,
+std::string summary(const insight::Subject& subject, const std::string& file, const insight::CheckResult& result,
                     const Terminal& terminal) {
-  const model::Origin& origin = specimen.reading()->origin;
+  const model::Origin& origin = subject.reading()->origin;
   const auto line = [&](const char* name, const std::string& text) {
     return terminal.dim(left(name, 9)) + text + "\n";
   };
   std::string out = line("file", fmt::format("{}, {}", terminal.bold(file),
                                              human_bytes(static_cast<double>(std::filesystem::file_size(file)))));
   out += line("model", fmt::format("{} ({})", origin.model, origin.type));
-  for (const insight::Stack& stack : specimen.stacks()) {
+  for (const insight::Stack& stack : subject.stacks()) {
     out += line(std::string(name_of(stack.kind)).c_str(),
                 fmt::format("{} layers x {} heads, {} x {} tokens", stack.layers, stack.heads, grouped(stack.queries),
                             grouped(stack.keys)));
@@ -54,8 +55,8 @@ std::string summary(const insight::Specimen& specimen, const std::string& file, 
   return out + line("checked", in_words(result));
 }
 
-Json to_json(const insight::Specimen& specimen, const std::string& file, const insight::CheckResult& result) {
-  const model::Reading& reading = *specimen.reading();
+Json to_json(const insight::Subject& subject, const std::string& file, const insight::CheckResult& result) {
+  const model::Reading& reading = *subject.reading();
   Json json = {{"file", file},
                {"bytes", std::filesystem::file_size(file)},
                {"model", reading.origin.model},
@@ -64,7 +65,7 @@ Json to_json(const insight::Specimen& specimen, const std::string& file, const i
                {"target", texts_of(reading.target)},
                {"written", texts_of(reading.written)},
                {"stacks", Json::array()}};
-  for (const insight::Stack& stack : specimen.stacks()) {
+  for (const insight::Stack& stack : subject.stacks()) {
     json["stacks"].push_back({{"kind", std::string(name_of(stack.kind))},
                               {"layers", stack.layers},
                               {"heads", stack.heads},
@@ -76,20 +77,30 @@ Json to_json(const insight::Specimen& specimen, const std::string& file, const i
   return json;
 }
 
-void Record::run(ThreadPool& pool) const {
+void Record::run(Shell& shell) const {
+  Ranks& ranks = shell.ranks();
+  ThreadPool& pool = shell.pool();
   const std::string name = file();
   if (name == "-") throw UsageError("--output needs a file's name");
   const model::Keep keep{.values = all, .inputs = all, .value_norms = true, .hidden = all};
-  SourceOption::Opened opened = source.read(keep, pool);
-  opened.reading.induction = insight::induction_scores(opened.reader, pool);
-  const insight::RecordedSpecimen specimen(std::move(opened.reading));
-  const insight::CheckResult result = checked(specimen, pool);
-  if (result.failure) throw std::runtime_error("nothing was saved, since the weights are wrong: " + in_words(result));
-  watch_for_interrupt();
-  model::save_reading(*specimen.reading(), name, [] {
-    if (interrupted()) throw Interrupted();
+  SourceOption::Opened opened = source.read(keep, ranks, pool);
+  on_all(ranks, [&] {
+    if (ranks.rank() == 0) opened.reading.induction = insight::induction_scores(opened.reader, pool);
   });
-  print(json ? as_line(to_json(specimen, name, result)) : summary(specimen, name, result, Terminal::of_stdout()));
+  const Material material = Material::of(ranks, std::move(opened.reading));
+  const insight::Subject& subject = material.subject();
+  const insight::CheckResult result = checked(ranks, material, std::nullopt, pool).check;
+  watch_for_interrupt();
+  on_all(ranks, [&] {
+    if (result.failure) throw std::runtime_error("nothing was saved, since the weights are wrong: " + in_words(result));
+    model::save_reading(ranks, *subject.reading(), name, [] {
+      if (interrupted()) throw Interrupted();
+    });
+  });
+  on_all(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    print(json ? as_line(to_json(subject, name, result)) : summary(subject, name, result, Terminal::of_stdout()));
+  });
 }
 
 }  // namespace
@@ -104,7 +115,7 @@ void add_record(CLI::App& app, Shell& shell) {
       ->type_name("FILE");
   command->add_flag("--all", options->all, "Also keep values, inputs and hidden states, for trace");
   command->add_flag("--json", options->json, "One line of JSON");
-  command->callback([options, &shell] { options->run(shell.pool()); });
+  command->callback([options, &shell] { options->run(shell); });
 }
 
 }  // namespace attn::cli

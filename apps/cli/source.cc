@@ -14,6 +14,7 @@
 #include "insight/table.h"
 #include "model/prepare.h"
 #include "model/recording_file.h"
+#include "ranks.h"
 
 namespace attn::cli {
 
@@ -55,11 +56,29 @@ void SourceOption::add_to(CLI::App& command, Takes takes, const std::string& tex
 
 model::Text SourceOption::text_given() const { return {.text = text.read(), .pair = pair, .target = target}; }
 
-SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) const {
-  Opened opened{model::Reader::load(model.folder()), model::Reading()};
-  opened.reading = model::read(opened.reader, model::prepared(text_given(), opened.reader, pool), keep, pool);
+model::Text SourceOption::text_given(Ranks& ranks) const {
+  if (ranks.size() == 1 || text.file != "-") return on_all(ranks, [&] { return text_given(); });
+  const std::string words = on_all(ranks, [&] { return ranks.rank() == 0 ? text.read() : std::string(); });
+  return {.text = ranks.gather(words).front(), .pair = pair, .target = target};
+}
+
+SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) const { return read(keep, *alone(), pool); }
+
+SourceOption::Opened SourceOption::read(model::Keep keep, Ranks& ranks, ThreadPool& pool) const {
+  model::Text given = text_given(ranks);
+  const model::ReadOptions options{.changes = {}, .on_layer = {}, .ranks = &ranks};
+  Opened opened = on_all(ranks, [&] {
+    Opened loaded{model::Reader::load(model.folder()), model::Reading()};
+    const bool translates = loaded.reader.model->facts().form == model::Form::encoder_decoder;
+    if (translates && !given.target && !given.pair && ranks.size() > 1)
+      throw UsageError("what an encoder-decoder says by itself is the work of one process; several need --target");
+    given = model::prepared(std::move(given), loaded.reader, pool);
+    return loaded;
+  });
+  on_all(ranks, [&] { opened.reading = model::begin_reading(opened.reader, given, keep, options); });
+  on_all(ranks, [&] { or_usage([&] { model::check_not_empty(opened.reading); }); });
+  model::finish_reading(opened.reader, opened.reading, pool, options);
   opened.reading.origin.model = model.chosen();
-  or_usage([&] { model::check_not_empty(opened.reading); });
   note_training_length(opened.reader.model->facts(), std::ssize(opened.reading.tokens));
   return opened;
 }
@@ -81,9 +100,26 @@ void SourceOption::judge(const insight::CheckResult& result) const {
   if (table) std::fprintf(stderr, "note: %s: %s\n", table->c_str(), to_string(*result.failure).c_str());
 }
 
-std::unique_ptr<insight::Specimen> SourceOption::open_unchecked(model::Keep keep, ThreadPool& pool) const {
+void SourceOption::check_given() const {
   if ((table || recording) && (text.text || text.file || pair || target))
     throw UsageError("a recording or a table is looked at as it is: no text can be given");
+  if (!table && !recording && model.name.empty() && (!model.known() || (!text.text && !text.file)))
+    throw UsageError(fmt::format("say what to look at: {}{} or --file, or --recording FILE",
+                                 model.known() ? "" : "--model and ", text.name));
+}
+
+Material SourceOption::open_unchecked(Ranks& ranks, ThreadPool& pool) const {
+  if (ranks.size() == 1) return {open_unchecked(model::Keep{}, pool), nullptr};
+  on_all(ranks, [&] {
+    check_given();
+    if (table) throw UsageError("a table of your own is looked at by one process");
+    if (!recording) static_cast<void>(text_given());
+  });
+  return Material::of(ranks, on_all(ranks, [&] { return model::load_reading(recording.value(), ranks); }));
+}
+
+std::unique_ptr<insight::Specimen> SourceOption::open_unchecked(model::Keep keep, ThreadPool& pool) const {
+  check_given();
   if (table) {
     insight::TableFile file = insight::read_table(*table);
     if (tokens) file.queries = words_of(tokens), file.keys.clear();
@@ -94,9 +130,6 @@ std::unique_ptr<insight::Specimen> SourceOption::open_unchecked(model::Keep keep
     });
   }
   if (recording) return std::make_unique<insight::RecordedSpecimen>(model::load_reading(*recording));
-  if (model.name.empty() && (!model.known() || (!text.text && !text.file)))
-    throw UsageError(fmt::format("say what to look at: {}{} or --file, or --recording FILE",
-                                 model.known() ? "" : "--model and ", text.name));
   return std::make_unique<insight::RecordedSpecimen>(read(keep, pool).reading);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checked.h"
 #include "command.h"
 #include "insight/check.h"
 #include "insight/specimen.h"
@@ -31,6 +32,8 @@ struct SourceOption {
   [[nodiscard]] std::unique_ptr<insight::Specimen> open(model::Keep keep, ThreadPool& pool) const;
   // For whoever checks everything anyway, and hands the result to judge().
   [[nodiscard]] std::unique_ptr<insight::Specimen> open_unchecked(model::Keep keep, ThreadPool& pool) const;
+  // Likewise, of a recording or a table; each of several processes has its part of a recording. All must call it.
+  [[nodiscard]] Material open_unchecked(Ranks& ranks, ThreadPool& pool) const;
   // A recording that fails is an error; of a table that fails there is a line on standard error.
   void judge(const insight::CheckResult& result) const;
 
@@ -40,11 +43,18 @@ struct SourceOption {
     model::Reading reading;
   };
   [[nodiscard]] Opened read(model::Keep keep, ThreadPool& pool) const;
+  // The same by several processes, each of which gets its part (model::ReadOptions::ranks). All must call it.
+  [[nodiscard]] Opened read(model::Keep keep, Ranks& ranks, ThreadPool& pool) const;
 
   // What was opened is called: as its model, or the table's file.
   [[nodiscard]] std::string name_of(const insight::Specimen& opened) const;
 
   [[nodiscard]] model::Text text_given() const;  // throws as TextOption::read() does
+
+ private:
+  void check_given() const;  // throws UsageError
+  // Standard input is that of rank 0.
+  [[nodiscard]] model::Text text_given(Ranks& ranks) const;
 };
 
 // What an id says, on one line.

@@ -13,5 +13,4 @@ void attnscope_end_ranks(attn::Ranks* ranks) {
   delete ranks;  // NOLINT(cppcoreguidelines-owning-memory): made above
   MPI_Finalize();
 }
-
 }

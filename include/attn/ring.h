@@ -51,7 +51,7 @@ struct RingReport {
   double seconds = 0;        // in all
   double waiting = 0;        // of these, for parcels that were not there yet
   std::int64_t bytes = 0;    // that it sent
-  std::int64_t sent = 0;     // stretches of keys that it sent
+  std::int64_t sent = 0;     // parcels of keys that it sent: stretches, or pieces of long ones
   std::int64_t skipped = 0;  // and those that it would have sent without a mask
 };
 
@@ -62,9 +62,8 @@ struct RingReport {
 //   - The result is that of one process but for the order of additions; it depends on R and not on threads.
 //   - Throws std::invalid_argument, on all ranks, before anything is written or sent: if the shapes of one rank do not
 //     fit the whole or those of rank 0, if there are more ranks than queries or keys.
-//   - Allocates three times the rank's keys and values, and as much as out and lse once more; nothing of size N x M,
-//   and
-//     nothing of size N or M.
+//   - Of keys and values only pieces travel: a 16th of what a rank has, or up to 4,095 keys if that is more. Allocates
+//     three times that, out and lse of 2,048 queries, and lse once more; nothing of size N or M.
 RingReport ring_attention(const Inputs& in, const Options& options, const Ring& ring, View<float, 4> out,
                           View<float, 3> lse, ThreadPool& pool);
 

@@ -10,6 +10,11 @@ namespace {
 
 constexpr std::int64_t kSliceRows = 2048;
 
+// Of a stretch at most a 16th travels at once; a piece of fewer keys than this would cost more to merge (3% of its time
+// at 1,024, D 64) than it saves memory.
+constexpr std::int64_t kLeastKeys = 1024, kMostLaps = 16;
+constexpr std::int64_t kPieceStep = 64;  // keys: words of masks and tiles of kernels begin there
+
 std::string text_of(const Shape<4>& s) {
   return "[" + std::to_string(s[0]) + ", " + std::to_string(s[1]) + ", " + std::to_string(s[2]) + ", " +
          std::to_string(s[3]) + "]";
@@ -129,6 +134,7 @@ std::array<Stretch, 2> RingSplit::of(int rank) const noexcept {
 
 RingPlan::RingPlan(const Mask& mask, const Extent& whole, int ranks)
     : mask_(mask), whole_(whole), queries_(whole.queries, ranks), keys_(whole.keys, ranks) {
+  if (ranks > 1) laps_ = static_cast<int>(std::clamp<std::int64_t>(keys_.of(0)[0].size() / kLeastKeys, 1, kMostLaps));
   needs_.resize(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks) * kHalves);
   std::size_t at = 0;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -139,6 +145,20 @@ RingPlan::RingPlan(const Mask& mask, const Extent& whole, int ranks)
       }
     }
   }
+}
+
+Stretch RingPlan::piece(int lap, int owner, int half) const noexcept {
+  const Stretch all = keys_.of(owner)[static_cast<std::size_t>(half)];
+  const auto place = [&](std::int64_t n) {
+    return n == laps_ ? all.end : all.begin + all.size() * n / laps_ / kPieceStep * kPieceStep;
+  };
+  return {place(lap), place(lap + 1)};
+}
+
+std::int64_t RingPlan::row(int lap, int owner, int half) const noexcept {
+  const std::array<Stretch, 2> halves = keys_.of(owner);
+  return piece(lap, owner, half).begin - halves[static_cast<std::size_t>(half)].begin +
+         (half == 0 ? 0 : halves[0].size());
 }
 
 namespace {

@@ -18,7 +18,9 @@ namespace attn {
 // Each rank's tokens are two stretches; 0 is the early one.
 inline constexpr int kHalves = 2;
 
-// Which rank's queries see anything of which stretch of keys.
+// Which rank's queries see anything of which stretch of keys, and how much of a stretch travels at once: the keys go
+// round the ring several times, a piece of each stretch on every lap, so that what is under way is small beside what a
+// rank holds.
 class RingPlan {
  public:
   RingPlan(const Mask& mask, const Extent& whole, int ranks);
@@ -26,9 +28,11 @@ class RingPlan {
   [[nodiscard]] int ranks() const noexcept { return queries_.ranks(); }
   [[nodiscard]] const RingSplit& queries() const noexcept { return queries_; }
   [[nodiscard]] const RingSplit& keys() const noexcept { return keys_; }
-  [[nodiscard]] Stretch keys(int owner, int half) const noexcept {
-    return keys_.of(owner)[static_cast<std::size_t>(half)];
-  }
+  [[nodiscard]] int laps() const noexcept { return laps_; }
+  // What of the owner's stretch travels on this lap.
+  [[nodiscard]] Stretch piece(int lap, int owner, int half) const noexcept;
+  // The first of its rows among the owner's.
+  [[nodiscard]] std::int64_t row(int lap, int owner, int half) const noexcept;
   // Whether the rank's queries look at this stretch of the owner's keys.
   [[nodiscard]] bool needs(int rank, int owner, int half) const noexcept {
     const auto row = static_cast<std::size_t>(rank) * static_cast<std::size_t>(ranks());
@@ -45,6 +49,7 @@ class RingPlan {
   Mask mask_;
   Extent whole_;
   RingSplit queries_, keys_;
+  int laps_ = 1;
   std::vector<bool> needs_;  // [rank][owner][half]
 };
 
@@ -102,12 +107,15 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// Keys and values on their way. At step s a rank works on those of the rank s places before it; meanwhile those of the
-// next step arrive: from the neighbour, who has just had them, or where he had no use for them from their owner.
+// Keys and values on their way. At step s of a lap a rank works on those of the rank s places before it; meanwhile
+// those of the next step arrive: from the neighbour, who has just had them, or where he had no use for them from their
+// owner.
 class TravellingKeys {
  public:
   TravellingKeys(const RingCall& call, RingReport& report);
 
+  // Of each stretch the piece that this lap is for.
+  void start(int lap);
   // Lets those of step + 1 set out.
   void begin(int step);
   // Gets parcels on.
@@ -136,8 +144,10 @@ class TravellingKeys {
   const RingCall& call_;
   RingReport& report_;
   std::unique_ptr<Transfers> under_way_;
-  std::size_t most_ = 0;  // bytes of the longest stretch
-  Buffer mine_, met_[2];  // each has room for two stretches
+  int lap_ = 0;
+  bool wanted_[kHalves] = {};  // whether others look at this rank's keys
+  std::size_t most_ = 0;       // bytes of the longest piece
+  Buffer mine_, met_[2];       // each has room for two pieces
 };
 
 }  // namespace attn

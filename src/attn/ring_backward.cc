@@ -1,7 +1,8 @@
 // attn_engine/ring_backward.cc - gradients of ring attention.
 //
 // Keys and values travel as they did. What a rank adds to the gradients of keys that it has met goes to the next rank
-// that meets them, one step later, who adds its own; the last one in a row of such ranks sends the sum home.
+// that meets them, one step later, who adds its own; the last one in a row of such ranks sends the sum home, where it
+// is awaited one step later again: on the next lap, if that was the last step of this one.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -161,6 +162,10 @@ class Blocks {
   Floats queries_, biases_, dense_;
 };
 
+struct Leg {
+  int lap = 0, step = 0;
+};
+
 // Gradients of keys on their way: onward with the keys, then home.
 class TravellingGradients {
  public:
@@ -168,49 +173,53 @@ class TravellingGradients {
       : call_(call), to_(to), report_(report), arriving_(call.ranks.transfers()), leaving_(call.ranks.transfers()) {}
 
   // Awaits what others have added, until the end of this step: to the keys at hand, and to this rank's own.
-  void begin(int step) {
-    const int me = call_.me(), here = plan().after(me, -step), before = plan().after(me, -1);
+  void begin(const Leg& leg) {
+    const int me = call_.me(), here = plan().after(me, -leg.step), before = plan().after(me, -1);
     for (int half = 0; half < kHalves; ++half) {
-      if (goes_on(step) && plan().needs(me, here, half) && plan().needs(before, here, half)) {
-        await(met_[half], here, half, before, kOnward);
+      if (goes_on(leg.step) && plan().needs(me, here, half) && plan().needs(before, here, half)) {
+        await(met_[half], plan().piece(leg.lap, here, half), before, half + kOnward);
       }
-      if (step > 1 && sends_home(plan().after(me, step - 1), me, half, step - 1)) {
-        await(home_[half], me, half, plan().after(me, step - 1), kHome);
+      const Leg last = before_this(leg);
+      if (comes_home(last, half)) {
+        await(home_[half], plan().piece(last.lap, me, half), plan().after(me, last.step), half + kHome);
       }
     }
   }
 
   // What this rank has added to the keys at hand; may be changed until the end of the step.
-  [[nodiscard]] KeyGradients& mine(int step, int half) noexcept { return sums_[step % 2][half]; }
+  [[nodiscard]] KeyGradients& mine(const Leg& leg, int half) noexcept {
+    return sums_[(leg.lap * plan().ranks() + leg.step) % 2][half];
+  }
   void advance() {
     arriving_->advance();
     leaving_->advance();
   }
 
-  void end(int step) {
-    const int me = call_.me(), here = plan().after(me, -step), before = plan().after(me, -1);
+  void end(const Leg& leg) {
+    const int me = call_.me(), here = plan().after(me, -leg.step), before = plan().after(me, -1);
     const Stopwatch watch;
     arriving_->wait();
     leaving_->wait();
     report_.waiting += watch.seconds();
     for (int half = 0; half < kHalves; ++half) {
-      if (step > 1 && sends_home(plan().after(me, step - 1), me, half, step - 1)) take_home(home_[half], half);
-      if (step >= plan().ranks() || !plan().needs(me, here, half)) continue;
-      KeyGradients& sums = mine(step, half);
-      if (step == 0) {
-        take_home(sums, half);
+      const Leg last = before_this(leg);
+      if (comes_home(last, half)) take_home(home_[half], last.lap, half);
+      if (leg.lap >= plan().laps() || !plan().needs(me, here, half)) continue;
+      KeyGradients& sums = mine(leg, half);
+      if (leg.step == 0) {
+        take_home(sums, leg.lap, half);
         continue;
       }
-      if (goes_on(step) && plan().needs(before, here, half)) add(sums.numbers(), met_[half].numbers());
-      const bool home = sends_home(me, here, half, step);
+      if (goes_on(leg.step) && plan().needs(before, here, half)) add(sums.numbers(), met_[half].numbers());
+      const bool home = sends_home(me, here, half, leg.step);
       leaving_->send(sums.bytes(), home ? here : plan().after(me, 1), half + (home ? kHome : kOnward));
       report_.bytes += std::ssize(sums.bytes());
     }
   }
   // Sums of the last step are still to come home.
   void finish() {
-    begin(plan().ranks());
-    end(plan().ranks());
+    begin({plan().laps(), 0});
+    end({plan().laps(), 0});
     const Stopwatch watch;
     leaving_->wait();
     report_.waiting += watch.seconds();
@@ -219,8 +228,17 @@ class TravellingGradients {
  private:
   [[nodiscard]] const RingPlan& plan() const noexcept { return call_.plan; }
 
+  [[nodiscard]] Leg before_this(const Leg& leg) const noexcept {
+    return leg.step > 0 ? Leg{leg.lap, leg.step - 1} : Leg{leg.lap - 1, plan().ranks() - 1};
+  }
+
   // Steps at which the rank before has met the same keys, and is not their owner.
-  [[nodiscard]] bool goes_on(int step) const noexcept { return step > 1 && step < plan().ranks(); }
+  [[nodiscard]] static bool goes_on(int step) noexcept { return step > 1; }
+
+  // Whether somebody has sent home, after this leg, what was added to this rank's keys.
+  [[nodiscard]] bool comes_home(const Leg& leg, int half) const noexcept {
+    return leg.lap >= 0 && sends_home(plan().after(call_.me(), leg.step), call_.me(), half, leg.step);
+  }
 
   // Whether this rank is the last in a row of those that meet the owner's keys.
   [[nodiscard]] bool sends_home(int rank, int owner, int half, int step) const noexcept {
@@ -228,14 +246,14 @@ class TravellingGradients {
     return step + 1 == plan().ranks() || !plan().needs(plan().after(rank, 1), owner, half);
   }
 
-  void await(KeyGradients& to, int owner, int half, int from, int tag) {
-    to.resize(call_.sizes, plan().keys(owner, half).size());
-    arriving_->receive(to.bytes(), from, half + tag);
+  void await(KeyGradients& to, const Stretch& keys, int from, int tag) {
+    to.resize(call_.sizes, keys.size());
+    arriving_->receive(to.bytes(), from, tag);
   }
 
-  void take_home(KeyGradients& sums, int half) {
-    const std::int64_t count = plan().keys(call_.me(), half).size();
-    const std::int64_t first = half == 0 ? 0 : call_.sizes.keys - count;
+  void take_home(KeyGradients& sums, int lap, int half) {
+    const std::int64_t count = plan().piece(lap, call_.me(), half).size();
+    const std::int64_t first = plan().row(lap, call_.me(), half);
     add(rows_from(to_.dk, first, count), sums.dk());
     add(rows_from(to_.dv, first, count), sums.dv());
   }
@@ -260,19 +278,22 @@ RingReport ring_attention_backward(const Inputs& in, const Options& options, con
   Blocks blocks(call, outputs, to, pool);
   clear(to.dk);
   clear(to.dv);
-  for (int step = 0; step < ring.ranks.size(); ++step) {
-    keys.begin(step);
-    gradients.begin(step);
-    for (int half = 0; half < kHalves; ++half) {
-      if (const auto here = keys.at(step, half)) {
-        blocks.run(*here, gradients.mine(step, half), [&] {
-          keys.advance();
-          gradients.advance();
-        });
+  for (Leg leg; leg.lap < call.plan.laps(); ++leg.lap) {
+    keys.start(leg.lap);
+    for (leg.step = 0; leg.step < ring.ranks.size(); ++leg.step) {
+      keys.begin(leg.step);
+      gradients.begin(leg);
+      for (int half = 0; half < kHalves; ++half) {
+        if (const auto here = keys.at(leg.step, half)) {
+          blocks.run(*here, gradients.mine(leg, half), [&] {
+            keys.advance();
+            gradients.advance();
+          });
+        }
       }
+      keys.end(leg.step);
+      gradients.end(leg);
     }
-    keys.end(step);
-    gradients.end(step);
   }
   gradients.finish();
   blocks.finish();

@@ -14,19 +14,28 @@ namespace {
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr std::int64_t kMergeRows = 256;  // a task
 
+// A row whose lse is top + log(total) in the end: one logarithm a row, not one a merge.
+struct Row {
+  float* out;
+  float& top;
+  float& total;
+};
+
 // Adds what other keys gave. Its bits depend on the order: that of the ring.
-void merge_row(float* out, float& lse, const float* more, float more_lse, std::int64_t width) {
+void merge_row(const Row& row, const float* more, float more_lse, std::int64_t width) {
   if (more_lse == kNever) return;
-  if (lse == kNever) {
-    std::copy_n(more, width, out);
-    lse = more_lse;
+  if (row.top == kNever) {
+    std::copy_n(more, width, row.out);
+    row.top = more_lse;
     return;
   }
-  const float top = std::max(lse, more_lse);
-  const float old_part = std::exp(lse - top), new_part = std::exp(more_lse - top), total = old_part + new_part;
-  const float old_share = old_part / total, new_share = new_part / total;
-  for (std::int64_t e = 0; e < width; ++e) out[e] = old_share * out[e] + new_share * more[e];
-  lse = top + std::log(total);
+  const bool below = more_lse <= row.top;
+  const float smaller = std::exp(below ? more_lse - row.top : row.top - more_lse);
+  const float old_part = below ? row.total : row.total * smaller, new_part = below ? smaller : 1;
+  row.total = old_part + new_part;
+  if (!below) row.top = more_lse;
+  const float old_share = old_part / row.total, new_share = new_part / row.total;
+  for (std::int64_t e = 0; e < width; ++e) row.out[e] = old_share * row.out[e] + new_share * more[e];
 }
 
 // This rank's rows while keys come and go.
@@ -36,6 +45,8 @@ class Sums {
       : call_(call), out_(out), lse_(lse), pool_(pool), slices_(slices_of(call.plan.queries(), call.me())) {
     if (lse_.empty()) lse_ = {own_lse_.reserve(rows()), {n().batch, n().heads, n().queries}};
     begun_.resize(slices_.size());
+    total_ = {totals_.reserve(rows()), lse_.shape};
+    std::fill_n(total_.data, rows(), 1.0F);
   }
 
   // What these keys add, slice by slice.
@@ -48,7 +59,7 @@ class Sums {
     }
   }
 
-  // Rows that saw nothing, and the sink.
+  // Rows that saw nothing, the sink, and the logarithms.
   void finish() {
     for (std::size_t s = 0; s < slices_.size(); ++s) {
       if (begun_[s]) continue;
@@ -58,16 +69,21 @@ class Sums {
         lse_(b, h, slice.row + i) = kNever;
       });
     }
-    if (call_.options.sink.empty()) return;
     const std::vector<float> nothing(static_cast<std::size_t>(n().value_width), 0.0F);
     each_row({0, {0, n().queries}}, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
-      merge_row(out_.at(b, h, i), lse_(b, h, i), nothing.data(), call_.options.sink(h), n().value_width);
+      if (!call_.options.sink.empty()) {
+        merge_row(row(b, h, i), nothing.data(), call_.options.sink(h), n().value_width);
+      }
+      lse_(b, h, i) += std::log(total_(b, h, i));
     });
   }
 
  private:
   [[nodiscard]] const Sizes& n() const noexcept { return call_.sizes; }
   [[nodiscard]] std::int64_t rows() const noexcept { return n().batch * n().heads * n().queries; }
+  [[nodiscard]] Row row(std::int64_t b, std::int64_t h, std::int64_t i) const {
+    return {out_.at(b, h, i), lse_(b, h, i), total_(b, h, i)};
+  }
 
   void add_to(std::size_t s, const TravellingKeys::Keys& keys) {
     const QuerySlice& slice = slices_[s];
@@ -87,7 +103,7 @@ class Sums {
     const View<float, 3> more_lse(memory + all * n().value_width, lse.shape);
     attention(block, options, more, more_lse, pool_);
     each_row(slice, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
-      merge_row(out.at(b, h, i), lse(b, h, i), more.at(b, h, i), more_lse(b, h, i), n().value_width);
+      merge_row(row(b, h, slice.row + i), more.at(b, h, i), more_lse(b, h, i), n().value_width);
     });
   }
 
@@ -106,7 +122,8 @@ class Sums {
   ThreadPool& pool_;
   std::vector<QuerySlice> slices_;
   std::vector<bool> begun_;
-  Floats own_lse_, more_;
+  View<float, 3> total_;  // [B, H, n]
+  Floats own_lse_, totals_, more_;
 };
 
 }  // namespace
@@ -119,12 +136,15 @@ RingReport ring_attention(const Inputs& in, const Options& options, const Ring& 
   RingReport report;
   TravellingKeys keys(call, report);
   Sums sums(call, out, lse, pool);
-  for (int step = 0; step < ring.ranks.size(); ++step) {
-    keys.begin(step);
-    for (int half = 0; half < kHalves; ++half) {
-      if (const auto here = keys.at(step, half)) sums.add(*here, [&] { keys.advance(); });
+  for (int lap = 0; lap < call.plan.laps(); ++lap) {
+    keys.start(lap);
+    for (int step = 0; step < ring.ranks.size(); ++step) {
+      keys.begin(step);
+      for (int half = 0; half < kHalves; ++half) {
+        if (const auto here = keys.at(step, half)) sums.add(*here, [&] { keys.advance(); });
+      }
+      keys.end(step);
     }
-    keys.end(step);
   }
   sums.finish();
   report.seconds = watch.seconds();

@@ -31,23 +31,29 @@ TravellingKeys::TravellingKeys(const RingCall& call, RingReport& report)
     : call_(call), report_(report), under_way_(call.ranks.transfers()) {
   const RingPlan& plan = call.plan;
   if (plan.ranks() == 1) return;
-  for (const Stretch& half : plan.keys().of(0)) most_ = std::max(most_, bytes(half.size()));
-  bool wanted[kHalves] = {}, wants = false;
+  bool wants = false;
   for (int rank = 0; rank < plan.ranks(); ++rank) {
     for (int half = 0; half < kHalves && rank != call.me(); ++half) {
-      wanted[half] = wanted[half] || plan.needs(rank, call.me(), half);
+      wanted_[half] = wanted_[half] || plan.needs(rank, call.me(), half);
       wants = wants || plan.needs(call.me(), rank, half);
+    }
+    for (int lap = 0; lap < plan.laps(); ++lap) {
+      for (int half = 0; half < kHalves; ++half) most_ = std::max(most_, bytes(plan.piece(lap, rank, half).size()));
     }
   }
   // Not cleared: all of it is written before it is read.
   const auto room = [&] { return std::unique_ptr<std::byte[]>(new std::byte[kHalves * most_ + kLine]); };
-  if (wanted[0] || wanted[1]) mine_.bytes = room();
-  for (int half = 0; half < kHalves; ++half) {
-    if (wanted[half]) pack(half);
-  }
+  if (wanted_[0] || wanted_[1]) mine_.bytes = room();
   if (!wants) return;
   met_[0].bytes = room();
   met_[1].bytes = room();
+}
+
+void TravellingKeys::start(int lap) {
+  lap_ = lap;
+  for (int half = 0; half < kHalves; ++half) {
+    if (wanted_[half]) pack(half);
+  }
 }
 
 std::size_t TravellingKeys::key_bytes(std::int64_t keys) const noexcept {
@@ -67,12 +73,12 @@ std::span<std::byte> TravellingKeys::buffer(int which, int owner, int half) cons
   void* start = room.bytes.get();
   std::size_t space = kHalves * most_ + kLine;
   auto* const aligned = static_cast<std::byte*>(std::align(kLine, kHalves * most_, start, space));
-  return {aligned + static_cast<std::size_t>(half) * most_, bytes(call_.plan.keys(owner, half).size())};
+  return {aligned + static_cast<std::size_t>(half) * most_, bytes(call_.plan.piece(lap_, owner, half).size())};
 }
 
 void TravellingKeys::pack(int half) {
-  const std::array<Stretch, 2> halves = call_.plan.keys().of(call_.me());
-  const std::int64_t count = halves[static_cast<std::size_t>(half)].size(), first = half == 0 ? 0 : halves[0].size();
+  const std::int64_t count = call_.plan.piece(lap_, call_.me(), half).size();
+  const std::int64_t first = call_.plan.row(lap_, call_.me(), half);
   std::byte* const to = buffer(0, call_.me(), half).data();
   copy_rows(rows_from(call_.in.k, first, count), to);
   copy_rows(rows_from(call_.in.v, first, count), to + key_bytes(count));
@@ -97,7 +103,7 @@ void TravellingKeys::begin(int step) {
       under_way_->receive(buffer((step + 1) % 2, coming, half), neighbour_has_it ? before : coming, half);
     }
     if (!plan.needs(next, here, half)) {
-      report_.skipped += plan.keys(here, half).size() > 0 ? 1 : 0;
+      report_.skipped += plan.piece(lap_, here, half).size() > 0 ? 1 : 0;
     } else if (here == me || plan.needs(me, here, half)) {
       send(step % 2, here, half, next);
     }
@@ -116,9 +122,9 @@ void TravellingKeys::end(int step) {
 std::optional<TravellingKeys::Keys> TravellingKeys::at(int step, int half) const {
   const int from = owner(step);
   if (!call_.plan.needs(call_.me(), from, half)) return std::nullopt;
-  const Stretch place = call_.plan.keys(from, half);
+  const Stretch place = call_.plan.piece(lap_, from, half);
   if (from == call_.me()) {
-    const std::int64_t first = half == 0 ? 0 : call_.sizes.keys - place.size();
+    const std::int64_t first = call_.plan.row(lap_, from, half);
     return Keys{rows_from(call_.in.k, first, place.size()), rows_from(call_.in.v, first, place.size()), place};
   }
   const Sizes& n = call_.sizes;

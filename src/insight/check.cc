@@ -157,11 +157,16 @@ std::string in_words(const CheckResult& result) {
          " to 1 within " + deviation.data() + ", masked weights are 0, all are finite";
 }
 
+double count_weights(const Subject& subject) {
+  double weights = 0;
+  for (const Stack& stack : subject.stacks())
+    weights += static_cast<double>(stack.layers * stack.heads) * static_cast<double>(stack.queries * stack.keys);
+  return weights;
+}
+
 CheckResult check_weights(const Specimen& specimen, const CheckOptions& options, ThreadPool& pool) {
   const std::vector<HeadName> heads = specimen.heads();
-  double weights = 0;
-  for (const Stack& stack : specimen.stacks())
-    weights += static_cast<double>(stack.layers * stack.heads) * static_cast<double>(stack.queries * stack.keys);
+  const double weights = options.all_weights > 0 ? options.all_weights : count_weights(specimen);
   const double share = std::min(1.0, static_cast<double>(options.most_weights) / weights);
   const auto strips_of = [&](const Stack& stack) {
     return std::max<std::int64_t>(2, std::llround(share * static_cast<double>(stack.queries) / kCheckedStrip));

@@ -43,10 +43,14 @@ std::string in_words(const CheckResult& result);
 // Fewer cost nearly as much: every call for weights packs the keys.
 inline constexpr std::int64_t kCheckedStrip = 16;
 
+// Of all heads.
+double count_weights(const Subject& subject);
+
 struct CheckOptions {
   // With more weights than this, each head is looked at in strips of kCheckedStrip rows that come to about this number,
   // evenly spaced, the first and the last row among them. (That lse is finite is looked at in all rows.)
   std::int64_t most_weights = 100'000'000;
+  double all_weights = 0;  // how many there are, where the specimen has some of the heads only; 0: as many as it has
   Progress progress = {};  // in heads
 };
 

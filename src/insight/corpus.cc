@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -42,6 +43,17 @@ bool says(const HeadStatistics& head, std::size_t number) {
   if (kShareNames[share].share == &Shares::duplicate) return head.duplicate_queries > 0;
   if (kShareNames[share].share == &Shares::induction) return head.induction_queries > 0;
   return true;
+}
+
+// JSON has no NaN, which a broken model says: it is saved as null.
+std::vector<std::vector<double>> numbers_in(const nlohmann::json& heads) {
+  std::vector<std::vector<double>> numbers;
+  for (const nlohmann::json& head : heads) {
+    std::vector<double>& of_head = numbers.emplace_back();
+    for (const nlohmann::json& number : head)
+      of_head.push_back(number.is_null() ? std::numeric_limits<double>::quiet_NaN() : number.get<double>());
+  }
+  return numbers;
 }
 
 // ---- texts ----
@@ -167,7 +179,7 @@ Corpus::Sums Corpus::parsed(const std::string& saved) const {
   try {
     const nlohmann::json from = nlohmann::json::parse(saved);
     Sums sums{{from.at("texts"), from.at("cut"), from.at("empty"), from.at("tokens")},
-              from.at("sums"),
+              numbers_in(from.at("sums")),
               from.at("counts"),
               from.at("duplicate_queries"),
               from.at("induction_queries")};

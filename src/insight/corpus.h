@@ -26,7 +26,7 @@ struct CorpusCounts {
 
 // Each text counts once, however long it is: numbers are means over texts of what statistics() says of each. Heads of
 // kind self: those that read the text. Sums are made in double and in the order of the texts, and batches depend on the
-// texts alone: the same bits come out whatever the number of threads, and after save() and load() between two batches.
+// texts alone: the same bits come out whatever the number of threads.
 class Corpus {
  public:
   // `reader` must outlive it.
@@ -36,10 +36,8 @@ class Corpus {
   // Texts without any token but special ones are left out.
   void add(std::string_view text, ThreadPool& pool);
   void finish(ThreadPool& pool);
-  // Whether none waits: what save() needs.
-  [[nodiscard]] bool settled() const noexcept { return waiting_.empty(); }
 
-  // Of the texts that do not wait.
+  // Of the texts that do not wait, as all that follows.
   [[nodiscard]] const CorpusCounts& counts() const noexcept { return sums_.texts; }
   // Without received, outgoing and diagonal, which are of one text; queries and keys are the mean length. Throws
   // std::invalid_argument if there was no text.
@@ -50,6 +48,8 @@ class Corpus {
   [[nodiscard]] std::string save() const;
   void load(const std::string& saved);
   void merge(const std::string& saved);
+  // One without texts, of the same model and options.
+  [[nodiscard]] Corpus fresh() const { return {reader_, options_}; }
 
  private:
   struct Waiting {

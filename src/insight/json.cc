@@ -191,14 +191,14 @@ Json to_json(const Trace& t, const std::string& query, const std::string& key) {
           {"share", or_null(t.share)}};
 }
 
-Json tokens_json(const Specimen& specimen) {
+Json tokens_json(const Subject& subject) {
   Json json;
-  const Stack& first = specimen.stacks().front();
-  json["tokens"] = texts_of(specimen.queries(first.kind));
-  if (Json keys = texts_of(specimen.keys(first.kind)); keys != json["tokens"]) json["keys"] = std::move(keys);
-  for (const Stack& stack : specimen.stacks()) {
-    if (stack.kind == Kind::decoder) json["target"] = texts_of(specimen.queries(stack.kind));
-    if (stack.kind == Kind::cross) json["written"] = texts_of(specimen.queries(stack.kind));
+  const Stack& first = subject.stacks().front();
+  json["tokens"] = texts_of(subject.queries(first.kind));
+  if (Json keys = texts_of(subject.keys(first.kind)); keys != json["tokens"]) json["keys"] = std::move(keys);
+  for (const Stack& stack : subject.stacks()) {
+    if (stack.kind == Kind::decoder) json["target"] = texts_of(subject.queries(stack.kind));
+    if (stack.kind == Kind::cross) json["written"] = texts_of(subject.queries(stack.kind));
   }
   return json;
 }
@@ -211,11 +211,11 @@ Json to_json(const CheckResult& check) {
 }
 
 Json to_json(const Analysis& analysis) {
-  Json json = tokens_json(analysis.specimen);
+  Json json = tokens_json(analysis.subject);
   json["look_at"] = look_at(analysis.report);
   json["heads"] = to_json(analysis.report);
   json["layers"] = to_json(analysis.layers);
-  const model::Reading* const reading = analysis.specimen.reading();
+  const model::Reading* const reading = analysis.subject.reading();
   if (reading != nullptr && !reading->induction.empty()) {
     json["induction"] = {{"scores", rows_of(reading->induction)}};
     if (analysis.repeated.length > 0) {

@@ -54,14 +54,14 @@ Json to_json(const Comparison& found, const Specimen& a, const Specimen& b);
 Json to_json(const Trace& trace, const std::string& query, const std::string& key);
 
 // The text's tokens; those that a decoder was given and writes, and of a table's columns where they are others.
-Json tokens_json(const Specimen& specimen);
+Json tokens_json(const Subject& subject);
 // passed, rows, deviation, words.
 Json to_json(const CheckResult& check);
 
-// All that is known of a specimen's heads: tokens, look_at, heads, layers, induction, check. The layers' statistics are
+// All that is known of a subject's heads: tokens, look_at, heads, layers, induction, check. The layers' statistics are
 // those of the report.
 struct Analysis {
-  const Specimen& specimen;
+  const Subject& subject;
   const HeadsReport& report;
   const std::vector<LayerStatistics>& layers;
   const CheckResult& check;

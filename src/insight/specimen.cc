@@ -11,17 +11,6 @@ namespace {
 
 constexpr Kind kKinds[] = {Kind::self, Kind::decoder, Kind::cross};
 
-std::vector<Stack> stacks_of(const model::Recording& recording) {
-  std::vector<Stack> stacks;
-  for (const Kind kind : kKinds) {
-    if (!recording.has(kind)) continue;
-    const auto [queries, keys] = recording.size(kind);
-    stacks.push_back({kind, recording.layers(kind), recording.attention(kind, 0).shape.heads, queries, keys});
-  }
-  if (stacks.empty()) throw std::invalid_argument("nothing was recorded: there is no attention to look at");
-  return stacks;
-}
-
 Stack table_stack(const TableSpecimen::Part& part) {
   const TableSpecimen::Tables& tables = part.tables;
   const std::int64_t count = tables.layers * tables.heads;
@@ -97,7 +86,18 @@ void need_index(const char* what, std::int64_t value, std::int64_t count) {
                               "s count from 0 to " + std::to_string(count - 1));
 }
 
-const Stack& Specimen::stack(Kind kind) const {
+std::vector<Stack> stacks_of(const model::Recording& recording) {
+  std::vector<Stack> stacks;
+  for (const Kind kind : kKinds) {
+    if (!recording.has(kind)) continue;
+    const auto [queries, keys] = recording.size(kind);
+    stacks.push_back({kind, recording.layers(kind), recording.attention(kind, 0).shape.heads, queries, keys});
+  }
+  if (stacks.empty()) throw std::invalid_argument("nothing was recorded: there is no attention to look at");
+  return stacks;
+}
+
+const Stack& Subject::stack(Kind kind) const {
   const auto found = std::ranges::find(stacks_, kind, &Stack::kind);
   if (found != stacks_.end()) return *found;
   std::string names;
@@ -105,13 +105,13 @@ const Stack& Specimen::stack(Kind kind) const {
   throw std::invalid_argument("there is no attention of kind '" + std::string(name_of(kind)) + "', only: " + names);
 }
 
-void Specimen::check(const HeadName& head) const {
+void Subject::check(const HeadName& head) const {
   const Stack& all = stack(head.kind);
   need_index("layer", head.layer, all.layers);
   need_index("head", head.head, all.heads);
 }
 
-std::vector<HeadName> Specimen::heads() const {
+std::vector<HeadName> Subject::heads() const {
   std::vector<HeadName> heads;
   for (const Stack& stack : stacks_) {
     for (std::int64_t layer = 0; layer < stack.layers; ++layer)

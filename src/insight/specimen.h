@@ -35,6 +35,9 @@ struct Stack {
   std::int64_t queries = 0, keys = 0;
 };
 
+// Those of a recording of one text. Throws std::invalid_argument if nothing was recorded.
+std::vector<Stack> stacks_of(const model::Recording& recording);
+
 // What a table's numbers are. Only weights are shares of attention: rows of the others sum to anything.
 enum class Numbers { weights, norms, differences };
 // "weights", "weights times norms", "differences of weights".
@@ -43,11 +46,12 @@ std::string_view name_of(Numbers numbers) noexcept;
 // Throws std::invalid_argument unless 0 <= value < count: "there is no layer 7: layers count from 0 to 3".
 void need_index(const char* what, std::int64_t value, std::int64_t count);
 
-class Specimen {
+// What there is to look at: which heads there are, and on which tokens.
+class Subject {
  public:
-  virtual ~Specimen() = default;
-  Specimen(const Specimen&) = delete;
-  Specimen& operator=(const Specimen&) = delete;
+  virtual ~Subject() = default;
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
 
   // In the order self, decoder, cross; at least one.
   [[nodiscard]] const std::vector<Stack>& stacks() const noexcept { return stacks_; }
@@ -59,6 +63,19 @@ class Specimen {
   [[nodiscard]] virtual const std::vector<text::Token>& queries(Kind kind) const noexcept = 0;
   [[nodiscard]] virtual const std::vector<text::Token>& keys(Kind kind) const noexcept = 0;
 
+  // What it was made from; null: a table of the user's own.
+  [[nodiscard]] virtual const model::Reading* reading() const noexcept { return nullptr; }
+
+ protected:
+  explicit Subject(std::vector<Stack> stacks) : stacks_(std::move(stacks)) {}
+
+ private:
+  std::vector<Stack> stacks_;
+};
+
+// A subject with its weights.
+class Specimen : public Subject {
+ public:
   // Queries [window.row, + R) against keys [window.col, + C) into out [R, C]. `head` has been checked. Any number of
   // threads may call it, each with a pool of its own.
   virtual void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const = 0;
@@ -71,14 +88,8 @@ class Specimen {
 
   [[nodiscard]] virtual Numbers numbers() const noexcept { return Numbers::weights; }
 
-  // What it was made from; null: a table of the user's own.
-  [[nodiscard]] virtual const model::Reading* reading() const noexcept { return nullptr; }
-
  protected:
-  explicit Specimen(std::vector<Stack> stacks) : stacks_(std::move(stacks)) {}
-
- private:
-  std::vector<Stack> stacks_;
+  using Subject::Subject;
 };
 
 // Of a model's pass. Weights are rebuilt whenever they are asked for.

@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "attn/ring.h"
 #include "model/cache.h"
+#include "model/spread.h"
 #include "nn/split.h"
 
 namespace attn::model {
@@ -34,7 +36,7 @@ void Attend::take_besides() {
   if (kind_ != Kind::self || pass_.also.everything()) return;
   rule_.also = pass_.also;
   for (std::size_t s = 0; s + 1 < key_starts_.size(); ++s) {
-    const std::int64_t length = key_starts_[s + 1] - key_starts_[s];
+    const std::int64_t length = spread() ? whole_[1] : key_starts_[s + 1] - key_starts_[s];
     check_besides(rule_.also, {1, shape_.heads, length, length});
   }
 }
@@ -45,23 +47,40 @@ Attend::Attend(Kind kind, const HeadShape& shape, Rule rule, const Batch& batch,
   seen_ = pass.cache != nullptr ? pass.cache->seen() : 0;
   key_starts_ = query_starts_;
   if (pass.cache != nullptr) key_starts_ = {0, seen_ + batch.tokens()};
-  positions_.reserve(batch.ids.size());
+  if (spread()) whole_ = {pass.whole->tokens(), pass.whole->tokens()};
+  find_positions();
+  take_besides();
+  begin_recording();
+}
+
+void Attend::find_positions() {
+  if (spread()) {
+    positions_ = places_of(RingSplit(whole_[0], pass_.ranks->size()), pass_.ranks->rank());
+    return;
+  }
+  positions_.reserve(static_cast<std::size_t>(queries()));
   for (std::size_t s = 0; s + 1 < query_starts_.size(); ++s) {
     for (std::int64_t i = query_starts_[s]; i < query_starts_[s + 1]; ++i) {
       positions_.push_back(seen_ + i - query_starts_[s]);
     }
   }
-  take_besides();
-  begin_recording();
 }
 
 Attend Attend::cross(const HeadShape& shape, Rule rule, const Batch& batch, const Pass& pass) {
   Attend attend(Tag{}, Kind::cross, shape, std::move(rule), pass);
   attend.query_starts_ = batch.starts;
   attend.key_starts_ = pass.memory->starts;
+  if (attend.spread()) {
+    attend.whole_ = {pass.whole->tokens(), pass.memory->starts.back()};
+    attend.key_starts_ = {0, pass.memory->hidden.rows()};
+  }
   attend.seen_ = pass.cache != nullptr ? pass.cache->seen() : 0;
   attend.begin_recording();
   return attend;
+}
+
+std::int64_t Attend::length(std::size_t sequence) const noexcept {
+  return spread() ? whole_[0] : positions_[static_cast<std::size_t>(query_starts_[sequence + 1]) - 1] + 1;
 }
 
 // Keys of this pass that nobody has seen yet.
@@ -158,8 +177,11 @@ void Attend::mix(std::int64_t layer, View<float, 2> out) {
   const Keys met = keys(layer);
   const Inputs in{by_head(rows_.q, shape_.heads, shape_.width), met.k, met.v};
   const View<float, 4> to = by_head(out, shape_.heads, shape_.width);
-  const Options how = options(nn::longest(query_starts_), nn::longest(key_starts_));
-  if (query_starts_.size() == 2) {
+  const Options how =
+      spread() ? options(whole_[0], whole_[1]) : options(nn::longest(query_starts_), nn::longest(key_starts_));
+  if (spread()) {
+    ring_attention(in, how, {*pass_.ranks, whole_[0], whole_[1]}, to, lse_, pass_.pool);
+  } else if (query_starts_.size() == 2) {
     attention(in, how, to, lse_, pass_.pool);
   } else {
     attention(in, how, Packing{query_starts_, key_starts_}, to, lse_, pass_.pool);

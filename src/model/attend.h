@@ -39,8 +39,10 @@ class Attend {
   // out [N, H D], from what has been written to rows(layer).
   void mix(std::int64_t layer, View<float, 2> out);
 
-  // Where each row of the batch stands in its sequence, the cache counted: [T].
+  // Where each row of the batch stands in its sequence, the cache and other ranks counted: [T].
   [[nodiscard]] std::span<const std::int64_t> positions() const noexcept { return positions_; }
+  // How many tokens a sequence has so far, likewise.
+  [[nodiscard]] std::int64_t length(std::size_t sequence) const noexcept;
 
  private:
   struct Keys {
@@ -52,7 +54,9 @@ class Attend {
   [[nodiscard]] std::int64_t queries() const noexcept { return query_starts_.back(); }
   [[nodiscard]] std::int64_t new_keys() const noexcept;
   [[nodiscard]] Keys keys(std::int64_t layer);
+  [[nodiscard]] bool spread() const noexcept { return pass_.whole != nullptr; }
   [[nodiscard]] Options options(std::int64_t longest_query, std::int64_t longest_key);
+  void find_positions();
   void take_besides();
   void begin_recording();
   void switch_off(std::int64_t layer, const View<float, 2>& out) const;
@@ -61,7 +65,8 @@ class Attend {
   HeadShape shape_;
   Rule rule_;
   Pass pass_;
-  std::vector<std::int64_t> query_starts_, key_starts_, positions_;
+  std::vector<std::int64_t> query_starts_, key_starts_, positions_;  // starts are those of this rank's rows
+  Shape<2> whole_{};                  // queries and keys of all ranks, where the pass is spread
   std::int64_t seen_ = 0;             // tokens that came before this pass
   Rows rows_;                         // of the layer at hand
   View<float, 3> lse_;                // [1, H, N] in the recording; empty: not kept

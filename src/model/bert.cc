@@ -15,6 +15,7 @@
 #include "model/facts.h"
 #include "model/families.h"
 #include "model/layers.h"
+#include "model/spread.h"
 #include "nn/embedding.h"
 
 namespace attn::model {
@@ -137,8 +138,9 @@ class Bert final : public Model {
   Layer load_layer(std::int64_t index) const;
   void load_head(const Config& config);
   void load_label_head();
-  nn::Matrix embed(const Batch& batch, ThreadPool& pool) const;
+  nn::Matrix embed(const Batch& batch, const Pass& pass) const;
   std::vector<std::int32_t> positions(const Batch& batch) const;
+  std::vector<std::int32_t> positions(const Batch& batch, const Pass& pass) const;
   std::vector<std::int32_t> types(const Batch& batch) const;
 
   const Dialect& dialect_;
@@ -243,6 +245,14 @@ std::vector<std::int32_t> Bert::positions(const Batch& batch) const {
   return positions;
 }
 
+// How much padding stands before a row is known of the whole text only.
+std::vector<std::int32_t> Bert::positions(const Batch& batch, const Pass& pass) const {
+  if (pass.whole == nullptr) return positions(batch);
+  const std::vector<std::int32_t> all = positions(*pass.whole);
+  const RingSplit split(pass.whole->tokens(), pass.ranks->size());
+  return part_of(std::span<const std::int32_t>(all), split, pass.ranks->rank());
+}
+
 // A model with one type has nothing to tell apart: RoBERTa reads a pair of texts as if it had no types.
 std::vector<std::int32_t> Bert::types(const Batch& batch) const {
   const std::int64_t count = types_.shape[0];
@@ -256,18 +266,18 @@ std::vector<std::int32_t> Bert::types(const Batch& batch) const {
   return batch.types;
 }
 
-nn::Matrix Bert::embed(const Batch& batch, ThreadPool& pool) const {
+nn::Matrix Bert::embed(const Batch& batch, const Pass& pass) const {
   nn::Matrix x(batch.tokens(), facts_.width);
   nn::embed(words_, batch.ids, x.view());
   if (dialect_.types) nn::add_embedded(types_, types(batch), x.view());
-  nn::add_embedded(positions_, positions(batch), x.view());
-  embedding_norm_(x.view(), x.view(), pool);
+  nn::add_embedded(positions_, positions(batch, pass), x.view());
+  embedding_norm_(x.view(), x.view(), pass.pool);
   return x;
 }
 
 nn::Matrix Bert::do_encode(const Batch& batch, const Pass& pass) const {
   ThreadPool& pool = pass.pool;
-  nn::Matrix rows = embed(batch, pool);
+  nn::Matrix rows = embed(batch, pass);
   nn::Matrix mixed_rows(batch.tokens(), facts_.width), inner_rows(batch.tokens(), inner_);
   const View<float, 2> x = rows.view(), mixed = mixed_rows.view(), inner = inner_rows.view();
   const Rule rule = {.scale = 1 / std::sqrt(static_cast<float>(facts_.heads.width))};

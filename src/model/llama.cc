@@ -93,7 +93,7 @@ class Llama final : public Model {
 
   [[nodiscard]] Layer make_layer(const Config& config, std::int64_t l) const;
   [[nodiscard]] nn::RmsNorm norm(const std::string& name, double epsilon) const;
-  [[nodiscard]] nn::RopeTable turns(const Batch& batch, std::span<const std::int64_t> positions) const;
+  [[nodiscard]] nn::RopeTable turns(const Batch& batch, const Attend& attend) const;
   [[nodiscard]] Rule rule(std::int64_t window) const;
 
   Weights weights_;  // the embedding is read from the file
@@ -167,13 +167,13 @@ Rule Llama::rule(std::int64_t window) const {
 }
 
 // Some variants turn by frequencies that depend on a sequence's length: each sequence has its own.
-nn::RopeTable Llama::turns(const Batch& batch, std::span<const std::int64_t> positions) const {
+nn::RopeTable Llama::turns(const Batch& batch, const Attend& attend) const {
   nn::RopeTable table(batch.tokens(), rope_.pairs());
   for (std::size_t s = 0; s + 1 < batch.starts.size(); ++s) {
     const std::int64_t first = batch.starts[s];
-    const auto rows =
-        positions.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(batch.starts[s + 1] - first));
-    table.fill(first, rows, rope_.at(rows.back() + 1));
+    const auto rows = attend.positions().subspan(static_cast<std::size_t>(first),
+                                                 static_cast<std::size_t>(batch.starts[s + 1] - first));
+    table.fill(first, rows, rope_.at(attend.length(s)));
   }
   return table;
 }
@@ -191,7 +191,7 @@ nn::Matrix Llama::do_decode(const Batch& batch, const Pass& pass) const {
   Attend attend(Kind::self, heads, rule(all_windowed_ ? window_ : 0), batch, pass);
   std::optional<Attend> near;  // of layers with a window, where others have none
   if (window_ > 0 && !all_windowed_) near.emplace(Kind::self, heads, rule(window_), batch, pass);
-  const nn::RopeTable turn = turns(batch, attend.positions());
+  const nn::RopeTable turn = turns(batch, attend);
 
   nn::embed(tokens_, batch.ids, x.view());
   pass.keep_hidden(false, 0, x.view());

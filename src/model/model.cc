@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/cache.h"
+#include "model/spread.h"
 
 namespace attn::model {
 
@@ -55,13 +56,29 @@ void Model::check(const Batch& batch, std::int64_t seen) const {
   }
 }
 
+nn::Matrix Model::run(Run stack, const Batch& batch, Pass pass) const {
+  pass.whole = nullptr;
+  if (pass.ranks == nullptr || pass.ranks->size() == 1) return (this->*stack)(batch, pass);
+  if (batch.sequences() != 1) {
+    throw std::invalid_argument("several processes share one text at a time, this batch has " +
+                                std::to_string(batch.sequences()));
+  }
+  if (pass.cache != nullptr) throw std::invalid_argument("a text that several processes share takes no cache");
+  const RingSplit split(batch.tokens(), pass.ranks->size());
+  const auto mine = [&](const std::vector<std::int32_t>& list) {
+    return part_of(std::span<const std::int32_t>(list), split, pass.ranks->rank());
+  };
+  pass.whole = &batch;
+  return (this->*stack)(Batch(mine(batch.ids), batch.types.empty() ? batch.types : mine(batch.types)), pass);
+}
+
 nn::Matrix Model::encode(const Batch& batch, const Pass& pass) const {
   if (facts_.form == Form::decoder) throw std::invalid_argument("a " + facts_.type + " has no encoder");
-  check(batch, 0);
+  check(batch);
   Pass own = pass;
   own.cache = nullptr;
   own.memory = nullptr;
-  return do_encode(batch, own);
+  return run(&Model::do_encode, batch, own);
 }
 
 nn::Matrix Model::decode(const Batch& batch, const Pass& pass) const {
@@ -79,7 +96,7 @@ nn::Matrix Model::decode(const Batch& batch, const Pass& pass) const {
                                   std::to_string(pass.memory->starts.size() - 1));
     }
   }
-  nn::Matrix hidden = do_decode(batch, pass);
+  nn::Matrix hidden = run(&Model::do_decode, batch, pass);
   if (pass.cache != nullptr) pass.cache->advance(batch.tokens());
   return hidden;
 }

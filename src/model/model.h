@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/ranks.h"
 #include "attn/thread_pool.h"
 #include "attn/view.h"
 #include "model/recording.h"
@@ -70,7 +71,7 @@ struct Facts {
 
 // What an encoder gave: what the decoder's cross-attention reads.
 struct Memory {
-  nn::Matrix hidden;                 // [T, width]
+  nn::Matrix hidden;                 // [T, width]; of a text that is spread, this rank's rows
   std::vector<std::int64_t> starts;  // S + 1
 };
 
@@ -96,6 +97,12 @@ struct Pass {
   Mask also = {};  // what must hold besides the model's own rule, in every layer and head of kind self
   LayerHook on_layer = {};
 
+  // Several processes that read one sequence together, without a cache. Each is given the whole batch and keeps its own
+  // rows, as RingSplit says: in what is returned, in the recording, in the memory. All must run the same pass. Null, or
+  // one rank: nothing is spread.
+  Ranks* ranks = nullptr;
+  const Batch* whole = nullptr;  // set by Model where the batch that a family is given is one rank's part of this one
+
   // Hidden states number `index` of a stack, if the recording keeps them.
   void keep_hidden(bool decoder, std::size_t index, View<const float, 2> rows) const {
     if (recording != nullptr && recording->keep().hidden) recording->add_hidden(decoder, index, rows);
@@ -111,9 +118,12 @@ class Model {
 
   [[nodiscard]] const Facts& facts() const noexcept { return facts_; }
 
+  // Throws std::invalid_argument for sequences that it cannot take behind `seen` tokens: an id beyond the vocabulary,
+  // more tokens than it has positions, an empty one. encode() and decode() begin with it.
+  void check(const Batch& batch, std::int64_t seen = 0) const;
+
   // Hidden states [T, width] after the last layer and the final norm. All of these throw std::invalid_argument for what
-  // the model cannot do: no such stack or head, an id beyond the vocabulary, more tokens than it has positions, an
-  // empty sequence.
+  // the model cannot do: no such stack or head.
   [[nodiscard]] nn::Matrix encode(const Batch& batch, const Pass& pass) const;
   [[nodiscard]] nn::Matrix decode(const Batch& batch, const Pass& pass) const;
   // encode(), or decode() of a decoder: what reads the text.
@@ -141,7 +151,10 @@ class Model {
   Facts facts_;
 
  private:
-  void check(const Batch& batch, std::int64_t seen) const;
+  using Run = nn::Matrix (Model::*)(const Batch& batch, const Pass& pass) const;
+
+  // Runs a pass whose batch has been checked, on this rank's rows where it is spread.
+  nn::Matrix run(Run stack, const Batch& batch, Pass pass) const;
 };
 
 // From a folder in the Hugging Face layout. Throws attn::Error for files that are not right; an unknown model_type

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attn/ranks.h"
 #include "attn/thread_pool.h"
 #include "model/model.h"
 #include "model/recording.h"
@@ -76,10 +77,20 @@ void cut_to(std::vector<text::Token>& tokens, std::int64_t most);
 struct ReadOptions {
   Changes changes = {};
   LayerHook on_layer = {};
+  // Several processes that read the text together: all must call read() with the same text. Each has all tokens, and of
+  // the recording and the hidden states its own rows (RingSplit, of the text and of the target). Null: nobody else.
+  Ranks* ranks = nullptr;
 };
 
 // Throws std::invalid_argument for a text that the model cannot take: empty, too long, not UTF-8, a pair or a target
 // where there can be none; and for a mask that does not fit its tokens. Heads that are off must be there.
 Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool, const ReadOptions& options = {});
+
+// read() in two steps: first its tokens, and all that can be wrong with them, then the model's pass.
+//
+// Where several processes read, begin_reading() throws on all of them or on none: std::runtime_error where one of them
+// cannot take its text, std::invalid_argument where they have not got the same one, or fewer tokens than ranks.
+Reading begin_reading(const Reader& reader, const Text& text, Keep keep, const ReadOptions& options = {});
+void finish_reading(const Reader& reader, Reading& reading, ThreadPool& pool, const ReadOptions& options = {});
 
 }  // namespace attn::model

@@ -51,7 +51,7 @@ void need_size(const char* what, const nn::Matrix& found, Shape<2> least, Shape<
   throw std::invalid_argument(std::string(what) + " is " + text(size) + "; " + text(least) + " is needed");
 }
 
-void check_whole(const AttentionRecord& a) {
+void check_whole(const AttentionRecord& a, Shape<2> whole) {
   const auto [heads, key_heads, width] = a.shape;
   if (key_heads < 1 || heads < 1 || heads % key_heads != 0)
     throw std::invalid_argument(std::to_string(heads) + " query heads cannot share " + std::to_string(key_heads) +
@@ -62,12 +62,13 @@ void check_whole(const AttentionRecord& a) {
   need_size("lse", a.lse, {heads, a.queries}, {heads, kMore});
   if (!a.v.empty()) need_size("v", a.v, {a.keys, key_heads * width}, {kMore, key_heads * width});
   const Rule& rule = a.rule;
-  const std::int64_t distances = a.queries + a.keys - 1;
+  const auto [queries, keys] = whole;
+  const std::int64_t distances = queries + keys - 1;
   if (rule.distance_bias) need_size("distance_bias", *rule.distance_bias, {1, distances}, {heads, distances});
   if (rule.distance_bias && rule.distance_bias->rows() != 1)
     need_size("distance_bias", *rule.distance_bias, {heads, distances}, {heads, distances});
   if (rule.sink) need_size("sink", *rule.sink, {1, heads}, {1, heads});
-  check_besides(rule.also, {1, heads, a.queries, a.keys});
+  check_besides(rule.also, {1, heads, queries, keys});
 }
 
 // Queries that stand behind `first` others.
@@ -184,8 +185,8 @@ void Recording::add_inputs(Kind kind, std::int64_t layer, View<const float, 2> x
   }
 }
 
-void Recording::insert(AttentionRecord record) {
-  check_whole(record);
+void Recording::insert(AttentionRecord record, std::optional<Shape<2>> whole) {
+  check_whole(record, whole.value_or(Shape<2>{record.queries, record.keys}));
   const std::int64_t queries[] = {0, record.queries};
   const std::int64_t keys[] = {0, record.keys};
   set_sequences(record.kind, queries, keys);

@@ -117,8 +117,9 @@ class Recording {
   // ---- for files, and for models that ran elsewhere ----
 
   // An attention that is there as a whole; of one sequence. Throws std::invalid_argument if its parts do not have the
-  // sizes that it says, if its mask does not fit them, differs between heads or carries a bias.
-  void insert(AttentionRecord record);
+  // sizes that it says, if its mask does not fit them, differs between heads or carries a bias. `whole`: queries and
+  // keys of the sequence, where the record has some of its rows (ReadOptions::ranks).
+  void insert(AttentionRecord record, std::optional<Shape<2>> whole = std::nullopt);
   // From V and the output projections of the model that it is of; what keep() does not ask for is let go.
   void finish(const class Model& model);
 

@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "attn/ring.h"
 #include "model/recording_format.h"
 #include "model/safetensors.h"
+#include "model/safetensors_spread.h"
 #include "text/utf8.h"
 
 namespace attn::model {
@@ -38,15 +40,22 @@ Json tokens_json(const std::vector<text::Token>& tokens) {
 
 Json or_null(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
 
+// Queries and keys of the whole text.
+Shape<2> whole_of(const Reading& reading, Kind kind) {
+  return {std::ssize(reading.queries(kind)), std::ssize(reading.keys(kind))};
+}
+
 // What cannot be read back is not written.
-void check(const Reading& reading) {
+void check(const Reading& reading, const Ranks& ranks) {
   const Recording& recording = reading.recording;
   if (recording.attentions().empty()) throw std::invalid_argument("nothing was recorded: there is nothing to save");
   for (const AttentionRecord& a : recording.attentions()) {
     const Shape<2> rows{a.queries, a.keys};
     if (recording.size(a.kind) != rows)
       throw std::invalid_argument("a recording of several texts at once cannot be saved; read one text at a time");
-    if (Shape<2>{std::ssize(reading.queries(a.kind)), std::ssize(reading.keys(a.kind))} != rows)
+    const auto [queries, keys] = whole_of(reading, a.kind);
+    const auto share = [&](std::int64_t all) { return RingSplit(all, ranks.size()).size(ranks.rank()); };
+    if (std::min(queries, keys) < ranks.size() || Shape<2>{share(queries), share(keys)} != rows)
       throw std::invalid_argument("the recording's " + std::to_string(a.queries) + " queries and " +
                                   std::to_string(a.keys) + " keys do not have a token each: it cannot be saved");
   }
@@ -72,14 +81,21 @@ class Contents {
     return list;
   }
 
+  // All tensors, for who does not need the words about them.
+  void add_all() {
+    for (const AttentionRecord& a : reading_.recording.attentions()) static_cast<void>(attention(a));
+    add_hidden();
+  }
+
   void add_hidden() {
     for (const bool decoder : {false, true}) {
       const auto& states = reading_.recording.hidden(decoder);
-      for (std::size_t i = 0; i < states.size(); ++i) add(format::hidden_name(decoder, i), states[i], states[i].rows());
+      const std::int64_t rows = std::ssize(decoder ? reading_.target : reading_.tokens);
+      for (std::size_t i = 0; i < states.size(); ++i) add_rows(format::hidden_name(decoder, i), states[i], rows);
       const nn::Matrix& output = decoder ? reading_.target_hidden : reading_.hidden;
-      if (!output.empty()) add(format::output_name(decoder), output, output.rows());
+      if (!output.empty()) add_rows(format::output_name(decoder), output, rows);
     }
-    if (!reading_.induction.empty()) add(format::kInduction, reading_.induction, reading_.induction.rows());
+    if (!reading_.induction.empty()) add_table(format::kInduction, reading_.induction);
   }
 
   [[nodiscard]] Json kept() const {
@@ -91,25 +107,26 @@ class Contents {
     return words;
   }
 
-  [[nodiscard]] const std::vector<TensorToStore>& tensors() const noexcept { return tensors_; }
+  [[nodiscard]] const std::vector<PartToStore>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] std::int64_t version() const noexcept { return version_; }
 
  private:
   Json attention(const AttentionRecord& a) {
     const auto name = [&](const char* part) { return format::tensor_name(a.kind, a.layer, part); };
-    add(name("q"), a.q, a.queries);
-    add(name("k"), a.k, a.keys);
-    add(name("lse"), dense_lse(a), a.shape.heads);
-    if (keep_.values) add(name("v"), a.v, a.keys);
-    if (keep_.inputs) add(name("x"), a.x, a.queries);
-    if (keep_.value_norms) add(name("value_norms"), a.value_norms, a.shape.heads);
+    const auto [queries, keys] = whole_of(reading_, a.kind);
+    add_rows(name("q"), a.q, queries);
+    add_rows(name("k"), a.k, keys);
+    add_columns(name("lse"), dense_lse(a), queries);
+    if (keep_.values) add_rows(name("v"), a.v, keys);
+    if (keep_.inputs) add_rows(name("x"), a.x, queries);
+    if (keep_.value_norms) add_columns(name("value_norms"), a.value_norms, keys);
     Json json = {{"kind", name_of(a.kind)},
                  {"layer", a.layer},
                  {"heads", a.shape.heads},
                  {"key_heads", a.shape.key_heads},
                  {"width", a.shape.width},
-                 {"queries", a.queries},
-                 {"keys", a.keys},
+                 {"queries", queries},
+                 {"keys", keys},
                  {"scale", a.rule.scale},
                  {"mask", a.rule.mask().text()},
                  {"causal", a.rule.causal},
@@ -134,7 +151,7 @@ class Contents {
   // A table that several layers share is written once, under the name of the first of them.
   std::string shared(const nn::Matrix* table, const AttentionRecord& a, const char* part) {
     auto [known, fresh] = shared_names_.emplace(table, format::tensor_name(a.kind, a.layer, part));
-    if (fresh) add(known->second, *table, table->rows());
+    if (fresh) add_table(known->second, *table);
     return known->second;
   }
 
@@ -147,8 +164,18 @@ class Contents {
             {"max_distance", rule.max_distance}};
   }
 
-  void add(std::string name, const nn::Matrix& numbers, std::int64_t rows) {
-    tensors_.push_back({std::move(name), Dtype::f32, {rows, numbers.columns()}, numbers.data()});
+  // Numbers of which this process has all, or some rows or columns.
+  void add_rows(std::string name, const nn::Matrix& numbers, std::int64_t rows) {
+    add(std::move(name), {rows, numbers.columns()}, numbers, PartToStore::Split::rows);
+  }
+  void add_columns(std::string name, const nn::Matrix& numbers, std::int64_t columns) {
+    add(std::move(name), {numbers.rows(), columns}, numbers, PartToStore::Split::columns);
+  }
+  void add_table(std::string name, const nn::Matrix& numbers) {
+    add(std::move(name), {numbers.rows(), numbers.columns()}, numbers, PartToStore::Split::none);
+  }
+  void add(std::string name, Shape<2> whole, const nn::Matrix& numbers, PartToStore::Split split) {
+    tensors_.push_back({{std::move(name), Dtype::f32, {whole[0], whole[1]}, numbers.data()}, split});
   }
 
   // lse of an attention. A text that came token by token leaves room at the end of each row: the only numbers that are
@@ -163,7 +190,7 @@ class Contents {
 
   const Reading& reading_;
   Keep keep_;
-  std::vector<TensorToStore> tensors_;
+  std::vector<PartToStore> tensors_;
   std::deque<nn::Matrix> copies_;  // a deque's elements stay where they are
   std::map<const nn::Matrix*, std::string> shared_names_;
   std::int64_t version_ = format::kPlainVersion;
@@ -195,17 +222,28 @@ Metadata metadata_of(const Reading& reading, Contents& contents) {
 }  // namespace
 
 void save_reading(const Reading& reading, const std::filesystem::path& file, const std::function<void()>& between) {
-  check(reading);
+  save_reading(*alone(), reading, file, between);
+}
+
+void save_reading(Ranks& ranks, const Reading& reading, const std::filesystem::path& file,
+                  const std::function<void()>& between) {
+  check(reading, ranks);
   Contents contents(reading);
-  const Metadata metadata = metadata_of(reading, contents);
-  write_safetensors(file, contents.tensors(), metadata, between);
+  Metadata metadata;
+  if (ranks.rank() == 0)
+    metadata = metadata_of(reading, contents);
+  else
+    contents.add_all();
+  write_safetensors(ranks, file, contents.tensors(), metadata, between);
 }
 
 void write_reading(const Reading& reading, const std::function<void(std::string_view)>& write) {
-  check(reading);
+  check(reading, *alone());
   Contents contents(reading);
   const Metadata metadata = metadata_of(reading, contents);
-  write_safetensors(write, contents.tensors(), metadata);
+  std::vector<TensorToStore> tensors;
+  for (const PartToStore& part : contents.tensors()) tensors.push_back(part.whole);
+  write_safetensors(write, tensors, metadata);
 }
 
 }  // namespace attn::model

@@ -1,5 +1,6 @@
 // recording_file_load.cc - reading: nothing is believed before it has been compared with something else in the file.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -13,17 +14,22 @@
 #include <vector>
 
 #include "attn/error.h"
+#include "attn/ring.h"
 #include "model/config.h"
 #include "model/file_io.h"
 #include "model/recording_file.h"
 #include "model/recording_format.h"
 #include "model/safetensors.h"
+#include "model/safetensors_spread.h"
+#include "text/hash.h"
 
 namespace attn::model {
 
 namespace {
 
 namespace format = recording_format;
+
+using Split = PartToStore::Split;
 
 constexpr std::int64_t kAny = -1;             // of a tensor's rows or columns
 constexpr std::int64_t kMostHeads = 1 << 20;  // so that no product of what a file says can overflow
@@ -59,8 +65,9 @@ std::optional<std::string> text_or_none(const Config& from, const char* name) {
 
 class Loader {
  public:
-  explicit Loader(const std::filesystem::path& file)
-      : file_(SafeTensors::open(file)),
+  Loader(const std::filesystem::path& file, const Ranks& ranks)
+      : ranks_(ranks),
+        file_(SafeTensors::open(file)),
         version_(version_of(file_)),
         contents_(Config::parse(metadata(file_, format::kContents),
                                 file_.path() + ": metadata " + in_quotes(format::kContents))) {}
@@ -76,8 +83,11 @@ class Loader {
     for (const Config& one : contents_.children({"attentions"})) {
       AttentionRecord record = attention(one, keep);
       check_place(one, record, reading);
+      const Shape<2> whole{record.queries, record.keys};
+      record.queries = share_of(record.queries);
+      record.keys = share_of(record.keys);
       try {
-        reading.recording.insert(std::move(record));
+        reading.recording.insert(std::move(record), whole);
       } catch (const std::invalid_argument& wrong) {
         fail(one, one_line(wrong.what()));
       }
@@ -90,6 +100,11 @@ class Loader {
                     tensor.offset);
     }
     return reading;
+  }
+
+  // The same for files that say the same of themselves.
+  [[nodiscard]] std::string fingerprint() const {
+    return std::to_string(file_.bytes()) + " " + std::to_string(text::hash_of(metadata(file_, format::kContents)));
   }
 
  private:
@@ -191,12 +206,12 @@ class Loader {
     a.keys = between(from, "keys", 1, std::numeric_limits<std::int32_t>::max());
     a.rule = rule(from, a.shape.heads);
     const auto name = [&](const char* part) { return format::tensor_name(a.kind, a.layer, part); };
-    a.q = take(name("q"), a.queries, a.shape.query_columns());
-    a.k = take(name("k"), a.keys, a.shape.key_columns());
-    a.lse = take(name("lse"), a.shape.heads, a.queries);
-    if (keep.values) a.v = take(name("v"), a.keys, a.shape.key_columns());
-    if (keep.inputs) a.x = take(name("x"), a.queries, kAny);
-    if (keep.value_norms) a.value_norms = take(name("value_norms"), a.shape.heads, a.keys);
+    a.q = take(name("q"), a.queries, a.shape.query_columns(), Split::rows);
+    a.k = take(name("k"), a.keys, a.shape.key_columns(), Split::rows);
+    a.lse = take(name("lse"), a.shape.heads, a.queries, Split::columns);
+    if (keep.values) a.v = take(name("v"), a.keys, a.shape.key_columns(), Split::rows);
+    if (keep.inputs) a.x = take(name("x"), a.queries, kAny, Split::rows);
+    if (keep.value_norms) a.value_norms = take(name("value_norms"), a.shape.heads, a.keys, Split::columns);
     return a;
   }
 
@@ -278,10 +293,11 @@ class Loader {
       const std::int64_t layers = reading.recording.layers(decoder ? Kind::decoder : Kind::self);
       for (std::int64_t i = 0; reading.recording.keep().hidden && layers > 0 && i <= layers; ++i) {
         const auto index = static_cast<std::size_t>(i);
-        reading.recording.add_hidden(decoder, index, take(format::hidden_name(decoder, index), rows, kAny).view());
+        reading.recording.add_hidden(decoder, index,
+                                     take(format::hidden_name(decoder, index), rows, kAny, Split::rows).view());
       }
       nn::Matrix& output = decoder ? reading.target_hidden : reading.hidden;
-      if (has(format::output_name(decoder))) output = take(format::output_name(decoder), rows, kAny);
+      if (has(format::output_name(decoder))) output = take(format::output_name(decoder), rows, kAny, Split::rows);
     }
     const AttentionRecord* const first =
         reading.recording.has(Kind::self) ? &reading.recording.attention(Kind::self, 0) : nullptr;
@@ -292,7 +308,13 @@ class Loader {
 
   [[nodiscard]] bool has(std::string_view name) const { return file_.tensors().contains(name); }
 
-  nn::Matrix take(const std::string& name, std::int64_t rows, std::int64_t columns) {
+  // How many of so many rows are this rank's.
+  [[nodiscard]] std::int64_t share_of(std::int64_t rows) const {
+    return RingSplit(rows, ranks_.size()).size(ranks_.rank());
+  }
+
+  // What is split over the ranks is checked as a whole, and of it this rank's part is taken.
+  nn::Matrix take(const std::string& name, std::int64_t rows, std::int64_t columns, Split split = Split::none) {
     const auto found = file_.tensors().find(name);
     if (found == file_.tensors().end()) throw Error(file_.path(), "tensor " + in_quotes(name) + " is missing");
     const StoredTensor& tensor = found->second;
@@ -311,11 +333,35 @@ class Loader {
                       shape_text(needed) + " is needed",
                   tensor.offset);
     taken_.insert(name);
-    nn::Matrix numbers(tensor.shape[0], tensor.shape[1]);
-    std::memcpy(numbers.data(), tensor.data, static_cast<std::size_t>(tensor.bytes));
+    nn::Matrix numbers = part_of(tensor, split);
     file_.release(tensor);
     return numbers;
   }
+
+  [[nodiscard]] nn::Matrix part_of(const StoredTensor& tensor, Split split) const {
+    const std::int64_t all_rows = tensor.shape[0], all_columns = tensor.shape[1];
+    const auto mine = [&](std::int64_t length, bool divided) -> std::array<Stretch, 2> {
+      if (divided) return RingSplit(length, ranks_.size()).of(ranks_.rank());
+      return {Stretch{0, length}, Stretch{length, length}};
+    };
+    const std::array<Stretch, 2> rows = mine(all_rows, split == Split::rows);
+    const std::array<Stretch, 2> columns = mine(all_columns, split == Split::columns);
+    nn::Matrix numbers(rows[0].size() + rows[1].size(), columns[0].size() + columns[1].size());
+    float* next = numbers.data();
+    for (const Stretch& down : rows) {
+      for (std::int64_t row = down.begin; row < down.end; ++row) {
+        for (const Stretch& across : columns) {
+          const auto bytes = static_cast<std::size_t>(across.size()) * sizeof(float);
+          const std::int64_t first = row * all_columns + across.begin;
+          std::memcpy(next, tensor.data + first * static_cast<std::int64_t>(sizeof(float)), bytes);
+          next += across.size();
+        }
+      }
+    }
+    return numbers;
+  }
+
+  const Ranks& ranks_;
 
   SafeTensors file_;
   std::int64_t version_;
@@ -327,6 +373,23 @@ class Loader {
 
 }  // namespace
 
-Reading load_reading(const std::filesystem::path& file) { return Loader(file).run(); }
+Reading load_reading(const std::filesystem::path& file) { return Loader(file, *alone()).run(); }
+
+Reading load_reading(const std::filesystem::path& file, Ranks& ranks) {
+  if (ranks.size() == 1) return load_reading(file);
+  Reading part;
+  std::string known;
+  together(ranks, [&] {
+    Loader loader(file, ranks);
+    part = loader.run();
+    known = loader.fingerprint();
+  });
+  const std::vector<std::string> all = ranks.gather(known);
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] != all[0])
+      throw std::invalid_argument("rank " + std::to_string(rank) + " has another " + file.string() + " than rank 0");
+  }
+  return part;
+}
 
 }  // namespace attn::model

@@ -35,4 +35,9 @@ struct HeaderPlace {
 // it begins, and memory stays in proportion to the text. Every entry has been checked for itself. Throws attn::Error.
 SafeTensorsHeader read_safetensors_header(std::string_view text, const HeaderPlace& place);
 
+// What such a file begins with: length, text, and as many spaces as bring the data to a multiple of 64 bytes. Throws
+// std::invalid_argument for what no file can hold.
+std::string safetensors_header(const std::vector<TensorToStore>& tensors,
+                               const std::map<std::string, std::string, std::less<>>& metadata);
+
 }  // namespace attn::model

@@ -23,9 +23,10 @@ std::int64_t bytes_of(const TensorToStore& tensor) {
   return *bytes;
 }
 
-// Length, text, and as many spaces as bring the data to a multiple of 64 bytes.
-std::string header_of(const std::vector<TensorToStore>& tensors,
-                      const std::map<std::string, std::string, std::less<>>& metadata) {
+}  // namespace
+
+std::string safetensors_header(const std::vector<TensorToStore>& tensors,
+                               const std::map<std::string, std::string, std::less<>>& metadata) {
   json header = json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::int64_t end = 0;
@@ -53,12 +54,10 @@ std::string header_of(const std::vector<TensorToStore>& tensors,
   return std::string(reinterpret_cast<const char*>(&length), kLengthBytes) + text;
 }
 
-}  // namespace
-
 void write_safetensors(const std::filesystem::path& file, const std::vector<TensorToStore>& tensors,
                        const std::map<std::string, std::string, std::less<>>& metadata,
                        const std::function<void()>& between) {
-  static_cast<void>(header_of(tensors, metadata));  // what is wrong is said before a file is begun
+  static_cast<void>(safetensors_header(tensors, metadata));  // what is wrong is said before a file is begun
   NewFile out(file);
   const auto write = [&](std::string_view bytes) {
     if (between) between();
@@ -70,7 +69,7 @@ void write_safetensors(const std::filesystem::path& file, const std::vector<Tens
 
 void write_safetensors(const WriteBytes& write, const std::vector<TensorToStore>& tensors,
                        const std::map<std::string, std::string, std::less<>>& metadata) {
-  write(header_of(tensors, metadata));
+  write(safetensors_header(tensors, metadata));
   for (const TensorToStore& tensor : tensors)
     write({static_cast<const char*>(tensor.data), static_cast<std::size_t>(bytes_of(tensor))});
 }

@@ -54,6 +54,12 @@ void NewFile::write(const void* data, std::size_t bytes) {
   }
 }
 
+void NewFile::reserve(std::int64_t bytes) {
+  if (::fallocate(descriptor_, 0, 0, bytes) == 0) return;
+  // Not every file system can set room aside.
+  if (errno != EOPNOTSUPP || ::ftruncate(descriptor_, bytes) != 0) fail("cannot be written");
+}
+
 void NewFile::commit() {
   if (!beside_.empty() && ::fsync(descriptor_) != 0) fail("cannot be written");
   const int descriptor = descriptor_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -23,6 +24,11 @@ class NewFile {
 
   void write(const void* data, std::size_t bytes);
   void commit();
+
+  // For whoever has others write parts of it: under which name it lies until commit() (empty: it is no regular file),
+  // and room for so many bytes, so that a full disk is noticed now.
+  [[nodiscard]] const std::filesystem::path& beside() const noexcept { return beside_; }
+  void reserve(std::int64_t bytes);
 
  private:
   [[noreturn]] void fail(const std::string& what) const;  // with the words for errno

@@ -112,6 +112,33 @@ TEST(Ring, IsTheOneProcessAnswerToAHundredThousandth) {
   }
 }
 
+// Pieces of 1,024 keys and a few more: two laps, on an even and an odd number of ranks.
+TEST(Ring, LongStretchesTravelInPiecesToTheSameAnswer) {
+  struct Long {
+    int ranks;
+    std::int64_t length;
+    const char* mask;
+  };
+  for (const auto& [count, length, mask] : {Long{2, 8301, "everything"}, Long{2, 8301, "causal"},
+                                            Long{2, 8301, "causal & window(700,0)"}, Long{3, 12301, "causal"}}) {
+    Problem p = plain_problem({.N = length, .M = length, .D = 8, .E = 8});
+    p.options.mask = parse_mask(mask);
+    const Tensor d_out = random_d_out(p);
+    const Results one = run(p);
+    const GradientTensors gradients = differentiate(p, d_out);
+    on_ranks(count, [&](Ranks& ranks) {
+      const RingRun all = run_ring(p, d_out, ranks);
+      if (ranks.rank() != 0) return;
+      EXPECT_EQ(all.forward.sent + all.forward.skipped, 2 * 2 * (count - 1)) << mask;
+      EXPECT_LT(distance(all.results.out, one.out), 1e-5) << mask;
+      EXPECT_LT(distance(all.results.lse, one.lse), 1e-5) << mask;
+      EXPECT_LT(distance(all.gradients.dq, gradients.dq), 1e-5) << mask;
+      EXPECT_LT(distance(all.gradients.dk, gradients.dk), 2e-5) << mask;
+      EXPECT_LT(distance(all.gradients.dv, gradients.dv), 2e-5) << mask;
+    });
+  }
+}
+
 TEST(Ring, DoesNotDependOnThreads) {
   Problem p = plain_problem({.B = 2, .H = 2, .G = 1, .N = 700, .M = 700, .D = 32, .E = 32});
   p.options.mask = Causal{};

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -94,6 +95,18 @@ TEST_F(CorpusOfTexts, LongTextsAreCutAndKeepTheirLastSpecialToken) {
   EXPECT_EQ(corpus.counts().cut, 1);
   EXPECT_EQ(corpus.counts().tokens, 4);
   EXPECT_GT(corpus.means()[0].shares.separators, 0);
+}
+
+TEST_F(CorpusOfTexts, NanIsKept) {
+  Corpus corpus(reader_, {});
+  add(corpus, 0, 1);
+  std::string saved = corpus.save();
+  const std::size_t first = saved.find("[[") + 2;
+  saved.replace(first, saved.find(',', first) - first, "null");
+  corpus.load(saved);
+  EXPECT_TRUE(std::isnan(corpus.means()[0].entropy));
+  EXPECT_FALSE(std::isnan(corpus.means()[1].entropy));
+  EXPECT_TRUE(corpus.save() == saved);
 }
 
 TEST_F(CorpusOfTexts, SumsOfAnotherShapeAreRefused) {

@@ -30,3 +30,12 @@ def mpirun(library, ranks, *arguments, timeout=120, **more):
     return subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, timeout=timeout, env=environment, **more
     )
+
+
+def said_once(done, code):
+    """The line in which all processes together say no, without the program's name; launchers have more to say."""
+    assert done.returncode == code, done.stderr
+    assert done.stdout == "" or "attnscope" not in done.stdout
+    ours = [line for line in done.stderr.splitlines() if line.startswith("attnscope: ")]
+    assert len(ours) == 1, done.stderr
+    return ours[0].removeprefix("attnscope: ")

@@ -423,8 +423,10 @@ def test_a_state_of_another_run_is_refused(texts, tmp_path):
     base = ["analyze", "--corpus", file, "--json", "--state", tmp_path / "state"]
     (tmp_path / "state").write_text("{}")
     assert "is not the state of a corpus" in refused(1, *base, "--model", model_folder("bert"))
-    (tmp_path / "state").write_text('{"format": "attnscope corpus 1", "run": {}, "model": [], "next": 3, "corpus": {}}')
+    (tmp_path / "state").write_text('{"format": "attnscope corpus 2", "run": {}, "model": [], "next": 3, "corpus": {}}')
     assert "another run" in refused(1, *base, "--model", model_folder("bert"))
+    (tmp_path / "state").write_text('{"format": "attnscope corpus 1", "run": {}, "model": [], "next": 3, "corpus": {}}')
+    assert "another version" in refused(1, *base, "--model", model_folder("bert"))
 
 
 def test_wrong_corpora_are_refused(tmp_path):

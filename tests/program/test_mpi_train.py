@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import attnscope
-from mpi import LIBRARIES, PROGRAM, ROOT, mpirun
+from mpi import LIBRARIES, PROGRAM, ROOT, mpirun, said_once
 
 WHO = ["the cat", "a dog", "my friend", "the old man", "she"]
 DOES = ["likes", "hates", "sees", "eats"]
@@ -63,15 +63,6 @@ def by_one(data, tmp_path_factory):
     for task, folder in folders.items():
         attnscope(*command(task, data, folder))
     return folders
-
-
-def said_once(done, code):
-    """The one line in which all processes together say no. Launchers add lines of their own."""
-    ours = [line for line in done.stderr.splitlines() if line.startswith("attnscope: ")]
-    assert len(ours) == 1, done.stderr
-    assert done.returncode == code, done.stderr
-    assert "done" not in done.stdout
-    return ours[0]
 
 
 # ---- the same as one process ----
@@ -180,7 +171,7 @@ def test_killed_rank_ends_the_others_and_one_process_goes_on(long_by_one, data, 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_batch_that_cannot_be_shared_is_refused(data, tmp_path, library):
     done = mpirun(library, 3, *command("lm", data, tmp_path / "model", changed={"batch": 2}))
-    assert said_once(done, 2) == "attnscope: --batch 2 cannot be shared by 3 processes"
+    assert said_once(done, 2) == "--batch 2 cannot be shared by 3 processes"
     assert not (tmp_path / "model").exists()
 
 
@@ -194,7 +185,7 @@ def test_rank_without_its_data_is_named(data, tmp_path, library):
     missing = tmp_path / "not there.csv"
     done = one_and_another(library, command("lm", data, tmp_path / "model"), command("lm", missing, tmp_path / "model"))
     said = said_once(done, 1)
-    assert said.startswith("attnscope: rank 1: ") and "not there.csv" in said
+    assert said.startswith("rank 1: ") and "not there.csv" in said
     assert not (tmp_path / "model").exists()
 
 
@@ -208,7 +199,7 @@ def test_rank_with_other_data_or_options_is_named(data, tmp_path, library):
         command("lm", other, tmp_path / "model", changed={"checkpoint-every": 7}),
     )
     said = said_once(done, 1)
-    assert said.startswith("attnscope: rank 1 would learn something else: ")
+    assert said.startswith("rank 1 would learn something else: ")
     assert "data is " in said and "checkpoint-every is 7 there and 10 on rank 0" in said
 
 

@@ -4,16 +4,18 @@ import re
 import shlex
 
 import numpy as np
+import pytest
 from conftest import ROOT, attnscope, model_folder
+from mpi import LIBRARIES, mpirun
 
 # What the README names, and what stands for it here.
 STANDS_FOR = {"bert-base-uncased": model_folder("bert"), "DIR": model_folder("llama")}
 PLACES = {"--layer": "1", "--head": "1", "--query": "2", "--token": "2"}
 
 
-def blocks():
-    """Commands of each block of the README that has some."""
-    found = re.findall(r"```sh\n(attnscope .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+def blocks(first="attnscope"):
+    """Commands of each block of the README that begins with this word, without it."""
+    found = re.findall(rf"```sh\n({first} .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
     return [[shlex.split(line, comments=True)[1:] for line in block.splitlines()] for block in found]
 
 
@@ -69,6 +71,15 @@ def test_commands_that_look_at_heads_run(tmp_path):
             assert (tmp_path / command[command.index("-o") + 1]).stat().st_size > 0
 
 
+def write_data(folder):
+    words = "the film was good and the cast was not bad but this story has no end so we left".split()
+    texts = [" ".join(words[n:] + words[:n]) for n in range(len(words))]
+    rows = [f"{text},{label}" for text, label in zip(texts, ["good", "bad"] * 9)]
+    (folder / "reviews.csv").write_text("\n".join(["text,label", *rows]))
+    (folder / "notes").mkdir()
+    (folder / "notes" / "one.txt").write_text(" ".join(texts))
+
+
 def test_commands_that_train_run(tmp_path):
     """With a step or two instead of a thousand."""
     commands = blocks()[5]
@@ -78,12 +89,7 @@ def test_commands_that_train_run(tmp_path):
         ["train", "lm"],
         ["lesson", "imdb"],
     ]
-    words = "the film was good and the cast was not bad but this story has no end so we left".split()
-    texts = [" ".join(words[n:] + words[:n]) for n in range(len(words))]
-    rows = [f"{text},{label}" for text, label in zip(texts, ["good", "bad"] * 9)]
-    (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *rows]))
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "one.txt").write_text(" ".join(texts))
+    write_data(tmp_path)
     small = {
         "mlm": ["--vocabulary", "0"],
         "classify": [],
@@ -94,3 +100,20 @@ def test_commands_that_train_run(tmp_path):
         attnscope(*command, *few, cwd=tmp_path)
     for folder in ("my-bert", "my-judge", "my-gpt"):
         assert (tmp_path / folder / "model.safetensors").stat().st_size > 0
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_commands_of_several_processes_run(library, tmp_path):
+    """With two processes instead of four, and a step or two."""
+    (commands,) = blocks("mpirun")
+    assert [command[3] for command in commands] == ["record", "analyze", "analyze", "train"]
+    write_data(tmp_path)
+    (tmp_path / "book.txt").write_text("The cat sat on the mat.")
+    few = "--steps 2 --batch 2 --vocabulary 0 --held-out 0 --length 16 --probe film".split()
+    for command in commands:
+        assert command[:3] == ["-n", "4", "attnscope"]
+        done = mpirun(library, 2, *stand_in(command[3:]), *(few if command[3] == "train" else []), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+    assert (tmp_path / "book.attn").stat().st_size > 0
+    assert (tmp_path / "my-gpt" / "model.safetensors").stat().st_size > 0

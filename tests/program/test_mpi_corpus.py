@@ -1,0 +1,230 @@
+"""attnscope analyze --corpus on several processes: what one process says, byte for byte."""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import mpi
+import pytest
+from conftest import attnscope, model_folder
+from mpi import LIBRARIES, ROOT, mpirun, said_once
+
+BERT = model_folder("bert")
+ANY = LIBRARIES[:1]  # for what does not depend on the library
+
+
+def write_corpus(file, count):
+    words = "the cat sat on a mat , and then it ran over to the quick brown fox . dog saw them gone".split()
+    chance = random.Random(5)
+    lines = [" ".join(chance.choices(words, k=chance.randint(0, 40))) for _ in range(count)]
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "texts.txt", 500)
+
+
+def on_corpus(file, *more):
+    return ["analyze", "--model", BERT, "--corpus", file, *more]
+
+
+@pytest.fixture(scope="module")
+def by_one_process(corpus):
+    return attnscope(*on_corpus(corpus, "--json")).stdout
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_ranks_say_what_one_process_says(library, ranks, corpus, by_one_process):
+    done = mpirun(library, ranks, *on_corpus(corpus, "--json"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == by_one_process
+    assert list(corpus.parent.iterdir()) == [corpus]  # no state is left
+
+
+@pytest.mark.parametrize("library", ANY)
+def test_rank_0_alone_writes_the_table_and_the_figure(library, corpus, tmp_path):
+    few = ["--limit", 70, "--output", "heads.svg"]  # two shards for three ranks
+    folders = [tmp_path / "one", tmp_path / "three"]
+    for folder in folders:
+        folder.mkdir()
+    one = attnscope(*on_corpus(corpus, *few), cwd=folders[0], env={**os.environ, "NO_COLOR": "1"})
+    three = mpirun(library, 3, *on_corpus(corpus, *few), cwd=folders[1])
+    assert three.stdout == one.stdout and "Means over" in one.stdout
+    assert (folders[0] / "heads.svg").read_bytes() == (folders[1] / "heads.svg").read_bytes()
+
+
+@pytest.mark.parametrize("library", ANY)
+def test_a_model_that_says_nan_says_it_on_ranks_too(library, corpus, broken_model):
+    command = ["analyze", "--model", broken_model, "--corpus", corpus, "--json"]
+    assert mpirun(library, 2, *command).stdout == attnscope(*command).stdout
+
+
+# ---- runs that are stopped ----
+
+
+def family(pid):
+    """A process and all that it has started."""
+    found = [pid]
+    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            found += family(int(child))
+    return found
+
+
+def lives(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class LongRun:
+    """A corpus that takes one process about four seconds, and what it says."""
+
+    def __init__(self, folder):
+        self.state = folder / "state"
+        self.file = write_corpus(folder / "long.txt", 1000)
+        self.command = [*on_corpus(self.file, "--json"), "--threads", 1, "--state"]
+        start = time.monotonic()
+        attnscope(*self.command, folder / "other")
+        write_corpus(self.file, int(1000 * 4 / (time.monotonic() - start)) + 500)
+        self.whole = attnscope(*self.command, folder / "other").stdout
+
+    def begin(self, library, ranks):
+        """Starts it anew, and waits for a state that has been kept."""
+        self.state.unlink(missing_ok=True)
+        command = [ROOT / "tools" / "mpirun.sh", library, ranks, mpi.PROGRAM, *self.command, self.state]
+        run = subprocess.Popen(
+            list(map(str, command)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}),  # no faster than one process
+        )
+        until = time.monotonic() + 60
+        while not self.state.exists() and run.poll() is None and time.monotonic() < until:
+            time.sleep(0.005)
+        assert run.poll() is None and self.state.exists(), run.communicate()
+        return run
+
+    def goes_on(self, done):
+        assert done.returncode == 0, done.stderr
+        assert "goes on after" in done.stderr
+        assert done.stdout == self.whole
+        assert not self.state.exists()
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory):
+    return LongRun(tmp_path_factory.mktemp("long"))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_killed_run_goes_on_with_another_number_of_ranks(library, long_run, tmp_path):
+    run = long_run.begin(library, 3)
+    for pid in reversed(family(run.pid)):
+        os.kill(pid, signal.SIGKILL)
+    run.communicate(timeout=30)
+    kept = shutil.copy(long_run.state, tmp_path / "kept")
+    long_run.goes_on(attnscope(*long_run.command, long_run.state))
+    shutil.copy(kept, long_run.state)
+    long_run.goes_on(mpirun(library, 2, *long_run.command, long_run.state))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_goes_on(library, stop, long_run):
+    run = long_run.begin(library, 2)
+    run.send_signal(stop)
+    out, said = run.communicate(timeout=30)
+    assert "heads" not in out
+    assert run.returncode != 0 or library == "mpich"  # whose launcher may call it a success
+    assert said.count("the same command goes on") <= 1  # launchers kill those that take more than a second
+    long_run.goes_on(attnscope(*long_run.command, long_run.state))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_rank_that_dies_ends_the_others(library, long_run):
+    run = long_run.begin(library, 3)
+    ranks = [pid for pid in family(run.pid) if os.readlink(f"/proc/{pid}/exe") == str(mpi.PROGRAM.resolve())]
+    assert len(ranks) == 3
+    os.kill(ranks[1], signal.SIGKILL)
+    run.communicate(timeout=30)
+    assert run.returncode != 0
+    until = time.monotonic() + 10
+    while any(map(lives, ranks)):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    long_run.goes_on(attnscope(*long_run.command, long_run.state))
+
+
+# ---- what cannot be ----
+
+
+@pytest.fixture
+def otherwise(monkeypatch, tmp_path):
+    """Gives rank 1 other arguments than the rest."""
+
+    def set_arguments(*arguments):
+        script = tmp_path / "program"
+        of_rank_1 = " ".join(f"'{argument}'" for argument in arguments)
+        script.write_text(
+            "#!/bin/sh\n"
+            f'if [ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = 1 ]; then set -- {of_rank_1}; fi\n'
+            f'exec "{mpi.PROGRAM}" "$@"\n'
+        )
+        script.chmod(0o755)
+        monkeypatch.setattr(mpi, "PROGRAM", script)
+
+    return set_arguments
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_rank_without_its_corpus_ends_all(library, corpus, otherwise, tmp_path):
+    otherwise(*on_corpus(tmp_path / "missing.txt"))
+    said = said_once(mpirun(library, 3, *on_corpus(corpus)), 1)
+    assert "rank 1: " in said and "missing.txt" in said
+
+
+@pytest.mark.parametrize(
+    "option, says",
+    [
+        ("--corpus", "rank 1 reads another corpus than rank 0"),
+        ("--model", "rank 1 has another model than rank 0"),
+        ("--limit", "rank 1 was given other options than rank 0"),
+    ],
+)
+@pytest.mark.parametrize("library", ANY)
+def test_a_rank_of_another_run_ends_all(library, option, says, corpus, otherwise, tmp_path):
+    other = {
+        "--corpus": on_corpus(write_corpus(tmp_path / "other.txt", 20)),
+        "--model": ["analyze", "--model", model_folder("distilbert"), "--corpus", corpus],
+        "--limit": on_corpus(corpus, "--limit", 9),
+    }
+    otherwise(*other[option])
+    assert said_once(mpirun(library, 2, *on_corpus(corpus)), 1) == says
+
+
+@pytest.mark.parametrize("library", ANY)
+def test_what_rank_0_alone_sees_ends_all(library, corpus, long_run, tmp_path):
+    (tmp_path / "old").write_text('{"format": "attnscope corpus 1"}')
+    old = mpirun(library, 2, *on_corpus(corpus, "--state", tmp_path / "old"))
+    assert "is a state of another version" in said_once(old, 1)
+    nowhere = tmp_path / "no" / "state"
+    assert str(nowhere) in said_once(mpirun(library, 2, *long_run.command, nowhere), 1)
+    (tmp_path / "empty.txt").write_text("\n \n")
+    assert "there is no text" in said_once(mpirun(library, 2, *on_corpus(tmp_path / "empty.txt")), 1)
+
+
+@pytest.mark.parametrize("library", ANY)
+def test_a_line_that_is_no_text_is_said_once(library, tmp_path):
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"text": "the cat"}\n' * 400 + "{\n")
+    assert "bad.jsonl" in said_once(mpirun(library, 3, *on_corpus(bad)), 1)

@@ -1,0 +1,48 @@
+"""docs/scale.md says what its model says, and the model what the library does."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "scale"
+DOCUMENT = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+
+sys.path.insert(0, str(FOLDER))
+import model  # noqa: E402
+import plot  # noqa: E402
+
+
+@pytest.mark.parametrize("make", model.TABLES)
+def test_every_table_is_what_the_model_gives(make):
+    assert make() in DOCUMENT
+
+
+def test_the_plot_is_what_the_script_draws():
+    assert plot.draw() == (FOLDER / "scale.svg").read_text(encoding="utf-8")
+
+
+def test_the_model_cuts_keys_into_pieces_as_the_library_does():
+    source = (ROOT / "src" / "attn" / "ring.cc").read_text(encoding="utf-8")
+    least, most = re.search(r"kLeastKeys = (\d+), kMostLaps = (\d+);", source).groups()
+    rows = re.search(r"kSliceRows = (\d+);", source).group(1)
+    assert (int(least), int(most), int(rows)) == (model.LEAST_KEYS, model.MOST_LAPS, model.SLICE_ROWS)
+
+
+def test_keys_travel_unseen_from_the_number_of_tokens_that_the_formula_gives():
+    """Without latency and merging, computing and travelling take the same time there."""
+    rank = model.Rank(cores=64, merging=0)
+    for network in model.NETWORKS:
+        quick = model.Network(network.name, network.bytes, 0)
+        tokens = model.least_tokens(model.LAYER, rank, quick)
+        step = model.step(model.LAYER, rank, quick, 16 * tokens, 16)
+        assert step.computing == pytest.approx(step.travelling)
+
+
+def test_the_model_is_as_near_to_what_was_measured_as_the_text_says():
+    off = [abs(int(number)) for number in re.findall(r"\| ([+-]\d+)% \|", model.check_table())]
+    most = int(re.search(r"off by at most (\d+)%", DOCUMENT).group(1))
+    assert len(off) == len(model.MEASURED["points"]["rows"]) > 0
+    assert max(off) <= most
