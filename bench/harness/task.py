@@ -29,6 +29,7 @@ NAMES = (
         "analysis",
         "heatmap",
         "training",
+        "ring",
         "recording",
         "page",
     ),
