@@ -330,8 +330,8 @@ def test_the_number_of_threads_changes_no_bit(threads_restored):
 
 def test_python_goes_on_while_heads_are_looked_at(threads_restored):
     at.set_num_threads(1)
-    rec = at.Recording.from_tables(np.full((4, 4, 700, 700), 1 / 700, np.float32))
-    assert turns_beside(rec.statistics) > 5
+    rec = at.Recording.from_tables(np.full((4, 4, 1000, 1000), 1 / 1000, np.float32))
+    assert turns_beside(rec.statistics) > 3
 
 
 def interrupted_after(seconds, work):
