@@ -13,6 +13,7 @@ constexpr std::int64_t kSliceRows = 2048;
 // Of a stretch at most a 16th travels at once; a piece of fewer keys than this would cost more to merge (3% of its time
 // at 1,024, D 64) than it saves memory.
 constexpr std::int64_t kLeastKeys = 1024, kMostLaps = 16;
+static_assert(kMostLaps < 32, "a lap is a bit of RingPlan::needed_laps()");
 constexpr std::int64_t kPieceStep = 64;  // keys: words of masks and tiles of kernels begin there
 
 std::string text_of(const Shape<4>& s) {
@@ -138,13 +139,26 @@ RingPlan::RingPlan(const Mask& mask, const Extent& whole, int ranks)
   needs_.resize(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks) * kHalves);
   std::size_t at = 0;
   for (int rank = 0; rank < ranks; ++rank) {
-    const std::array<Stretch, 2> mine = queries_.of(rank);
     for (int owner = 0; owner < ranks; ++owner) {
-      for (const Stretch& theirs : keys_.of(owner)) {
-        needs_[at++] = cover(mine[0], theirs) != Cover::none || cover(mine[1], theirs) != Cover::none;
-      }
+      for (int half = 0; half < kHalves; ++half) needs_[at++] = find_laps(rank, owner, half);
     }
   }
+}
+
+// Pieces are looked at only where the mask says of the stretch neither all nor none: few, under the usual masks.
+std::uint32_t RingPlan::find_laps(int rank, int owner, int half) const {
+  const std::uint32_t all_laps = (1U << laps_) - 1;
+  const Stretch theirs = keys_.of(owner)[static_cast<std::size_t>(half)];
+  std::uint32_t laps = 0;
+  for (const Stretch& mine : queries_.of(rank)) {
+    const Cover stretch = cover(mine, theirs);
+    if (stretch == Cover::none) continue;
+    if (stretch == Cover::all || laps_ == 1) return all_laps;
+    for (int lap = 0; lap < laps_; ++lap) {
+      if (cover(mine, piece(lap, owner, half)) != Cover::none) laps |= 1U << lap;
+    }
+  }
+  return laps;
 }
 
 Stretch RingPlan::piece(int lap, int owner, int half) const noexcept {
@@ -193,7 +207,7 @@ Cover RingPlan::cover(const Stretch& queries, const Stretch& keys) const {
 
 std::string RingPlan::fingerprint() const {
   std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
-  for (const bool needed : needs_) hash = (hash ^ (needed ? 1U : 0U)) * 0x100000001B3U;
+  for (const std::uint32_t laps : needs_) hash = (hash ^ laps) * 0x100000001B3U;
   return std::to_string(hash);
 }
 

@@ -18,9 +18,8 @@ namespace attn {
 // Each rank's tokens are two stretches; 0 is the early one.
 inline constexpr int kHalves = 2;
 
-// Which rank's queries see anything of which stretch of keys, and how much of a stretch travels at once: the keys go
-// round the ring several times, a piece of each stretch on every lap, so that what is under way is small beside what a
-// rank holds.
+// The keys go round the ring several times, a piece of each stretch on every lap, so that what is under way is small
+// beside what a rank holds. Which pieces they are, and which rank's queries see anything of each.
 class RingPlan {
  public:
   RingPlan(const Mask& mask, const Extent& whole, int ranks);
@@ -33,8 +32,12 @@ class RingPlan {
   [[nodiscard]] Stretch piece(int lap, int owner, int half) const noexcept;
   // The first of its rows among the owner's.
   [[nodiscard]] std::int64_t row(int lap, int owner, int half) const noexcept;
-  // Whether the rank's queries look at this stretch of the owner's keys.
-  [[nodiscard]] bool needs(int rank, int owner, int half) const noexcept {
+  // Whether the rank's queries look at what of the owner's stretch travels on this lap.
+  [[nodiscard]] bool needs(int lap, int rank, int owner, int half) const noexcept {
+    return (needed_laps(rank, owner, half) >> lap & 1U) != 0;
+  }
+  // On which laps they do: a bit for each.
+  [[nodiscard]] std::uint32_t needed_laps(int rank, int owner, int half) const noexcept {
     const auto row = static_cast<std::size_t>(rank) * static_cast<std::size_t>(ranks());
     return needs_[(row + static_cast<std::size_t>(owner)) * kHalves + static_cast<std::size_t>(half)];
   }
@@ -46,11 +49,13 @@ class RingPlan {
   [[nodiscard]] int after(int rank, int steps) const noexcept { return ((rank + steps) % ranks() + ranks()) % ranks(); }
 
  private:
+  [[nodiscard]] std::uint32_t find_laps(int rank, int owner, int half) const;
+
   Mask mask_;
   Extent whole_;
   RingSplit queries_, keys_;
   int laps_ = 1;
-  std::vector<bool> needs_;  // [rank][owner][half]
+  std::vector<std::uint32_t> needs_;  // [rank][owner][half]
 };
 
 // A rank's part of a ring, after its checks.
@@ -138,6 +143,7 @@ class TravellingKeys {
   [[nodiscard]] std::size_t key_bytes(std::int64_t keys) const noexcept;  // rounded up, so that the values are aligned
   [[nodiscard]] std::size_t bytes(std::int64_t keys) const noexcept;
   [[nodiscard]] std::span<std::byte> buffer(int which, int owner, int half) const noexcept;
+  [[nodiscard]] std::uint32_t wanted_laps(int half) const noexcept;
   void pack(int half);
   void send(int which, int owner, int half, int to);
 
@@ -145,7 +151,6 @@ class TravellingKeys {
   RingReport& report_;
   std::unique_ptr<Transfers> under_way_;
   int lap_ = 0;
-  bool wanted_[kHalves] = {};  // whether others look at this rank's keys
   std::size_t most_ = 0;       // bytes of the longest piece
   Buffer mine_, met_[2];       // each has room for two pieces
 };

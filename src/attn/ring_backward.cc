@@ -176,7 +176,7 @@ class TravellingGradients {
   void begin(const Leg& leg) {
     const int me = call_.me(), here = plan().after(me, -leg.step), before = plan().after(me, -1);
     for (int half = 0; half < kHalves; ++half) {
-      if (goes_on(leg.step) && plan().needs(me, here, half) && plan().needs(before, here, half)) {
+      if (goes_on(leg.step) && plan().needs(leg.lap, me, here, half) && plan().needs(leg.lap, before, here, half)) {
         await(met_[half], plan().piece(leg.lap, here, half), before, half + kOnward);
       }
       const Leg last = before_this(leg);
@@ -204,14 +204,14 @@ class TravellingGradients {
     for (int half = 0; half < kHalves; ++half) {
       const Leg last = before_this(leg);
       if (comes_home(last, half)) take_home(home_[half], last.lap, half);
-      if (leg.lap >= plan().laps() || !plan().needs(me, here, half)) continue;
+      if (leg.lap >= plan().laps() || !plan().needs(leg.lap, me, here, half)) continue;
       KeyGradients& sums = mine(leg, half);
       if (leg.step == 0) {
         take_home(sums, leg.lap, half);
         continue;
       }
-      if (goes_on(leg.step) && plan().needs(before, here, half)) add(sums.numbers(), met_[half].numbers());
-      const bool home = sends_home(me, here, half, leg.step);
+      if (goes_on(leg.step) && plan().needs(leg.lap, before, here, half)) add(sums.numbers(), met_[half].numbers());
+      const bool home = sends_home(leg, me, here, half);
       leaving_->send(sums.bytes(), home ? here : plan().after(me, 1), half + (home ? kHome : kOnward));
       report_.bytes += std::ssize(sums.bytes());
     }
@@ -237,13 +237,13 @@ class TravellingGradients {
 
   // Whether somebody has sent home, after this leg, what was added to this rank's keys.
   [[nodiscard]] bool comes_home(const Leg& leg, int half) const noexcept {
-    return leg.lap >= 0 && sends_home(plan().after(call_.me(), leg.step), call_.me(), half, leg.step);
+    return leg.lap >= 0 && sends_home(leg, plan().after(call_.me(), leg.step), call_.me(), half);
   }
 
   // Whether this rank is the last in a row of those that meet the owner's keys.
-  [[nodiscard]] bool sends_home(int rank, int owner, int half, int step) const noexcept {
-    if (rank == owner || !plan().needs(rank, owner, half)) return false;
-    return step + 1 == plan().ranks() || !plan().needs(plan().after(rank, 1), owner, half);
+  [[nodiscard]] bool sends_home(const Leg& leg, int rank, int owner, int half) const noexcept {
+    if (rank == owner || !plan().needs(leg.lap, rank, owner, half)) return false;
+    return leg.step + 1 == plan().ranks() || !plan().needs(leg.lap, plan().after(rank, 1), owner, half);
   }
 
   void await(KeyGradients& to, const Stretch& keys, int from, int tag) {

@@ -34,8 +34,7 @@ TravellingKeys::TravellingKeys(const RingCall& call, RingReport& report)
   bool wants = false;
   for (int rank = 0; rank < plan.ranks(); ++rank) {
     for (int half = 0; half < kHalves && rank != call.me(); ++half) {
-      wanted_[half] = wanted_[half] || plan.needs(rank, call.me(), half);
-      wants = wants || plan.needs(call.me(), rank, half);
+      wants = wants || plan.needed_laps(call.me(), rank, half) != 0;
     }
     for (int lap = 0; lap < plan.laps(); ++lap) {
       for (int half = 0; half < kHalves; ++half) most_ = std::max(most_, bytes(plan.piece(lap, rank, half).size()));
@@ -43,7 +42,7 @@ TravellingKeys::TravellingKeys(const RingCall& call, RingReport& report)
   }
   // Not cleared: all of it is written before it is read.
   const auto room = [&] { return std::unique_ptr<std::byte[]>(new std::byte[kHalves * most_ + kLine]); };
-  if (wanted_[0] || wanted_[1]) mine_.bytes = room();
+  if ((wanted_laps(0) | wanted_laps(1)) != 0) mine_.bytes = room();
   if (!wants) return;
   met_[0].bytes = room();
   met_[1].bytes = room();
@@ -52,8 +51,17 @@ TravellingKeys::TravellingKeys(const RingCall& call, RingReport& report)
 void TravellingKeys::start(int lap) {
   lap_ = lap;
   for (int half = 0; half < kHalves; ++half) {
-    if (wanted_[half]) pack(half);
+    if ((wanted_laps(half) >> lap & 1U) != 0) pack(half);
   }
+}
+
+// On which laps others look at this rank's keys.
+std::uint32_t TravellingKeys::wanted_laps(int half) const noexcept {
+  std::uint32_t laps = 0;
+  for (int rank = 0; rank < call_.plan.ranks(); ++rank) {
+    if (rank != call_.me()) laps |= call_.plan.needed_laps(rank, call_.me(), half);
+  }
+  return laps;
 }
 
 std::size_t TravellingKeys::key_bytes(std::int64_t keys) const noexcept {
@@ -98,17 +106,17 @@ void TravellingKeys::begin(int step) {
   const int me = call_.me(), next = plan.after(me, 1), before = plan.after(me, -1);
   const int here = owner(step), coming = owner(step + 1), far = plan.after(me, step + 1);
   for (int half = 0; half < kHalves; ++half) {
-    if (plan.needs(me, coming, half)) {
-      const bool neighbour_has_it = before == coming || plan.needs(before, coming, half);
+    if (plan.needs(lap_, me, coming, half)) {
+      const bool neighbour_has_it = before == coming || plan.needs(lap_, before, coming, half);
       under_way_->receive(buffer((step + 1) % 2, coming, half), neighbour_has_it ? before : coming, half);
     }
-    if (!plan.needs(next, here, half)) {
+    if (!plan.needs(lap_, next, here, half)) {
       report_.skipped += plan.piece(lap_, here, half).size() > 0 ? 1 : 0;
-    } else if (here == me || plan.needs(me, here, half)) {
+    } else if (here == me || plan.needs(lap_, me, here, half)) {
       send(step % 2, here, half, next);
     }
-    const bool passed_over = step > 0 && !plan.needs(plan.after(me, step), me, half);
-    if (passed_over && plan.needs(far, me, half)) send(0, me, half, far);
+    const bool passed_over = step > 0 && !plan.needs(lap_, plan.after(me, step), me, half);
+    if (passed_over && plan.needs(lap_, far, me, half)) send(0, me, half, far);
   }
 }
 
@@ -121,7 +129,7 @@ void TravellingKeys::end(int step) {
 
 std::optional<TravellingKeys::Keys> TravellingKeys::at(int step, int half) const {
   const int from = owner(step);
-  if (!call_.plan.needs(call_.me(), from, half)) return std::nullopt;
+  if (!call_.plan.needs(lap_, call_.me(), from, half)) return std::nullopt;
   const Stretch place = call_.plan.piece(lap_, from, half);
   if (from == call_.me()) {
     const std::int64_t first = call_.plan.row(lap_, from, half);

@@ -91,23 +91,38 @@ INSTANTIATE_TEST_SUITE_P(Rings, RingOfRandomProblems, testing::ValuesIn(cases())
 
 // ---- against one process ----
 
+Problem long_problem(std::int64_t length, Mask mask) {
+  Problem p = plain_problem({.N = length, .M = length, .D = 8, .E = 8});
+  p.options.mask = std::move(mask);
+  return p;
+}
+
+// Out, lse and gradients of the ring are those of one process; what it took rank 0.
+RingReport as_one_process(const Problem& p, int count, double of_keys = 1e-5) {
+  const Tensor d_out = random_d_out(p);
+  const Results one = run(p);
+  const GradientTensors gradients = differentiate(p, d_out);
+  RingReport report;
+  on_ranks(count, [&](Ranks& ranks) {
+    const RingRun all = run_ring(p, d_out, ranks);
+    if (ranks.rank() != 0) return;
+    report = all.forward;
+    EXPECT_LT(distance(all.results.out, one.out), 1e-5);
+    EXPECT_LT(distance(all.results.lse, one.lse), 1e-5);
+    EXPECT_LT(distance(all.gradients.dq, gradients.dq), 1e-5);
+    EXPECT_LT(distance(all.gradients.dk, gradients.dk), of_keys);
+    EXPECT_LT(distance(all.gradients.dv, gradients.dv), of_keys);
+  });
+  return report;
+}
+
 TEST(Ring, IsTheOneProcessAnswerToAHundredThousandth) {
   for (const char* mask : {"everything", "causal", "causal & window(100,0)", "window(40)", "block(128)"}) {
     for (const std::int64_t length : {1024, 1001}) {
       Problem p = plain_problem({.B = 1, .H = 4, .G = 2, .N = length, .M = length, .D = 64, .E = 64});
       p.options.mask = parse_mask(mask);
-      const Tensor d_out = random_d_out(p);
-      const Results one = run(p);
-      const GradientTensors gradients = differentiate(p, d_out);
-      on_ranks(3, [&](Ranks& ranks) {
-        const RingRun all = run_ring(p, d_out, ranks);
-        if (ranks.rank() != 0) return;
-        EXPECT_LT(distance(all.results.out, one.out), 1e-5) << mask;
-        EXPECT_LT(distance(all.results.lse, one.lse), 1e-5) << mask;
-        EXPECT_LT(distance(all.gradients.dq, gradients.dq), 1e-5) << mask;
-        EXPECT_LT(distance(all.gradients.dk, gradients.dk), 1e-5) << mask;
-        EXPECT_LT(distance(all.gradients.dv, gradients.dv), 1e-5) << mask;
-      });
+      SCOPED_TRACE(mask);
+      as_one_process(p, 3);
     }
   }
 }
@@ -121,22 +136,19 @@ TEST(Ring, LongStretchesTravelInPiecesToTheSameAnswer) {
   };
   for (const auto& [count, length, mask] : {Long{2, 8301, "everything"}, Long{2, 8301, "causal"},
                                             Long{2, 8301, "causal & window(700,0)"}, Long{3, 12301, "causal"}}) {
-    Problem p = plain_problem({.N = length, .M = length, .D = 8, .E = 8});
-    p.options.mask = parse_mask(mask);
-    const Tensor d_out = random_d_out(p);
-    const Results one = run(p);
-    const GradientTensors gradients = differentiate(p, d_out);
-    on_ranks(count, [&](Ranks& ranks) {
-      const RingRun all = run_ring(p, d_out, ranks);
-      if (ranks.rank() != 0) return;
-      EXPECT_EQ(all.forward.sent + all.forward.skipped, 2 * 2 * (count - 1)) << mask;
-      EXPECT_LT(distance(all.results.out, one.out), 1e-5) << mask;
-      EXPECT_LT(distance(all.results.lse, one.lse), 1e-5) << mask;
-      EXPECT_LT(distance(all.gradients.dq, gradients.dq), 1e-5) << mask;
-      EXPECT_LT(distance(all.gradients.dk, gradients.dk), 2e-5) << mask;
-      EXPECT_LT(distance(all.gradients.dv, gradients.dv), 2e-5) << mask;
-    });
+    SCOPED_TRACE(mask);
+    const RingReport report = as_one_process(long_problem(length, parse_mask(mask)), count, 2e-5);
+    EXPECT_EQ(report.sent + report.skipped, 2 * 2 * (count - 1));
   }
+}
+
+TEST(Ring, PiecesOfOneStretchMayGoToDifferentRanks) {
+  as_one_process(long_problem(16501, Window{900}), 4, 2e-5);
+  // Stretches of 2,048 tokens, two pieces each. Of rank 0's first one rank 1 sees the second piece only, rank 2 both; of
+  // its last one rank 1 sees the first piece. It passes on one piece, of rank 2's.
+  const Mask mask = parse_mask("window(16) | (causal(-5120) & ~causal(-6001))");
+  const RingReport report = as_one_process(long_problem(12288, mask), 3, 2e-5);
+  EXPECT_EQ(report.sent, 4);
 }
 
 TEST(Ring, DoesNotDependOnThreads) {
@@ -196,6 +208,14 @@ TEST(Ring, WhatAMaskRulesOutIsNotSent) {
   std::string ids;
   for (int i = 0; i < 4096; ++i) ids += (i == 0 ? "" : ",") + std::to_string(i / 512);
   EXPECT_EQ(sent_under(("document(" + ids + ")").c_str(), 4096, 4).bytes, 0);
+}
+
+TEST(Ring, OfALongStretchOnlyThePiecesThatAreSeenAreSent) {
+  // Stretches of 4,096 tokens in four pieces; across each of the two edges between two ranks one piece goes either way.
+  const Sent window = sent_under("window(16)", 16384, 2);
+  EXPECT_EQ(window.sent, 4);
+  EXPECT_EQ(window.skipped, 4 * 2 * 2 - 4);
+  EXPECT_EQ(window.bytes, 4 * 1024 * (8 + 8) * 4);
 }
 
 TEST(Ring, KeysComeFromTheirOwnerWhereTheNeighbourHasNoUseForThem) {
