@@ -183,10 +183,17 @@ def _cells(function):
 
 
 def _parts(function):
-    """The functions that and_masks() joined, flat."""
-    if function.__qualname__ != "and_masks.<locals>.and_mask":
-        return [function]
-    return [part for joined in _cells(function)["mask_functions"] for part in _parts(joined)]
+    """The functions that and_masks() joined, flat.
+
+    Since 5.23 functions of packed texts are asked about positions that begin anew with each of them. Within a text
+    their distances are those of the whole, and the others are ruled out beside it: the function itself says the same.
+    """
+    maker = function.__qualname__.partition(".<locals>")[0]
+    if maker == "and_masks":
+        return [part for joined in _cells(function)["mask_functions"] for part in _parts(joined)]
+    if maker == "remap_positions_for_packed_sequence":
+        return _parts(_cells(function)["mask_function"])
+    return [function]
 
 
 def _read(function) -> Pattern | None:
