@@ -58,6 +58,7 @@ class Shell {
   int guard(const std::function<int()>& program);
 
  private:
+  int guarded(const std::function<int()>& program);
   int fail(const std::string& what, int code);
 
   std::unique_ptr<World> world_;

@@ -122,6 +122,12 @@ int Shell::fail(const std::string& what, int code) {
 }
 
 int Shell::guard(const std::function<int()>& program) {
+  const int code = guarded(program);
+  if (world_) world_->will_end_with(code);
+  return code;
+}
+
+int Shell::guarded(const std::function<int()>& program) {
   try {
     return program();
   } catch (const FailedTogether& problem) {
@@ -140,7 +146,7 @@ int Shell::guard(const std::function<int()>& program) {
 struct World::Module {
   void* library = nullptr;
   Ranks* (*start)() = nullptr;
-  void (*end)(Ranks*) = nullptr;
+  void (*end)(Ranks*, int) = nullptr;
 };
 
 World::World(const Launched& launched) {
@@ -165,7 +171,7 @@ World::World(const Launched& launched) {
   module_->library = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module_->library != nullptr) {
     module_->start = reinterpret_cast<Ranks* (*)()>(dlsym(module_->library, "attnscope_start_ranks"));
-    module_->end = reinterpret_cast<void (*)(Ranks*)>(dlsym(module_->library, "attnscope_end_ranks"));
+    module_->end = reinterpret_cast<void (*)(Ranks*, int)>(dlsym(module_->library, "attnscope_end_ranks"));
   }
   if (module_->start == nullptr || module_->end == nullptr) {
     const char* const why = dlerror();
@@ -175,7 +181,7 @@ World::World(const Launched& launched) {
 }
 
 World::~World() {
-  if (module_ && ranks_ != nullptr) module_->end(ranks_);  // the library stays: MPI may have threads of its own
+  if (module_ && ranks_ != nullptr) module_->end(ranks_, code_);  // the library stays: MPI may have threads of its own
 }
 
 }  // namespace attn::cli

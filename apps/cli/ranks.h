@@ -37,12 +37,15 @@ class World {
   World& operator=(const World&) = delete;
 
   [[nodiscard]] Ranks& ranks() noexcept { return *ranks_; }
+  // The process's exit code, for an MPI that does not come to an end.
+  void will_end_with(int code) noexcept { code_ = code; }
 
  private:
   struct Module;
   std::unique_ptr<Module> module_;
   std::unique_ptr<Ranks> own_;
   Ranks* ranks_ = nullptr;
+  int code_ = 0;
 };
 
 // Something went wrong on some rank, and all know: they end, and rank 0 says why.

@@ -200,27 +200,59 @@ def hop_table() -> str:
     return table(["a parcel of", *hops["ways"]], rows)
 
 
+def told(point: dict, rank: Rank, way: Network) -> float:
+    """Seconds of a measured point by the model: H 2, D 64, float32."""
+    return seconds(layer_of(point), rank, way, point["tokens"], point["ranks"])
+
+
+def layer_of(point: dict) -> Layer:
+    return Layer(heads=2, key_heads=2, width=64, element=4, causal=point["mask"] == "causal")
+
+
+def rank_here(point: dict, cores: int) -> Rank:
+    """A rank of one thread; more of them than cores share these. F is that of one process with a thread a core in the
+    same rounds."""
+    speed = layer_of(point).flops(point["tokens"], point["tokens"]) / point["one_s"] / cores
+    return Rank(min(1.0, cores / point["ranks"]), speed)
+
+
+def check_row(point: dict, cores: int, way: Network) -> list[str]:
+    by_model = told(point, rank_here(point, cores), way)
+    off = 100 * (by_model / point["seconds"] - 1)
+    return [
+        f"{point['tokens']:,}",
+        point["mask"],
+        str(point["ranks"]),
+        in_seconds(point["one_s"]),
+        in_seconds(point["seconds"]),
+        in_seconds(by_model),
+        f"{off:+.0f}%",
+        f"{100 * point['waiting']:.1f}%",
+    ]
+
+
+CHECK_HEAD = ["tokens", "mask", "ranks", "one process", "the ranks", "the model", "off by", "waiting"]
+
+
 def check_table() -> str:
-    """The model beside what was measured: H 2, D 64, float32, Open MPI; two cores, so that four ranks share them. F is
-    that of one process with a thread a core in the same rounds."""
+    """The model beside what was measured, ranks of Open MPI that share memory."""
     here = MEASURED["points"]
     way = Network("memory", MEASURED["core"]["copying"], MEASURED["core"]["latency_s"])
+    return table(CHECK_HEAD, [check_row(point, here["cores"], way) for point in here["rows"]])
+
+
+def network_table() -> str:
+    """The same over networks of a known speed (networks.sh), ranks of MPICH. Of each packet a part is payload."""
+    here = MEASURED["networks"]
     rows = []
     for point in here["rows"]:
-        tokens, ranks = point["tokens"], point["ranks"]
-        layer = Layer(heads=2, key_heads=2, width=64, element=4, causal=point["mask"] == "causal")
-        speed = layer.flops(tokens, tokens) / point["one_s"] / here["cores"]
-        told = seconds(layer, Rank(min(1.0, here["cores"] / ranks), speed), way, tokens, ranks)
-        off = 100 * (told / point["seconds"] - 1)
-        rows.append(
-            [f"{tokens:,}", point["mask"], str(ranks), in_seconds(point["one_s"]), in_seconds(point["seconds"])]
-            + [in_seconds(told), f"{off:+.0f}%", f"{100 * point['waiting']:.1f}%"]
-        )
-    head = ["tokens", "mask", "ranks", "one process", "the ranks", "the model", "off by", "waiting"]
-    return table(head, rows)
+        name = f"{point['mbit']:,} Mbit/s"
+        way = Network(name, here["payload"] * point["mbit"] * 1e6 / 8, here["latency_s"])
+        rows.append([name, *check_row(point, here["cores"], way)])
+    return table(["network", *CHECK_HEAD], rows)
 
 
-TABLES = (time_table, limit_table, best_table, hop_table, check_table)
+TABLES = (time_table, limit_table, best_table, hop_table, check_table, network_table)
 
 if __name__ == "__main__":
     print("\n\n".join(make() for make in TABLES))
