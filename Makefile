@@ -5,6 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
+build_everything = { $(MAKE) --no-print-directory configured && cmake --build build; }
 install_python := cmake --install build --component python >build/install-python.log
 # MPI libraries that are here, as cmake/mpi.cmake looks for them: one that has come since is built for.
 mpi_packages = for name in ompi-c mpich; do pkg-config --exists $$name && echo $$name; done; true
@@ -25,9 +26,8 @@ run: build ## Open the microscope on a built-in model; Ctrl-C ends it
 
 .PHONY: test
 test: ## All tests: C++, Python, and the page in a browser
-	@tools/setup.sh test
-	@$(MAKE) --no-print-directory configured
-	@cmake --build build
+	@tools/setup.sh test-packages
+	@tools/setup.sh test & wheels=$$!; built=0; $(build_everything) || built=$$?; wait $$wheels && exit $$built
 	@$(install_python)
 	@tools/test.sh
 

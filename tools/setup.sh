@@ -2,7 +2,8 @@
 # tools/setup.sh STAGE - installs what is missing, by package name; silent and quick when nothing is.
 #
 #   build   compiler, cargo, node, CMake, libraries, and .venv with what the Python module takes
-#   test    also pytest, torch, a browser and two MPI libraries
+#   test    also pytest, torch, a browser and two MPI libraries; test-packages: without what pip brings, which takes a
+#           minute and can be had while the compiler works
 #   bench   also the other contenders
 #   models  what the shipped models are trained on
 #   wheel   what makes a wheel and puts the libraries that it needs into it
@@ -155,13 +156,18 @@ need_build() {
   need_node
 }
 
+need_test_packages() {
+  need_build
+  need_mpi
+  need_browser
+}
+
 case "${1:-}" in
   build) need_build ;;
+  test-packages) need_test_packages ;;
   test)
-    need_build
-    need_mpi
+    need_test_packages
     need_wheels test
-    need_browser
     ;;
   bench)
     need_build
@@ -186,5 +192,5 @@ case "${1:-}" in
     need_wheels check
     need_node
     ;;
-  *) fail "usage: tools/setup.sh build|test|bench|models|wheel|check" ;;
+  *) fail "usage: tools/setup.sh build|test-packages|test|bench|models|wheel|check" ;;
 esac
