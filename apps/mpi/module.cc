@@ -7,8 +7,8 @@
 
 namespace {
 
-// MPICH before 4.2 may wait for ever in MPI_Finalize over TCP, for a rank that has gone on. All ranks have come that far
-// when this clock is set, so that nobody is still at work when it strikes.
+// MPICH before 4.2 may wait for ever in MPI_Finalize over TCP, for a rank that has gone on. All ranks have come that
+// far when this clock is set, so that nobody is still at work when it strikes.
 constexpr unsigned kPatience = 20;  // seconds
 volatile std::sig_atomic_t code_to_end_with = 0;
 

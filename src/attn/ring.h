@@ -151,8 +151,8 @@ class TravellingKeys {
   RingReport& report_;
   std::unique_ptr<Transfers> under_way_;
   int lap_ = 0;
-  std::size_t most_ = 0;       // bytes of the longest piece
-  Buffer mine_, met_[2];       // each has room for two pieces
+  std::size_t most_ = 0;  // bytes of the longest piece
+  Buffer mine_, met_[2];  // each has room for two pieces
 };
 
 }  // namespace attn

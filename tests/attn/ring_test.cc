@@ -144,8 +144,8 @@ TEST(Ring, LongStretchesTravelInPiecesToTheSameAnswer) {
 
 TEST(Ring, PiecesOfOneStretchMayGoToDifferentRanks) {
   as_one_process(long_problem(16501, Window{900}), 4, 2e-5);
-  // Stretches of 2,048 tokens, two pieces each. Of rank 0's first one rank 1 sees the second piece only, rank 2 both; of
-  // its last one rank 1 sees the first piece. It passes on one piece, of rank 2's.
+  // Stretches of 2,048 tokens, two pieces each. Of rank 0's first one rank 1 sees the second piece only, rank 2 both;
+  // of its last one rank 1 sees the first piece. It passes on one piece, of rank 2's.
   const Mask mask = parse_mask("window(16) | (causal(-5120) & ~causal(-6001))");
   const RingReport report = as_one_process(long_problem(12288, mask), 3, 2e-5);
   EXPECT_EQ(report.sent, 4);
