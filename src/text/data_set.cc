@@ -93,9 +93,6 @@ const char* DataSet::label_word() const noexcept { return wanted_ == Wanted::tra
 void DataSet::find_columns(const ExampleColumns& asked) {
   Names names;
   if (!csv_.next(names)) throw Error(path_, "is empty");
-  for (const auto& name : {asked.text, wanted_ == Wanted::text ? std::nullopt : asked.label}) {
-    if (name && !place_of(names, *name)) throw Error(path_, "has no column '" + *name + "', only: " + listed(names));
-  }
   column_ = text_column(names, asked.text);
   if (wanted_ == Wanted::text) return;
   label_column_ = label_column(names, asked.label);
@@ -105,8 +102,13 @@ void DataSet::find_columns(const ExampleColumns& asked) {
   }
 }
 
+std::size_t DataSet::asked_column(const Names& names, const std::string& name) const {
+  if (const auto place = place_of(names, name)) return *place;
+  throw Error(path_, "has no column '" + name + "', only: " + listed(names));
+}
+
 std::size_t DataSet::text_column(const Names& names, const std::optional<std::string>& asked) const {
-  if (asked) return *place_of(names, *asked);
+  if (asked) return asked_column(names, *asked);
   if (const auto usual = place_of(names, kTextNames)) return *usual;
   if (wanted_ == Wanted::translation) {
     if (const auto source = place_of(names, "source")) return *source;
@@ -116,7 +118,7 @@ std::size_t DataSet::text_column(const Names& names, const std::optional<std::st
 }
 
 std::size_t DataSet::label_column(const Names& names, const std::optional<std::string>& asked) const {
-  if (asked) return *place_of(names, *asked);
+  if (asked) return asked_column(names, *asked);
   if (const auto usual = place_of(names, label_names())) return *usual;
   if (wanted_ == Wanted::translation && names.size() == 2) return 1;
   throw Error(path_, "has no column named " + listed(label_names(), " or ") + ", only: " + listed(names));

@@ -61,6 +61,7 @@ class DataSet {
   std::optional<Example> next_row();
   std::optional<Example> next_object();
   void find_columns(const ExampleColumns& asked);
+  [[nodiscard]] std::size_t asked_column(const Names& names, const std::string& name) const;
   [[nodiscard]] std::size_t text_column(const Names& names, const std::optional<std::string>& asked) const;
   [[nodiscard]] std::size_t label_column(const Names& names, const std::optional<std::string>& asked) const;
   [[nodiscard]] std::span<const std::string_view> label_names() const noexcept;

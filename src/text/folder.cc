@@ -10,6 +10,7 @@ namespace attn::text {
 namespace fs = std::filesystem;
 
 const BuiltInFile* Folder::find(const std::string& file) const {
+  if (!files_) return nullptr;
   const auto at = std::ranges::find(files_->files, file, &BuiltInFile::name);
   return at == files_->files.end() ? nullptr : &*at;
 }
