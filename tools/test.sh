@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ctest --test-dir build --parallel 2 --output-on-failure --no-tests=error 2>&1 | tee build/ctest.log |
   grep --line-buffered -vE '^ *Start |Passed +[0-9.]+ sec$'
 cpp=${PIPESTATUS[0]}
-.venv/bin/python -m pytest -q python/tests tests/program 2>&1 | tee build/pytest.log
+.venv/bin/python -m pytest -q -n 2 --dist loadfile python/tests tests/program 2>&1 | tee build/pytest.log
 python=${PIPESTATUS[0]}
 PATH="$(dirname "$(tools/node.sh)"):$PATH"
 (cd web && npm run --silent test && ATTNSCOPE="${ATTNSCOPE:-$PWD/../build/attnscope}" CI=1 npm run --silent test:page) \

@@ -4,6 +4,9 @@ import type { Locator, Page } from "@playwright/test";
 import { findings } from "./axe";
 import { address, expect, type Served, settled, test } from "./program";
 
+// A third of all journeys: the last of them would keep one of two browsers busy for minutes.
+test.describe.configure({ mode: "parallel" });
+
 const folder = new URL("../../../lessons/", import.meta.url);
 const names = readdirSync(folder).filter((name) => existsSync(new URL(`${name}/lesson.json`, folder)));
 
