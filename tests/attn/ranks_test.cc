@@ -23,8 +23,8 @@ TEST(RanksAlone, AreOneThatNeedsNobody) {
   EXPECT_FALSE(ranks->poll());
   ranks->post("first", 0);
   ranks->post("second", 0);
-  EXPECT_EQ(ranks->poll()->bytes, "first");
-  EXPECT_EQ(ranks->poll()->bytes, "second");
+  EXPECT_EQ(ranks->poll().value_or(Letter{}).bytes, "first");
+  EXPECT_EQ(ranks->poll().value_or(Letter{}).bytes, "second");
   std::vector<float> numbers = {1, 2};
   sum(*ranks, std::span(numbers));
   EXPECT_EQ(numbers, (std::vector<float>{1, 2}));
