@@ -93,7 +93,7 @@ class Specimen : public Subject {
 };
 
 // Of a model's pass. Weights are rebuilt whenever they are asked for.
-class RecordedSpecimen final : public Specimen {
+class RecordedSpecimen : public Specimen {
  public:
   explicit RecordedSpecimen(model::Reading reading);
 

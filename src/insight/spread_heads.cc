@@ -18,15 +18,16 @@ constexpr int kTag = 1;
 using model::AttentionRecord;
 using Halves = std::array<Stretch, 2>;
 
-// As SomeHeads counts them: heads of a kind one behind the other.
-std::vector<Stack> stacks_of(const std::vector<SomeHeads::One>& heads) {
-  std::vector<Stack> stacks;
-  for (const SomeHeads::One& one : heads) {
-    if (stacks.empty() || stacks.back().kind != one.name.kind)
-      stacks.push_back({one.name.kind, 0, 1, one.record.queries, one.record.keys});
-    ++stacks.back().layers;
+// Heads of a kind as layers of one head, one behind the other.
+model::Reading reading_of(std::vector<SomeHeads::One>& heads) {
+  model::Reading reading;
+  std::int64_t layer = 0;
+  for (std::size_t n = 0; n < heads.size(); ++n) {
+    layer = n == 0 || heads[n - 1].name.kind != heads[n].name.kind ? 0 : layer + 1;
+    heads[n].record.layer = layer;
+    reading.recording.insert(std::move(heads[n].record));
   }
-  return stacks;
+  return reading;
 }
 
 // What of a rule concerns one head.
@@ -97,14 +98,9 @@ Halves closed_up(const Halves& halves) {
 
 }  // namespace
 
-SomeHeads::SomeHeads(const Subject& subject, std::vector<One> heads) : Specimen(stacks_of(heads)), subject_(subject) {
-  std::int64_t layer = 0;
-  for (One& one : heads) {
-    layer = names_.empty() || names_.back().kind != one.name.kind ? 0 : layer + 1;
-    one.record.layer = layer;
-    names_.push_back(one.name);
-    reading_.recording.insert(std::move(one.record));
-  }
+SomeHeads::SomeHeads(const Subject& subject, std::vector<One> heads)
+    : RecordedSpecimen(reading_of(heads)), subject_(subject) {
+  for (const One& one : heads) names_.push_back(one.name);
 }
 
 HeadName SomeHeads::name_of(const HeadName& here) const {
@@ -114,18 +110,6 @@ HeadName SomeHeads::name_of(const HeadName& here) const {
 
 const std::vector<text::Token>& SomeHeads::queries(Kind kind) const noexcept { return subject_.queries(kind); }
 const std::vector<text::Token>& SomeHeads::keys(Kind kind) const noexcept { return subject_.keys(kind); }
-
-void SomeHeads::weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const {
-  reading_.recording.weights({head.kind, head.layer, head.head, 0}, window, out, pool);
-}
-
-Cover SomeHeads::cover(const HeadName& head, const Tile& tile) const {
-  return reading_.recording.attention(head.kind, head.layer).rule.mask().cover(tile);
-}
-
-bool SomeHeads::causal(const HeadName& head) const {
-  return reading_.recording.attention(head.kind, head.layer).rule.causal;
-}
 
 std::vector<Round> rounds_of(Ranks& ranks, const std::vector<HeadName>& heads, int threads) {
   const std::vector<std::string> all = ranks.gather(std::to_string(threads));

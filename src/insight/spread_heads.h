@@ -14,7 +14,7 @@ namespace attn::insight {
 
 // Some heads of a subject, all of their rows. Each is a layer of one head, in the order given: of its kind the first
 // one is layer 0.
-class SomeHeads final : public Specimen {
+class SomeHeads final : public RecordedSpecimen {
  public:
   struct One {
     HeadName name;                  // in the subject
@@ -26,19 +26,12 @@ class SomeHeads final : public Specimen {
   // That of the subject.
   [[nodiscard]] HeadName name_of(const HeadName& here) const;
 
-  using Specimen::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override;
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override;
-  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
-  [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override;
-  [[nodiscard]] bool causal(const HeadName& head) const override;
-  // Has the recording, and nothing else.
-  [[nodiscard]] const model::Reading* reading() const noexcept override { return &reading_; }
 
  private:
   const Subject& subject_;
   std::vector<HeadName> names_;
-  model::Reading reading_;
 };
 
 // Which heads each rank looks at in a round: [ranks]. Some may have none.
