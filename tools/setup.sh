@@ -170,12 +170,10 @@ case "${1:-}" in
     need_wheels test
     ;;
   bench)
-    need_build
+    need_test_packages
     need_system "${bench_packages[@]}"
-    need_mpi
     need_wheels test
     need_wheels bench
-    need_browser
     ;;
   models)
     need_build

@@ -200,12 +200,8 @@ def hop_table() -> str:
     return table(["a parcel of", *hops["ways"]], rows)
 
 
-def told(point: dict, rank: Rank, way: Network) -> float:
-    """Seconds of a measured point by the model: H 2, D 64, float32."""
-    return seconds(layer_of(point), rank, way, point["tokens"], point["ranks"])
-
-
 def layer_of(point: dict) -> Layer:
+    """What every point was measured with."""
     return Layer(heads=2, key_heads=2, width=64, element=4, causal=point["mask"] == "causal")
 
 
@@ -217,7 +213,7 @@ def rank_here(point: dict, cores: int) -> Rank:
 
 
 def check_row(point: dict, cores: int, way: Network) -> list[str]:
-    by_model = told(point, rank_here(point, cores), way)
+    by_model = seconds(layer_of(point), rank_here(point, cores), way, point["tokens"], point["ranks"])
     off = 100 * (by_model / point["seconds"] - 1)
     return [
         f"{point['tokens']:,}",

@@ -46,3 +46,11 @@ def test_the_model_is_as_near_to_what_was_measured_as_the_text_says():
     most = int(re.search(r"off by at most (\d+)%", DOCUMENT).group(1))
     assert len(off) == len(model.MEASURED["points"]["rows"]) > 0
     assert max(off) <= most
+
+
+def test_two_ranks_on_slow_networks_are_as_near_to_the_model_as_the_text_says():
+    found = re.findall(r"\| ([\d,]+) Mbit/s .*\| 2 \|.*\| ([+-]\d+)% \|", model.network_table())
+    off = {fast: max(abs(int(number)) for rate, number in found if (rate == "1,000") == fast) for fast in (False, True)}
+    said = re.search(r"Two ranks: off by at most (\d+)% .* and by (\d+)% of 36 ms at 1 Gbit/s", DOCUMENT)
+    assert len(found) == 12
+    assert (off[False], off[True]) == tuple(map(int, said.groups()))
