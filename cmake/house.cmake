@@ -49,6 +49,16 @@ function(attn_folder name folder)
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:attn_flags> ${arg_NEEDS})
 endfunction()
 
+# attn_link_file(target file maker): users of the interface library `target` link `file`, which the target `maker` makes.
+# Their sources compile meanwhile: with target_link_libraries(... maker) they would wait for commands that `maker` runs,
+# such as cargo's two minutes. Generators other than Ninja know targets, not files, and have to wait.
+function(attn_link_file target file maker)
+  target_link_libraries(${target} INTERFACE ${file})
+  if(NOT CMAKE_GENERATOR MATCHES Ninja)
+    add_dependencies(${target} ${maker})
+  endif()
+endfunction()
+
 function(attn_inside target)
   foreach(folder IN LISTS ARGN)
     target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/roots/${folder})

@@ -42,9 +42,8 @@ add_custom_command(
   VERBATIM)
 add_custom_target(attn_tokenizers_crate DEPENDS ${crate_stamp})
 
-add_library(attn_tokenizers STATIC IMPORTED GLOBAL)
-add_dependencies(attn_tokenizers attn_tokenizers_crate)
-set_target_properties(attn_tokenizers PROPERTIES IMPORTED_LOCATION ${crate_library})
+add_library(attn_tokenizers INTERFACE)
+attn_link_file(attn_tokenizers ${crate_library} attn_tokenizers_crate)
 target_include_directories(attn_tokenizers INTERFACE ${crate}/include)
 # As a link item, because options of a private dependency of a static library are not passed on. It keeps Rust's symbols
 # out of what the program and the Python module export.

@@ -22,7 +22,7 @@ struct Found {
   std::optional<Type> type;  // none: not a type that the engine computes with
 };
 
-std::string text_of(nb::handle x) { return nb::cast<std::string>(nb::str(x)); }
+std::string str_of(nb::handle x) { return nb::cast<std::string>(nb::str(x)); }
 
 std::int64_t integer(PyObject* x) {
   const std::int64_t value = PyLong_AsLongLong(x);
@@ -50,7 +50,7 @@ bool is_a(nb::handle x, PyTypeObject* type) {
 std::optional<Type> numpy_type(nb::handle dtype, const Numpy& np) {
   if (dtype.ptr() == np.float32) return Type::float32;
   if (dtype.ptr() == np.float16) return Type::float16;
-  const std::string name = text_of(dtype);  // '>f4', with the byte order, where it is not the machine's
+  const std::string name = str_of(dtype);  // '>f4', with the byte order, where it is not the machine's
   if (name == "float32") return Type::float32;
   if (name == "float16") return Type::float16;
   if (name == "bfloat16") return Type::bfloat16;
@@ -84,7 +84,7 @@ void refuse_gradient(const Wanted& wanted) {
                        wanted.name + ".detach(), or call inside torch.no_grad()");
 }
 
-std::optional<Type> dlpack_type(const nb::dlpack::dtype& dtype) {
+std::optional<Type> type_of_dlpack(const nb::dlpack::dtype& dtype) {
   if (dtype.lanes != 1) return std::nullopt;
   if (dtype.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float)) {
     if (dtype.bits == 32) return Type::float32;
@@ -105,7 +105,7 @@ Found look_quickly(nb::handle x, const Torch& torch) {
     PyErr_Clear();
     return {};
   }
-  const std::optional<Type> type = dlpack_type(tensor.dtype);
+  const std::optional<Type> type = type_of_dlpack(tensor.dtype);
   if (!type || tensor.device.device_type != nb::device::cpu::value || tensor.ndim < 1 || tensor.ndim > 4) return {};
   Found found{{}, type};
   Raw& raw = found.raw;
@@ -126,7 +126,7 @@ Found look_at_torch(nb::handle x, const nb::object& dtype, const Wanted& wanted)
   static const Name is_cpu("is_cpu"), device("device"), layout("layout"), requires_grad("requires_grad");
   static const Name shape("shape"), stride("stride"), data_ptr("data_ptr"), is_neg("is_neg");
   if (is_cpu.of(x).ptr() != Py_True)
-    throw nb::type_error((std::string(wanted.name) + " is on the device " + text_of(device.of(x)) +
+    throw nb::type_error((std::string(wanted.name) + " is on the device " + str_of(device.of(x)) +
                           "; attnscope computes on the CPU: pass " + wanted.name + ".cpu()")
                              .c_str());
   if (requires_grad.of(x).ptr() == Py_True) refuse_gradient(wanted);
@@ -135,7 +135,7 @@ Found look_at_torch(nb::handle x, const nb::object& dtype, const Wanted& wanted)
   if (!found.type) return found;
   if (const nb::object kind = layout.of(x); kind.ptr() != torch_now().strided)
     throw nb::type_error(
-        (std::string(wanted.name) + " has the layout " + text_of(kind) + "; pass a dense tensor").c_str());
+        (std::string(wanted.name) + " has the layout " + str_of(kind) + "; pass a dense tensor").c_str());
   const nb::object sizes = shape.of(x), strides = stride.call(x);
   Raw& raw = found.raw;
   raw.rank = static_cast<int>(PyTuple_Size(sizes.ptr()));
@@ -200,14 +200,14 @@ nb::object dense_copy(nb::handle x, Kind kind, const Raw& raw, const Wanted& wan
 
 [[noreturn]] void refuse_type(nb::handle dtype, Kind kind, const Wanted& wanted) {
   const std::string name = wanted.name;
-  throw nb::type_error((name + " has the dtype " + text_of(dtype) + "; " + kTaken + ": pass " + name +
+  throw nb::type_error((name + " has the dtype " + str_of(dtype) + "; " + kTaken + ": pass " + name +
                         (kind == Kind::torch ? ".float()" : ".astype(numpy.float32)"))
                            .c_str());
 }
 
 // x in float32, if it holds floats of any size.
 nb::object as_float32(nb::handle x, nb::handle dtype, Kind kind, const Wanted& wanted) {
-  const std::string name = text_of(dtype);
+  const std::string name = str_of(dtype);
   if (name.find("float") == std::string::npos) refuse_type(dtype, kind, wanted);
   if (kind == Kind::torch) return x.attr("float")();
   return x.attr("astype")(nb::borrow(numpy_now().float32));
@@ -251,7 +251,7 @@ nb::object by_dlpack(nb::handle x, const Wanted& wanted) {
   try {
     return nb::borrow(numpy_now().from_dlpack)(x);
   } catch (const nb::python_error& error) {
-    throw nb::type_error((std::string(wanted.name) + " cannot be taken over by numpy: " + text_of(error.value()) +
+    throw nb::type_error((std::string(wanted.name) + " cannot be taken over by numpy: " + str_of(error.value()) +
                           "; bfloat16 and other devices' arrays come as torch tensors on the CPU")
                              .c_str());
   }
@@ -277,7 +277,7 @@ Array read_array(nb::handle x, const Wanted& wanted) {
   if (nb::isinstance<CacheView>(x)) return read_cache_view(x, wanted);
   if (nb::hasattr(x, "__dlpack__")) return read_known(by_dlpack(x, wanted), Kind::numpy, wanted);
   throw nb::type_error((std::string(wanted.name) + " must be a numpy array or a torch tensor, not " +
-                        text_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(x.ptr()))).attr("__name__")))
+                        str_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(x.ptr()))).attr("__name__")))
                            .c_str());
 }
 

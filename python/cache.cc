@@ -36,7 +36,7 @@ nb::tuple shape_of(const CacheView& view) {
   return nb::make_tuple(s[0], s[1], s[2], s[3]);
 }
 
-nb::dlpack::dtype dlpack_type(Type type) {
+nb::dlpack::dtype dlpack_of_type(Type type) {
   const auto code = type == Type::bfloat16 ? nb::dlpack::dtype_code::Bfloat : nb::dlpack::dtype_code::Float;
   return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(type)), 1};
 }
@@ -51,12 +51,12 @@ nb::object exported(const CacheView& view, nb::dlpack::dtype type) {
 }
 
 nb::object as_numpy(const CacheView& view) {
-  if (view.view.type != Type::bfloat16) return exported<nb::numpy>(view, dlpack_type(view.view.type));
+  if (view.view.type != Type::bfloat16) return exported<nb::numpy>(view, dlpack_of_type(view.view.type));
   nb::object bits = exported<nb::numpy>(view, nb::dtype<std::uint16_t>());
   return bits.attr("view")(nb::module_::import_("ml_dtypes").attr("bfloat16"));
 }
 
-nb::object as_torch(const CacheView& view) { return exported<nb::pytorch>(view, dlpack_type(view.view.type)); }
+nb::object as_torch(const CacheView& view) { return exported<nb::pytorch>(view, dlpack_of_type(view.view.type)); }
 
 void append(KvCache& cache, nb::handle k, nb::handle v) {
   const Array keys = read_array(k, {"k"}), values = read_array(v, {"v"});

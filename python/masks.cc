@@ -21,17 +21,17 @@ using namespace nb::literals;
 // A numpy array of any rank up to 4 with its strides in elements. Its last axis is dense: attnscope/_masks.py saw to
 // it.
 template <typename T>
-struct Table {
+struct NumpyTable {
   const T* data = nullptr;
   std::vector<std::int64_t> shape, strides;
 };
 
 template <typename T>
-Table<T> table_of(nb::handle array) {
+NumpyTable<T> table_of(nb::handle array) {
   const Raw raw = read_raw(array);
   if (raw.rank < 1 || raw.rank > 4)
     throw nb::value_error(("a mask table has 1 to 4 axes, not " + std::to_string(raw.rank)).c_str());
-  Table<T> table{static_cast<const T*>(raw.data), {}, {}};
+  NumpyTable<T> table{static_cast<const T*>(raw.data), {}, {}};
   for (int axis = 0; axis < raw.rank; ++axis) {
     table.shape.push_back(raw.shape[axis]);
     table.strides.push_back(raw.strides[axis] / static_cast<std::int64_t>(sizeof(T)));
@@ -51,7 +51,7 @@ Mask mask_of(nb::handle array, const TableAxes& axes) {
 
 // Axis t of the table is letters[t] of "BHNM"; those that are not named are 1.
 template <typename T>
-TableAxes named_axes(const Table<T>& table, const std::string& letters) {
+TableAxes named_axes(const NumpyTable<T>& table, const std::string& letters) {
   constexpr std::string_view all = "BHNM";
   if (letters.size() != table.shape.size())
     throw nb::value_error(
@@ -75,14 +75,14 @@ Mask mask_of_axes(nb::handle array, const std::string& letters) {
 }
 
 template <typename T>
-TableAxes fitted_axes(const Table<T>& table, const Extent& extent, int rank) {
+TableAxes fitted_axes(const NumpyTable<T>& table, const Extent& extent, int rank) {
   if (rank == 3 && table.shape.size() == 3) return named_axes(table, "HNM");
   return table_axes(table.shape, table.strides, extent);
 }
 
 template <typename T>
 View<const T, 2> two_axes(nb::handle array) {
-  const Table<T> table = table_of<T>(array);
+  const NumpyTable<T> table = table_of<T>(array);
   const std::size_t last = table.shape.size() - 1;
   const bool one = last == 0;
   return {table.data, {one ? 1 : table.shape[0], table.shape[last]}, {one ? 0 : table.strides[0], 1}};

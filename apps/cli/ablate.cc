@@ -72,7 +72,7 @@ struct Moved {
   std::vector<model::Choice> before, after;
 };
 
-struct Scene {
+struct AblationScene {
   const model::Reader& reader;
   const Ablation& ablation;
   const std::vector<text::Token>& tokens;  // those that the places are among
@@ -109,7 +109,7 @@ Json to_json(const std::vector<model::Choice>& choices, const text::Tokenizer& t
   return words;
 }
 
-Json to_json(const std::vector<HeadName>& off, const std::vector<Moved>& moved, const Scene& scene) {
+Json to_json(const std::vector<HeadName>& off, const std::vector<Moved>& moved, const AblationScene& scene) {
   Json json = {{"off", Json::array()}, {"kl", 0}, {"positions", Json::array()}};
   for (const HeadName& head : off) json["off"].push_back(to_json(head));
   std::vector<double> kl;
@@ -125,7 +125,7 @@ Json to_json(const std::vector<HeadName>& off, const std::vector<Moved>& moved, 
   return json;
 }
 
-Json to_json(const std::vector<Ablation::Effect>& effects, const Scene& scene) {
+Json to_json(const std::vector<Ablation::Effect>& effects, const AblationScene& scene) {
   Json json = {{"positions", Json::array()}, {"heads", Json::array()}};
   for (std::size_t p = 0; p < scene.places.at.size(); ++p) {
     json["positions"].push_back(
@@ -146,9 +146,9 @@ Json to_json(const std::vector<Ablation::Effect>& effects, const Scene& scene) {
 
 // ---- text ----
 
-constexpr std::string_view kCaution = "one pass, nothing trained again: other heads may do the same work";
+constexpr std::string_view kAblationCaution = "one pass, nothing trained again: other heads may do the same work";
 
-std::string choice_cell(const model::Choice& choice, const Scene& scene, const Terminal& terminal, int width) {
+std::string choice_cell(const model::Choice& choice, const AblationScene& scene, const Terminal& terminal, int width) {
   constexpr int kNumber = 8;
   const int word = std::min(14, width - kNumber - 4);
   return fitted(word_of(scene.reader.tokenizer, choice.id), word) + fmt::format(" {:.4f} ", choice.probability) +
@@ -156,7 +156,7 @@ std::string choice_cell(const model::Choice& choice, const Scene& scene, const T
 }
 
 // Both lists side by side.
-std::string to_text(const Moved& moved, const Scene& scene, const Terminal& terminal) {
+std::string to_text(const Moved& moved, const AblationScene& scene, const Terminal& terminal) {
   const int width = (terminal.width() - 3) / 2;
   std::string out =
       terminal.sentence({{on_one_line(moved.text), Phrase::Style::bold},
@@ -171,7 +171,7 @@ std::string to_text(const Moved& moved, const Scene& scene, const Terminal& term
 }
 
 // A line for each place: too many for lists.
-std::string to_lines(const std::vector<Moved>& moved, const Scene& scene, const Terminal& terminal) {
+std::string to_lines(const std::vector<Moved>& moved, const AblationScene& scene, const Terminal& terminal) {
   const int word = std::min(14, (terminal.width() - 18) / 3);
   double largest = 0;
   for (const Moved& one : moved) largest = std::max(largest, one.kl);
@@ -191,7 +191,7 @@ std::string to_lines(const std::vector<Moved>& moved, const Scene& scene, const 
          terminal.note(fmt::format("likeliest word for {}; --at shows one place in full", scene.places.what));
 }
 
-std::string to_text(const std::vector<HeadName>& off, const std::vector<Moved>& moved, const Scene& scene) {
+std::string to_text(const std::vector<HeadName>& off, const std::vector<Moved>& moved, const AblationScene& scene) {
   constexpr std::size_t kMostLists = 3;
   const Terminal terminal = Terminal::of_stdout();
   std::string names;
@@ -202,10 +202,10 @@ std::string to_text(const std::vector<HeadName>& off, const std::vector<Moved>& 
   } else {
     for (const Moved& one : moved) out += to_text(one, scene, terminal);
   }
-  return out + terminal.note(std::string(kCaution));
+  return out + terminal.note(std::string(kAblationCaution));
 }
 
-std::string to_text(const std::vector<Ablation::Effect>& effects, const Scene& scene) {
+std::string to_text(const std::vector<Ablation::Effect>& effects, const AblationScene& scene) {
   const Terminal terminal = Terminal::of_stdout();
   const std::size_t shown = std::min(effects.size(), static_cast<std::size_t>(scene.top));
   const bool one_place = scene.places.at.size() == 1;
@@ -239,7 +239,7 @@ std::string to_text(const std::vector<Ablation::Effect>& effects, const Scene& s
 
 // ---- the command ----
 
-std::vector<Moved> moved_without(const Scene& scene, const std::vector<HeadName>& off, ThreadPool& pool) {
+std::vector<Moved> moved_without(const AblationScene& scene, const std::vector<HeadName>& off, ThreadPool& pool) {
   const nn::Matrix after = scene.ablation.without(off, pool);
   const std::vector<double> kl = scene.ablation.divergence(after);
   std::vector<Moved> moved;
@@ -264,8 +264,8 @@ void Ablate::run(ThreadPool& pool) const {
   if (places.at.empty()) throw UsageError("the text has no word whose prediction could move");
   const Ablation ablation(opened.reader, opened.reading, places.at, pool);
   const bool by_target = facts.form == model::Form::encoder_decoder;
-  const Scene scene{opened.reader, ablation, by_target ? opened.reading.target : opened.reading.tokens,
-                    std::move(places), top};
+  const AblationScene scene{opened.reader, ablation, by_target ? opened.reading.target : opened.reading.tokens,
+                            std::move(places), top};
   if (!all) {
     const std::vector<Moved> moved = moved_without(scene, off, pool);
     return print(json ? as_line(to_json(off, moved, scene)) : to_text(off, moved, scene));

@@ -41,7 +41,7 @@ struct Explain {
 };
 
 // Words and the heads that are looked at.
-struct Scene {
+struct ExplainScene {
   const Specimen& words;
   std::vector<HeadName> heads;
   insight::Look look;
@@ -60,13 +60,13 @@ struct Row {
 };
 
 // Weights that are not numbers come from a model that is broken; they have no largest.
-Attended attended_by(const Scene& scene, std::span<const float> weights) {
+Attended attended_by(const ExplainScene& scene, std::span<const float> weights) {
   if (!std::isfinite(std::reduce(weights.begin(), weights.end())))
     throw std::runtime_error("weights are not numbers: the model's own weights are broken");
   return attended(weights, scene.keys(), scene.look);
 }
 
-std::vector<Row> all_rows(const Scene& scene, ThreadPool& pool) {
+std::vector<Row> all_rows(const ExplainScene& scene, ThreadPool& pool) {
   std::vector<Row> rows;
   ProgressLine progress;
   const auto take = [&](std::int64_t query, std::span<const float> weights) {
@@ -79,7 +79,7 @@ std::vector<Row> all_rows(const Scene& scene, ThreadPool& pool) {
 }
 
 // One word in every head.
-std::vector<Attended> in_every_head(const Scene& scene, std::int64_t word, ThreadPool& pool) {
+std::vector<Attended> in_every_head(const ExplainScene& scene, std::int64_t word, ThreadPool& pool) {
   std::vector<Attended> out;
   nn::Matrix row(1, std::ssize(scene.keys()));
   for (const HeadName& head : scene.heads) {
@@ -89,7 +89,7 @@ std::vector<Attended> in_every_head(const Scene& scene, std::int64_t word, Threa
   return out;
 }
 
-std::vector<std::int64_t> chosen_words(const Scene& scene, const std::string& asked,
+std::vector<std::int64_t> chosen_words(const ExplainScene& scene, const std::string& asked,
                                        std::optional<std::int64_t> occurrence) {
   std::vector<std::int64_t> found = or_usage([&] { return figure::named_tokens(scene.queries(), asked, "word"); });
   if (!occurrence) return found;
@@ -102,7 +102,7 @@ std::vector<std::int64_t> chosen_words(const Scene& scene, const std::string& as
 
 // ---- JSON ----
 
-void add_attended(Json& json, const Attended& attends, const Scene& scene) {
+void add_attended(Json& json, const Attended& attends, const ExplainScene& scene) {
   json["most"] = Json::array();
   for (const auto& [key, weight] : attends.most) {
     json["most"].push_back(
@@ -112,7 +112,7 @@ void add_attended(Json& json, const Attended& attends, const Scene& scene) {
   json["rest"] = static_cast<float>(attends.rest);
 }
 
-Json frame(const Scene& scene, const HeadOption& option) {
+Json frame(const ExplainScene& scene, const HeadOption& option) {
   return {{"kind", std::string(name_of(option.kind()))},
           {"layer", option.layer ? Json(*option.layer) : Json(nullptr)},
           {"head", option.head ? Json(*option.head) : Json(nullptr)},
@@ -120,13 +120,13 @@ Json frame(const Scene& scene, const HeadOption& option) {
           {"keys", texts_of(scene.keys())}};
 }
 
-Json to_json(const Scene& scene, const Row& row) {
+Json to_json(const ExplainScene& scene, const Row& row) {
   Json json = {{"word", row.word}, {"text", scene.queries()[static_cast<std::size_t>(row.word)].text}};
   add_attended(json, row.attends, scene);
   return json;
 }
 
-Json to_json(const Scene& scene, std::int64_t word, const std::vector<Attended>& heads) {
+Json to_json(const ExplainScene& scene, std::int64_t word, const std::vector<Attended>& heads) {
   Json json = {
       {"word", word}, {"text", scene.queries()[static_cast<std::size_t>(word)].text}, {"heads", Json::array()}};
   for (std::size_t h = 0; h < heads.size(); ++h) {
@@ -140,7 +140,7 @@ Json to_json(const Scene& scene, std::int64_t word, const std::vector<Attended>&
 // ---- text ----
 
 // "[CLS], [SEP]"
-std::string special_names(const Scene& scene) {
+std::string special_names(const ExplainScene& scene) {
   std::vector<std::string> seen;
   for (const text::Token& key : scene.keys()) {
     if (key.special && std::ranges::find(seen, key.text) == seen.end()) seen.push_back(key.text);
@@ -157,14 +157,14 @@ int widest(const std::vector<text::Token>& words) {
 }
 
 // What is not among those shown.
-std::string remainder(const Attended& attends, const Scene& scene, const std::string& special) {
+std::string remainder(const Attended& attends, const ExplainScene& scene, const std::string& special) {
   std::string said;
   if (!special.empty() && !scene.look.special) said = fmt::format("{:.3f} on {}", attends.special, special);
   if (attends.rest > 0) said += fmt::format("{}{:.3f} on others", said.empty() ? "" : "; ", attends.rest);
   return said;
 }
 
-std::string heads_in_words(const Scene& scene, const HeadOption& option) {
+std::string heads_in_words(const ExplainScene& scene, const HeadOption& option) {
   const insight::Stack& stack = scene.words.stack(option.kind());
   if (scene.heads.size() == 1) return to_string(scene.heads.front());
   if (option.layer) return fmt::format("mean over the {} of layer {}", counted(stack.heads, "head"), *option.layer);
@@ -172,7 +172,7 @@ std::string heads_in_words(const Scene& scene, const HeadOption& option) {
   return fmt::format("mean over {} x {}", stack.layers, counted(stack.heads, "head"));
 }
 
-std::string to_text(const Scene& scene, const std::vector<Row>& rows, const Terminal& terminal) {
+std::string to_text(const ExplainScene& scene, const std::vector<Row>& rows, const Terminal& terminal) {
   const std::string special = special_names(scene);
   constexpr int kShortest = 4, kBetween = 12;  // bar; with the weight
   const int most = (terminal.width() - kBetween - kShortest) / 2;
@@ -205,7 +205,7 @@ std::string to_text(const Scene& scene, const std::vector<Row>& rows, const Term
 }
 
 // Layers down, heads across: the word that is attended to most, and how much. Heads that find no room come below.
-std::string to_grid(const Scene& scene, const std::vector<Attended>& found, const Terminal& terminal) {
+std::string to_grid(const ExplainScene& scene, const std::vector<Attended>& found, const Terminal& terminal) {
   constexpr int kLabel = 6;
   std::vector<std::int64_t> layers, heads;
   for (const HeadName& head : scene.heads) {
@@ -237,7 +237,7 @@ std::string to_grid(const Scene& scene, const std::vector<Attended>& found, cons
 }
 
 // What the grid comes to.
-std::string summary(const Scene& scene, const std::vector<Attended>& found, const Terminal& terminal) {
+std::string summary(const ExplainScene& scene, const std::vector<Attended>& found, const Terminal& terminal) {
   std::map<std::string, int> heads_at;
   double special = 0;
   std::size_t strongest = 0;
@@ -264,12 +264,12 @@ std::string summary(const Scene& scene, const std::vector<Attended>& found, cons
   return out;
 }
 
-constexpr std::string_view kCaution = "attention is where a head looks, not why";
+constexpr std::string_view kAttentionCaution = "attention is where a head looks, not why";
 
 void Explain::run(ThreadPool& pool) const {
   if (occurrence && !word) throw UsageError("--occurrence needs --word");
   const std::unique_ptr<Specimen> words = insight::merged_words(source.open({}, pool));
-  const Scene scene{*words, heads.chosen(*words), look};
+  const ExplainScene scene{*words, heads.chosen(*words), look};
   const Terminal terminal = Terminal::of_stdout();
   const char* const sides = heads.kind() == model::Kind::cross ? "from written words to source words; " : "";
   Json told = frame(scene, heads);
@@ -280,7 +280,7 @@ void Explain::run(ThreadPool& pool) const {
     told["rows"] = Json::array();
     for (const Row& row : rows) told["rows"].push_back(to_json(scene, row));
     out = to_text(scene, rows, terminal) +
-          terminal.note(fmt::format("{}; {}{}", heads_in_words(scene, heads), sides, kCaution));
+          terminal.note(fmt::format("{}; {}{}", heads_in_words(scene, heads), sides, kAttentionCaution));
   } else {
     told["rows"] = Json::array();
     for (const std::int64_t one : chosen_words(scene, *word, occurrence)) {
@@ -290,7 +290,7 @@ void Explain::run(ThreadPool& pool) const {
                  {{scene.query(one), Phrase::Style::bold}, {fmt::format("word {}", one), Phrase::Style::dim}}) +
              to_grid(scene, found, terminal) + summary(scene, found, terminal);
     }
-    out += terminal.note(fmt::format("each head by itself; {}{}", sides, kCaution));
+    out += terminal.note(fmt::format("each head by itself; {}{}", sides, kAttentionCaution));
   }
   print(json ? as_line(told) : out);
 }

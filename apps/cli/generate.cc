@@ -45,7 +45,7 @@ class Voice {
   bool silent_;
 };
 
-struct Clock {
+struct ElapsedTime {
   using Time = std::chrono::steady_clock;
   Time::time_point start = Time::now();
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Time::now() - start).count(); }
@@ -83,7 +83,7 @@ void Generate::run(ThreadPool& pool) const {
   note_ignored_rules(facts);
   note_training_length(facts, std::ssize(ids) + how.tokens);
   watch_for_interrupt();
-  Clock all;
+  ElapsedTime all;
   double first = 0;  // until the first token: the prompt is read in one pass
   std::int64_t made = 0;
   const auto on_token = [&](std::int32_t id) {

@@ -26,7 +26,7 @@ namespace {
 
 using lesson::Lesson;
 
-struct Options {
+struct LessonOptions {
   std::string name, language = "en", input, folder;
   std::optional<std::string> text, vectors, model, data;
   std::optional<std::int64_t> seed;
@@ -95,7 +95,7 @@ void put_text(lesson::Given& given, const char* name, const std::optional<std::s
   given.texts[name] = *text;
 }
 
-lesson::Given given_by(const Options& options, lesson::Given given) {
+lesson::Given given_by(const LessonOptions& options, lesson::Given given) {
   if (!options.input.empty()) or_usage([&] { given.read(text::read_file(options.input)); });
   put_text(given, "text", options.text);
   put_text(given, "model", options.model);
@@ -106,7 +106,7 @@ lesson::Given given_by(const Options& options, lesson::Given given) {
   return given;
 }
 
-void tell(const Lesson& chosen, const Options& options, ThreadPool& pool) {
+void tell(const Lesson& chosen, const LessonOptions& options, ThreadPool& pool) {
   const lesson::Given given = given_by(options, chosen.given);
   const lesson::Told told = or_usage([&] { return chosen.tell(given, {.pool = pool}); });
   if (!options.folder.empty()) write_figures(options.folder, chosen, told);
@@ -134,7 +134,7 @@ const Lesson& named(const std::string& name) {
 
 void add_lesson(CLI::App& app, Shell& shell) {
   CLI::App* command = app.add_subcommand("lesson", "What attention is, by numbers that can be checked");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LessonOptions>();
   command->add_option("name", options->name, "Which one (default: a list of them)")->type_name("NAME");
   command->add_option("--lang", options->language, "en or zh")
       ->check(CLI::IsMember({"en", "zh"}))

@@ -56,18 +56,18 @@ struct Ends {
 
 // ---- text ----
 
-constexpr int kLabel = 13;
+constexpr int kLabelWidth = 13;
 
-std::string label(const Terminal& terminal, std::string_view name) { return terminal.bold(fitted(name, kLabel)); }
+std::string label(const Terminal& terminal, std::string_view name) { return terminal.bold(fitted(name, kLabelWidth)); }
 
 // A label, what is said, and a note to it: on a line of its own where there is no room beside.
 std::string entry(const Terminal& terminal, std::string_view name, const std::string& said, const std::string& note) {
-  const int room = terminal.width() - kLabel;
-  const std::string remark = terminal.sentence({{note, Phrase::Style::dim}}, kLabel);
+  const int room = terminal.width() - kLabelWidth;
+  const std::string remark = terminal.sentence({{note, Phrase::Style::dim}}, kLabelWidth);
   if (said.empty()) return label(terminal, name) + remark;
   if (note.empty() || columns_of(said) + 2 + columns_of(note) > room) {
-    const std::string first = label(terminal, name) + terminal.sentence({{said}}, kLabel);
-    return note.empty() ? first : first + repeat(" ", kLabel) + remark;
+    const std::string first = label(terminal, name) + terminal.sentence({{said}}, kLabelWidth);
+    return note.empty() ? first : first + repeat(" ", kLabelWidth) + remark;
   }
   return label(terminal, name) + said + "  " + remark;
 }
@@ -78,7 +78,7 @@ std::string vector_line(const Terminal& terminal, std::string_view name, const s
                         std::string_view note) {
   const double norm = std::sqrt(std::inner_product(numbers.begin(), numbers.end(), numbers.begin(), 0.0));
   const std::string facts = fmt::format("{}, norm {:.4f}", counted(std::ssize(numbers), "number"), norm);
-  const std::size_t room = static_cast<std::size_t>(terminal.width() - kLabel - 2);
+  const std::size_t room = static_cast<std::size_t>(terminal.width() - kLabelWidth - 2);
   std::string shown;
   std::size_t count = 0;
   for (; count < numbers.size(); ++count) {
@@ -88,7 +88,7 @@ std::string vector_line(const Terminal& terminal, std::string_view name, const s
   }
   if (count < numbers.size()) shown += "…";
   return entry(terminal, name, "", facts + (note.empty() ? "" : "; " + std::string(note))) +
-         without_blank_ends(repeat(" ", kLabel) + shown + "\n");
+         without_blank_ends(repeat(" ", kLabelWidth) + shown + "\n");
 }
 
 // Products below zero are drawn in another shade, in whole columns.
@@ -106,8 +106,8 @@ std::string products(const Trace& t, const Terminal& terminal) {
       order, [&](std::size_t a, std::size_t b) { return std::abs(t.products[a]) > std::abs(t.products[b]); });
   const std::size_t shown = std::min(kMost, order.size());
   const double largest = order.empty() ? 0 : std::abs(t.products[order[0]]);
-  const bool beside = terminal.width() >= kLabel + kTable + 1 + kShortest;  // the labels
-  const int indent = beside ? kLabel : 0;
+  const bool beside = terminal.width() >= kLabelWidth + kTable + 1 + kShortest;  // the labels
+  const int indent = beside ? kLabelWidth : 0;
   const int room = terminal.width() - indent - kTable - 1;
   const int bar = room < kShortest ? 0 : std::min(room, 32);
   const bool negative = std::any_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown),
@@ -126,7 +126,7 @@ std::string products(const Trace& t, const Terminal& terminal) {
   if (shown < order.size())
     out += fmt::format("{}{:>28} {:10.4f}\n", repeat(" ", indent),
                        "the other " + grouped(std::ssize(order) - static_cast<std::int64_t>(shown)), rest);
-  out += terminal.bold(fitted("dot", beside ? kLabel : 3)) +
+  out += terminal.bold(fitted("dot", beside ? kLabelWidth : 3)) +
          fmt::format("{:>{}} {:10.4f}\n", "their sum", beside ? 28 : 25, t.dot);
   return without_blank_ends(out);
 }
@@ -136,10 +136,10 @@ std::string weight_line(const Trace& t, const Terminal& terminal) {
   const std::string how = t.allowed ? fmt::format("exp({:.4f} - {:.4f}) =", t.score, t.lse) : "";
   const std::string weight = fmt::format("{:.6f}", t.weight);
   std::string out = label(terminal, "weight");
-  int used = kLabel;
+  int used = kLabelWidth;
   if (!how.empty()) {
-    const bool fits = kLabel + columns_of(how) + 1 + columns_of(weight) + 2 + kShortest <= terminal.width();
-    out += how + (fits ? " " : "\n" + repeat(" ", kLabel));
+    const bool fits = kLabelWidth + columns_of(how) + 1 + columns_of(weight) + 2 + kShortest <= terminal.width();
+    out += how + (fits ? " " : "\n" + repeat(" ", kLabelWidth));
     if (fits) used += columns_of(how) + 1;
   }
   const int bar = std::min(kBar, terminal.width() - used - columns_of(weight) - 2);

@@ -31,7 +31,7 @@ namespace attn::cli {
 
 namespace {
 
-constexpr const char* kText = "The keys to the cabinet are on the table, and they are old.";
+constexpr const char* kSampleText = "The keys to the cabinet are on the table, and they are old.";
 
 // Whoever has no display gets the address alone.
 void open_browser(const std::string& url) {
@@ -72,7 +72,7 @@ struct ViewPage {
 
 SourceOption ViewPage::given() const {
   SourceOption whole = source;
-  if (!is_file() && !whole.text.text && !whole.text.file) whole.text.text = kText;
+  if (!is_file() && !whole.text.text && !whole.text.file) whole.text.text = kSampleText;
   return whole;
 }
 

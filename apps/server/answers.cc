@@ -11,15 +11,14 @@ namespace attn::server {
 
 Answer list(Desk& desk, const Question& asked) {
   asked.allow({});
-  insight::Json specimens = insight::Json::array();
+  Json specimens = Json::array();
   for (const auto& one : desk.exhibits())
     specimens.push_back({{"id", one->id()},
                          {"name", one->name()},
                          {"text", one->text()},
                          {"tokens", one->tokens()},
                          {"stays", one->provenance().stays}});
-  return json_answer(
-      200, insight::as_line(insight::Json{{"version", ATTNSCOPE_VERSION}, {"specimens", std::move(specimens)}}));
+  return json_answer(200, insight::as_line(Json{{"version", ATTNSCOPE_VERSION}, {"specimens", std::move(specimens)}}));
 }
 
 Answer facts_of(Desk& desk, const Question& asked) {
@@ -44,13 +43,13 @@ Answer thumbnails(Desk& desk, const Question& asked) {
 
 Answer models(Desk& desk, const Question& asked) {
   asked.allow({});
-  insight::Json all = insight::Json::array();
+  Json all = Json::array();
   for (const Models::Card& card : desk.models().cards()) {
     all.push_back(model_facts(card.name, card.facts));
     all.back()["given"] = card.given;
   }
-  const insight::Json limits = {{"text_bytes", kMostText}, {"tokens", kMostTokens}, {"specimens", kMostMade}};
-  return json_answer(200, insight::as_line(insight::Json{{"models", std::move(all)}, {"limits", limits}}));
+  const Json limits = {{"text_bytes", kMostText}, {"tokens", kMostTokens}, {"specimens", kMostMade}};
+  return json_answer(200, insight::as_line(Json{{"models", std::move(all)}, {"limits", limits}}));
 }
 
 Answer make_specimen(Desk& desk, const Question& asked) {
@@ -59,12 +58,12 @@ Answer make_specimen(Desk& desk, const Question& asked) {
   order.progress = asked.progress(order.recipe.generate ? "token" : "layer");
   if (asked.asker.tell) {
     order.tell = [&](std::int64_t number, const Step& step) {
-      insight::Json json = {{"step", number}};
+      Json json = {{"step", number}};
       json.update(to_json(step));
       asked.asker.tell("token", insight::as_line(json));
     };
   }
-  return json_answer(200, insight::as_line(insight::Json{{"id", desk.make(order)}}));
+  return json_answer(200, insight::as_line(Json{{"id", desk.make(order)}}));
 }
 
 }  // namespace attn::server

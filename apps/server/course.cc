@@ -15,7 +15,6 @@ namespace attn::server {
 namespace {
 
 using lesson::Given;
-using lesson::Json;
 using lesson::Lesson;
 using lesson::shape_text;
 using lesson::Told;
@@ -37,20 +36,20 @@ std::string language_of(const std::string& given) {
 }
 
 // Bytes that are not UTF-8 (a part of a character that a model writes) become U+FFFD.
-Answer told_answer(const Json& json) {
-  return json_answer(200, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+Answer told_answer(const lesson::Json& json) {
+  return json_answer(200, json.dump(-1, ' ', false, lesson::Json::error_handler_t::replace) + "\n");
 }
 
 // ---- what the reader gives ----
 
-const Json& object_at(const Json& body, const char* name) {
-  static const Json none = Json::object();
+const lesson::Json& object_at(const lesson::Json& body, const char* name) {
+  static const lesson::Json none = lesson::Json::object();
   if (!body.contains(name)) return none;
   if (!body[name].is_object()) throw std::invalid_argument(std::string(name) + " must be an object");
   return body[name];
 }
 
-void put_settings(Given& given, const Json& settings) {
+void put_settings(Given& given, const lesson::Json& settings) {
   for (const auto& [name, value] : settings.items()) {
     if (!value.is_number()) throw std::invalid_argument(name + " must be a number");
     given.set(name + "=" + value.dump());
@@ -66,11 +65,11 @@ void check_text(const std::string& name, std::size_t bytes) {
 }
 
 // Before anything is made of it: lists may be nested as deeply as a body is long.
-void check_lists(const std::string& name, const Json& value) {
+void check_lists(const std::string& name, const lesson::Json& value) {
   constexpr int kMostAxes = 4;
   int axes = 0;
   std::int64_t numbers = 1;
-  for (const Json* part = &value; part->is_array() && !part->empty(); part = &part->front()) {
+  for (const lesson::Json* part = &value; part->is_array() && !part->empty(); part = &part->front()) {
     numbers *= std::ssize(*part);
     if (++axes > kMostAxes || std::ssize(*part) > kMostLessonSide || numbers > kMostLessonNumbers)
       too_large(name, "64 x 64 numbers");
@@ -78,7 +77,7 @@ void check_lists(const std::string& name, const Json& value) {
 }
 
 // Where the lesson has an array, an array is wanted; and so on.
-void check_data(const Given& given, const std::string& name, const Json& value) {
+void check_data(const Given& given, const std::string& name, const lesson::Json& value) {
   if (is_path(name)) throw Refused(403, "'" + name + "' cannot be given here, only in the terminal");
   const bool is_text = value.is_string();
   const bool is_list = value.is_array() && !value.empty() && value.front().is_string();
@@ -90,17 +89,17 @@ void check_data(const Given& given, const std::string& name, const Json& value) 
   check_lists(name, value);
   if (!is_list) return;
   std::size_t bytes = 0;
-  for (const Json& word : value) bytes += word.is_string() ? word.get_ref<const std::string&>().size() : 0;
+  for (const lesson::Json& word : value) bytes += word.is_string() ? word.get_ref<const std::string&>().size() : 0;
   check_text(name, bytes);
 }
 
-void put_data(Given& given, const Json& data) {
+void put_data(Given& given, const lesson::Json& data) {
   for (const auto& [name, value] : data.items())
     if (std::ranges::find(given.names, name) != given.names.end()) check_data(given, name, value);
   lesson::put(given, data, lesson::Put::known);
 }
 
-Given given_by(const Lesson& of, const Json& body) {
+Given given_by(const Lesson& of, const lesson::Json& body) {
   Given given = of.given;
   put_settings(given, object_at(body, "settings"));
   put_data(given, object_at(body, "data"));
@@ -115,8 +114,8 @@ Told told_by(Desk& desk, const Question& asked, const Lesson& of, const Given& g
   return of.tell(given, {.pool = *pool, .progress = asked.progress("text")});
 }
 
-Json data_json(const Given& given) {
-  Json out = Json::object();
+lesson::Json data_json(const Given& given) {
+  lesson::Json out = lesson::Json::object();
   for (const std::string& name : given.names) {
     if (is_path(name)) continue;
     if (const auto text = given.texts.find(name); text != given.texts.end()) out[name] = text->second;
@@ -126,8 +125,8 @@ Json data_json(const Given& given) {
   return out;
 }
 
-Json figures_json(const Told& told) {
-  Json out = Json::object();
+lesson::Json figures_json(const Told& told) {
+  lesson::Json out = lesson::Json::object();
   for (const auto& [name, picture] : told.figures)
     out[name] = figure::draw(picture, figure::Output{.format = figure::Format::svg});
   return out;
@@ -135,12 +134,12 @@ Json figures_json(const Told& told) {
 
 // The page's lessons look at the models that are built in, which have fewer layers than one that the terminal may be
 // given: what is not there cannot be set.
-void fit_settings(Json& settings, const model::Facts& facts) {
+void fit_settings(lesson::Json& settings, const model::Facts& facts) {
   const bool decodes = facts.decoder_layers > 0;
   const std::pair<const char*, std::int64_t> counts[] = {
       {"layer", decodes ? facts.decoder_layers : facts.layers},
       {"head", decodes ? facts.decoder_heads.heads : facts.heads.heads}};
-  for (Json& setting : settings) {
+  for (lesson::Json& setting : settings) {
     for (const auto& [name, count] : counts) {
       if (setting["name"] != name) continue;
       setting["most"] = std::min(setting["most"].get<double>(), static_cast<double>(count - 1));
@@ -149,11 +148,11 @@ void fit_settings(Json& settings, const model::Facts& facts) {
   }
 }
 
-Answer page_answer(Desk& desk, const Question& asked, const Lesson& of, const Json& body) {
+Answer page_answer(Desk& desk, const Question& asked, const Lesson& of, const lesson::Json& body) {
   const std::string language = language_of(body.value("lang", "en"));
   const Given given = given_by(of, body);
   const Told told = told_by(desk, asked, of, given);
-  Json json = page_json(of, language, given, told);
+  lesson::Json json = page_json(of, language, given, told);
   if (const auto model = given.texts.find("model"); model != given.texts.end() && desk.models().has(model->second))
     fit_settings(json["settings"], desk.models().card(model->second).facts);
   json["data"] = data_json(given);
@@ -163,7 +162,7 @@ Answer page_answer(Desk& desk, const Question& asked, const Lesson& of, const Js
 
 // ---- answers ----
 
-const lesson::Block& question_at(const lesson::Script& script, const Json& body) {
+const lesson::Block& question_at(const lesson::Script& script, const lesson::Json& body) {
   const std::string id = body.value("step", "");
   const auto step = std::ranges::find(script.steps, id, &lesson::Step::id);
   if (step == script.steps.end()) throw std::invalid_argument("the lesson has no step '" + id + "'");
@@ -173,13 +172,13 @@ const lesson::Block& question_at(const lesson::Script& script, const Json& body)
   throw std::invalid_argument("step '" + id + "' has no such question");
 }
 
-Json checked_number(double given, const lesson::Block& question, const Told& told) {
+lesson::Json checked_number(double given, const lesson::Block& question, const Told& told) {
   const double right = number_at(question.answer, told);
   return {{"right", std::abs(given - right) <= question.tolerance}, {"number", right}, {"off_by", given - right}};
 }
 
 // All of the array in which the answer stands.
-Json checked_array(const Json& lists, const lesson::Block& question, const Told& told) {
+lesson::Json checked_array(const lesson::Json& lists, const lesson::Block& question, const Told& told) {
   check_lists("answer", lists);
   const lesson::Array given = lesson::array_of(lists, "answer");
   const lesson::Array* const right = told.arrays.find(question.answer.substr(0, question.answer.find('[')));
@@ -192,9 +191,9 @@ Json checked_array(const Json& lists, const lesson::Block& question, const Told&
   return {{"right", std::abs(off_by) <= question.tolerance}, {"number", to_json(*right)}, {"off_by", off_by}};
 }
 
-Json body_of(const Question& asked, std::initializer_list<const char*> members) {
+lesson::Json body_of(const Question& asked, std::initializer_list<const char*> members) {
   allow_members(parse_object(asked.body), members, "a lesson");
-  const Json body = lesson::parsed(asked.body);  // in double precision
+  const lesson::Json body = lesson::parsed(asked.body);  // in double precision
   for (const char* const text : {"lang", "step"})
     if (body.contains(text) && !body[text].is_string())
       throw std::invalid_argument(std::string(text) + " must be text");
@@ -224,15 +223,15 @@ Answer tell_lesson(Desk& desk, const Question& asked) {
 Answer check_lesson(Desk& desk, const Question& asked) {
   asked.allow({});
   const Lesson& of = lesson_named(asked.lesson);
-  const Json body = body_of(asked, {"lang", "step", "question", "answer", "settings", "data"});
+  const lesson::Json body = body_of(asked, {"lang", "step", "question", "answer", "settings", "data"});
   const std::string language = language_of(body.value("lang", "en"));
-  const Json answer = body.contains("answer") ? body["answer"] : Json();
+  const lesson::Json answer = body.contains("answer") ? body["answer"] : lesson::Json();
   if (!answer.is_number() && !answer.is_array())
     throw std::invalid_argument("answer must be a number, or numbers in lists of equal length");
   const Told told = told_by(desk, asked, of, given_by(of, body));
   const lesson::Script script = filled(of.scripts.at(language), told);
   const lesson::Block& question = question_at(script, body);
-  const Json json =
+  const lesson::Json json =
       answer.is_number() ? checked_number(answer.get<double>(), question, told) : checked_array(answer, question, told);
   return told_answer(json);
 }

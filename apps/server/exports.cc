@@ -127,20 +127,20 @@ Drawn draw_overview(const Drawing& drawing) {
       kind + "-overview"};
 }
 
-struct View {
+struct ExportedView {
   std::string_view name;
   Drawn (*draw)(const Drawing&);
   std::string_view measures;
   bool of_layer = true;
 };
 // Lines are as strong as weights: from 0 to 1.
-constexpr std::array kViews = {View{"heatmap", &draw_heatmap, "raw, value or rollout"},
-                               View{"heads", &draw_heads, "raw or value"}, View{"headview", &draw_headview, "raw"},
-                               View{"overview", &draw_overview, "raw or value", false}};
+constexpr std::array kViews = {
+    ExportedView{"heatmap", &draw_heatmap, "raw, value or rollout"}, ExportedView{"heads", &draw_heads, "raw or value"},
+    ExportedView{"headview", &draw_headview, "raw"}, ExportedView{"overview", &draw_overview, "raw or value", false}};
 
-const View& view_of(const Question& asked) {
+const ExportedView& view_of(const Question& asked) {
   const std::string given = asked.text("view").value_or("heatmap");
-  const auto* const found = std::ranges::find(kViews, given, &View::name);
+  const auto* const found = std::ranges::find(kViews, given, &ExportedView::name);
   if (found == kViews.end())
     throw std::invalid_argument("view must be heatmap, heads, headview or overview, not '" + given + "'");
   return *found;
@@ -177,7 +177,7 @@ Answer drawn(const figure::Figure& figure, const std::string& name, const Questi
 Answer figure(Desk& desk, const Question& asked) {
   asked.allow(
       {"words", "view", "format", "kind", "layer", "head", "heads", "threshold", "measure", "aside", "map", "dpi"});
-  const View& view = view_of(asked);
+  const ExportedView& view = view_of(asked);
   Drawing drawing{desk, asked, Look::of(asked), asked.kind(), nullptr};
   const std::int64_t layer = view.of_layer ? asked.number("layer") : 0;
   insight::need_index("layer", layer, asked.specimen().stack(drawing.kind).layers);

@@ -9,8 +9,6 @@ namespace attn::server {
 
 namespace {
 
-using insight::Json;
-
 Json model_json(const Exhibit& exhibit, const model::Reading* reading) {
   const Provenance& from = exhibit.provenance();
   if (!from.model.empty()) return model_facts(from.model, from.facts);

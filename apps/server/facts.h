@@ -4,18 +4,18 @@
 #include <cstdint>
 #include <string>
 
-#include "insight/json.h"
 #include "model/model.h"
 #include "server/exhibit.h"
+#include "server/recipe_json.h"
 
 namespace attn::server {
 
 inline constexpr std::int64_t kMostRollout = 512;  // tokens: rollout multiplies whole tables
 
 // What a model is and can do.
-insight::Json model_facts(const std::string& name, const model::Facts& facts);
+Json model_facts(const std::string& name, const model::Facts& facts);
 
 // Tokens, stacks, every head's numbers without those by token, the order in which to look at them (docs/page.md).
-insight::Json facts(const Exhibit& exhibit, const Exposure& exposure, const Survey& survey);
+Json facts(const Exhibit& exhibit, const Exposure& exposure, const Survey& survey);
 
 }  // namespace attn::server

@@ -12,12 +12,11 @@
 #include "server/file_names.h"
 #include "server/looking.h"
 #include "server/parts.h"
+#include "server/recipe_json.h"
 
 namespace attn::server {
 
 namespace {
-
-using insight::Json;
 
 constexpr const char* kRule =
     "A head's change is the mean over the queries that both texts have of the Jensen-Shannon divergence (base 2, 0 to "

@@ -12,8 +12,6 @@ namespace attn::server {
 
 namespace {
 
-using insight::Json;
-
 // What the numbers of a trace lack.
 Json missing(const insight::Trace& found) {
   Json names = Json::array();

@@ -15,8 +15,6 @@ namespace attn::server {
 
 namespace {
 
-using insight::Json;
-
 constexpr std::int64_t kMostRows = 512, kMostCells = 256;
 
 std::int64_t size_of(const Json& object, const char* name) {

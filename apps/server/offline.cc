@@ -12,6 +12,7 @@
 #include "insight/each_head.h"
 #include "server/encode.h"
 #include "server/facts.h"
+#include "server/recipe_json.h"
 #include "text/markup.h"
 
 namespace attn::server {
@@ -19,7 +20,6 @@ namespace attn::server {
 namespace {
 
 using insight::HeadName;
-using insight::Json;
 using text::base64;
 using text::escaped;
 

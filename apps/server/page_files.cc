@@ -31,11 +31,11 @@ PageFiles::PageFiles(std::span<const text::BuiltInFile> files) {
 }
 
 PageFiles PageFiles::read(const std::filesystem::path& folder) {
-  constexpr std::int64_t kMostBytes = 16 << 20;
+  constexpr std::int64_t kMostFileBytes = 16 << 20;
   PageFiles page;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
-    page.add(entry.path().lexically_relative(folder).generic_string(), model::read_file(entry.path(), kMostBytes));
+    page.add(entry.path().lexically_relative(folder).generic_string(), model::read_file(entry.path(), kMostFileBytes));
   }
   return page;
 }

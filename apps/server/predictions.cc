@@ -16,8 +16,6 @@ namespace attn::server {
 
 namespace {
 
-using insight::Json;
-
 constexpr std::int64_t kMostPlaces = 64;  // that nobody has asked for by number
 constexpr std::int64_t kMostWords = 100;
 

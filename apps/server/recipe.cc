@@ -11,8 +11,6 @@
 
 namespace attn::server {
 
-using insight::Json;
-
 namespace {
 
 [[noreturn]] void wrong(const std::string& name, const char* what) {

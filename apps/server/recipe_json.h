@@ -9,14 +9,16 @@
 
 namespace attn::server {
 
-insight::Json to_json(const Recipe& recipe);
-insight::Json to_json(const Word& word);
-insight::Json to_json(const Step& step);
-insight::Json to_json(const Generated& generated);
+using insight::Json;  // lessons have their own, of double precision: lesson::Json
+
+Json to_json(const Recipe& recipe);
+Json to_json(const Word& word);
+Json to_json(const Step& step);
+Json to_json(const Generated& generated);
 
 // The body of a POST: one JSON object. Throws std::invalid_argument.
-insight::Json parse_object(std::string_view body);
+Json parse_object(std::string_view body);
 // Throws std::invalid_argument for a member of another name; it says which there are.
-void allow_members(const insight::Json& object, std::initializer_list<const char*> names, const char* where);
+void allow_members(const Json& object, std::initializer_list<const char*> names, const char* where);
 
 }  // namespace attn::server

@@ -145,7 +145,7 @@ nb::bytes draw(const Drawing& drawing, const std::string& format, double dpi) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-void save(const Drawing& drawing, const std::string& file, double dpi) {
+void save_drawing(const Drawing& drawing, const std::string& file, double dpi) {
   unlocked([&](ThreadPool& /*pool*/) {
     text::write_file(file, figure::draw(drawing.figure, figure::Output{figure::format_of(file), dpi}));
   });
@@ -164,7 +164,11 @@ nb::str title_of(const Drawing& drawing) {
 }  // namespace
 
 void bind_figures(nb::module_& m) {
-  nb::class_<Drawing>(m, "Drawing").def("draw", &draw).def("save", &save).def("text", &as_text).def("title", &title_of);
+  nb::class_<Drawing>(m, "Drawing")
+      .def("draw", &draw)
+      .def("save", &save_drawing)
+      .def("text", &as_text)
+      .def("title", &title_of);
   m.def("heatmap", &heatmap);
   m.def("heads", &heads);
   m.def("headview", &headview);

@@ -71,7 +71,7 @@ Part read_part(const std::string& kind, const nb::tuple& given) {
   return {parse_kind(kind), at(0), at(1), at(2), at(3), {at(4), at(6)}, at(5), at(7)};
 }
 
-void fill(const Specimen& specimen, const Part& part, float* out, ThreadPool& pool) {
+void copy_weights(const Specimen& specimen, const Part& part, float* out, ThreadPool& pool) {
   const auto one = [&](std::int64_t n, ThreadPool& with) {
     const HeadName head{part.kind, part.layer + n / part.heads, part.head + n % part.heads};
     specimen.weights(head, part.window, {out + n * part.rows * part.cols, {part.rows, part.cols}}, with);
@@ -90,7 +90,7 @@ nb::object weights(const Recording& recording, const std::string& kind, const nb
   const Shape<4> shape{part.layers, part.heads, part.rows, part.cols};
   const Result out = new_result(Kind::numpy, shape);
   if (part.layers * part.heads * part.rows * part.cols > 0)
-    unlocked([&](ThreadPool& pool) { fill(*recording.specimen, part, out.data, pool); });
+    unlocked([&](ThreadPool& pool) { copy_weights(*recording.specimen, part, out.data, pool); });
   return out.array;
 }
 
@@ -123,9 +123,9 @@ Recording open_recording(const std::string& file) {
   });
 }
 
-using Names = std::optional<std::vector<std::string>>;
+using MaybeNames = std::optional<std::vector<std::string>>;
 
-Recording open_table(const std::string& file, const Names& queries, const Names& keys) {
+Recording open_table(const std::string& file, const MaybeNames& queries, const MaybeNames& keys) {
   return unlocked([&](ThreadPool& /*pool*/) {
     insight::TableFile table = insight::read_table(file);
     if (queries) table.queries = *queries, table.keys.clear();
@@ -144,13 +144,14 @@ void copy_rows(const Array& array, float*& to) {
       for (std::int64_t i = 0; i < from.shape[2]; ++i) to = std::copy_n(&from(l, h, i, 0), from.shape[3], to);
 }
 
-Recording from_tables(const nb::list& layers, const Names& queries, const Names& keys, const std::string& name) {
+Recording from_tables(const nb::list& layers, const MaybeNames& queries, const MaybeNames& keys,
+                      const std::string& name) {
   return {std::make_shared<insight::TableSpecimen>(read_tables(layers), queries.value_or(std::vector<std::string>{}),
                                                    keys.value_or(std::vector<std::string>{})),
           name};
 }
 
-void save(const Recording& recording, const std::string& file) {
+void save_recording(const Recording& recording, const std::string& file) {
   static_cast<void>(recording.weights("save()"));
   const model::Reading& reading = recording.reading("save()");
   unlocked([&](ThreadPool& /*pool*/) { model::save_reading(reading, file, check_signals); });
@@ -212,7 +213,7 @@ void bind_recordings(nb::module_& m) {
       .def("weights", &weights)
       .def("hidden", &hidden)
       .def("hidden_count", &hidden_count)
-      .def("save", &save)
+      .def("save", &save_recording)
       .def("problem", &problem)
       .def("words", [](const Recording& r) { return Recording{insight::merged_words(r.specimen), r.name}; })
       .def("numbers", [](const Recording& r) { return text_of(name_of(r.specimen->numbers())); })

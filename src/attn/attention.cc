@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-void compute(const Problem& problem, ThreadPool& pool) {
+void compute_attention(const Problem& problem, ThreadPool& pool) {
   const Sizes& n = problem.sizes;
   if (problem.sequences.empty() || n.heads == 0 || n.queries == 0) return;
   if (wants_split(problem)) {
@@ -29,7 +29,7 @@ void attention(const Inputs& in, const Options& options, const Packing& packing,
   Problem problem = packed_problem(in, options, packing, n);
   problem.out = out;
   problem.lse = lse;
-  compute(problem, pool);
+  compute_attention(problem, pool);
 }
 
 void attention(const Inputs& in, const Options& options, View<float, 4> out, View<float, 3> lse, ThreadPool& pool) {
@@ -49,7 +49,7 @@ void attention(const Inputs& in, const Options& options, View<float, 4> out, Vie
   problem.out = out;
   problem.lse = lse;
   problem.weights = weights;
-  compute(problem, pool);
+  compute_attention(problem, pool);
 }
 
 }  // namespace attn

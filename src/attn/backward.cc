@@ -24,7 +24,7 @@ constexpr std::int64_t kTermRows = 256;                         // rows whose de
 constexpr std::int64_t kTileRowsOfBlock = kernels::kGradientRows / kTileRows;
 
 // Some keys of one key head.
-struct Part {
+struct GradientPart {
   const Sequence* sequence = nullptr;
   std::int64_t key_head = 0;
   std::int64_t number = 0;          // among the parts of this key head
@@ -37,7 +37,7 @@ struct Call {
   const Problem& problem;
   const Outputs& outputs;
   const Gradients& to;
-  std::vector<Part> parts;
+  std::vector<GradientPart> parts;
   Floats terms, queries, biases;
   float* lse = nullptr;    // [B][H][N], as the kernel wants it
   float* delta = nullptr;  // [B][H][N]
@@ -48,7 +48,7 @@ struct Call {
   }
 };
 
-kernels::Rows rows_of(const View<const float, 4>& view, const Sequence& s, std::int64_t h) {
+kernels::Rows sequence_rows(const View<const float, 4>& view, const Sequence& s, std::int64_t h) {
   return {view.at(s.batch, h, s.first_query), view.strides[2], kernels::Element::float32};
 }
 
@@ -66,8 +66,8 @@ std::int64_t count_parts(const Problem& p, const Sequence& s) {
 }
 
 // First parts first: under a causal mask they are the longest ones.
-std::vector<Part> make_parts(const Problem& p) {
-  std::vector<Part> parts;
+std::vector<GradientPart> make_gradient_parts(const Problem& p) {
+  std::vector<GradientPart> parts;
   for (std::int64_t number = 0; number < kTasks; ++number) {
     for (const Sequence& s : p.sequences) {
       const std::int64_t count = count_parts(p, s);
@@ -86,15 +86,15 @@ void give_memory(Call& call) {
   const std::int64_t rows = n.batch * n.heads * n.queries;
   call.lse = call.terms.reserve(2 * rows);
   call.delta = call.lse + rows;
-  const auto dq_floats = [&](const Part& part) {
+  const auto dq_floats = [&](const GradientPart& part) {
     return part.number == 0 ? 0 : n.group() * part.sequence->queries * n.width;
   };
   std::int64_t floats = 0;
-  for (const Part& part : call.parts) floats += dq_floats(part);
+  for (const GradientPart& part : call.parts) floats += dq_floats(part);
   float* dq = call.queries.reserve(floats);
   const std::int64_t distances = call.to.d_bias.empty() ? 0 : n.group() * call.to.d_bias.shape[1];
   float* d_bias = call.biases.reserve(std::ssize(call.parts) * distances);
-  for (Part& part : call.parts) {
+  for (GradientPart& part : call.parts) {
     if (part.number != 0) part.dq = dq;
     dq += dq_floats(part);
     if (distances == 0) continue;
@@ -115,8 +115,8 @@ void find_terms(const Call& call, ThreadPool& pool) {
     if (first >= s.queries) return;
     const View<const float, 3>& lse = call.outputs.lse;
     kernels::RowTerms t;
-    t.out = from_row(rows_of(call.outputs.out, s, h), first);
-    t.d_out = from_row(rows_of(call.outputs.d_out, s, h), first);
+    t.out = from_row(sequence_rows(call.outputs.out, s, h), first);
+    t.d_out = from_row(sequence_rows(call.outputs.d_out, s, h), first);
     t.value_width = p.sizes.value_width;
     t.lse = lse.at(s.batch, h, s.first_query + first);
     t.lse_stride = lse.strides[2];
@@ -156,7 +156,7 @@ struct TileRows {
 };
 
 // Which rows of tiles look at each of the blocks, [begin, begin + step) and so on.
-std::vector<TileRows> who_looks(const Part& part, std::int64_t h, std::int64_t step) {
+std::vector<TileRows> who_looks(const GradientPart& part, std::int64_t h, std::int64_t step) {
   const Sequence& s = *part.sequence;
   const std::int64_t tile_rows = (s.queries + kTileRows - 1) / kTileRows;
   std::vector<TileRows> rows(static_cast<std::size_t>((part.end - part.begin + step - 1) / step), {tile_rows, 0});
@@ -198,12 +198,12 @@ bool find_covers(const kernels::Backward& task, const Sequence& s, std::int64_t 
 }
 
 // A block of keys against the queries of one head.
-void run_head(const Call& call, const Part& part, kernels::Backward& t, std::int64_t h, const TileRows& looks) {
+void run_head(const Call& call, const GradientPart& part, kernels::Backward& t, std::int64_t h, const TileRows& looks) {
   const Problem& p = call.problem;
   const Sequence& s = *part.sequence;
   const std::int64_t in_group = h % p.sizes.group();
   t.q = p.q(s, h);
-  t.d_out = rows_of(call.outputs.d_out, s, h);
+  t.d_out = sequence_rows(call.outputs.d_out, s, h);
   t.lse = call.lse + call.row(s, h);
   t.delta = call.delta + call.row(s, h);
   t.scoring = p.scoring(s, h);
@@ -226,7 +226,7 @@ void run_head(const Call& call, const Part& part, kernels::Backward& t, std::int
   }
 }
 
-void clear(const Call& call, const Part& part) {
+void clear_part(const Call& call, const GradientPart& part) {
   const Sizes& n = call.problem.sizes;
   const Sequence& s = *part.sequence;
   if (part.dq != nullptr) std::fill_n(part.dq, n.group() * s.queries * n.width, 0.0F);
@@ -238,12 +238,12 @@ void clear(const Call& call, const Part& part) {
   }
 }
 
-void run_part(const Call& call, const Part& part) {
+void run_gradient_part(const Call& call, const GradientPart& part) {
   const Problem& p = call.problem;
   const Sizes& n = p.sizes;
   const Sequence& s = *part.sequence;
   const std::int64_t step = block_keys(n), first_head = part.key_head * n.group();
-  clear(call, part);
+  clear_part(call, part);
   std::vector<std::vector<TileRows>> looks;
   for (std::int64_t h = 0; h < (s.plan->per_head() ? n.group() : 1); ++h)
     looks.push_back(who_looks(part, first_head + h, step));
@@ -282,7 +282,7 @@ void run_part(const Call& call, const Part& part) {
 
 void add_queries(const Call& call, ThreadPool& pool) {
   const Sizes& n = call.problem.sizes;
-  for (const Part& part : call.parts) {  // in the order of their numbers
+  for (const GradientPart& part : call.parts) {  // in the order of their numbers
     if (part.dq == nullptr) continue;
     const Sequence& s = *part.sequence;
     const std::int64_t pieces = (s.queries + kTermRows - 1) / kTermRows;
@@ -301,18 +301,12 @@ void add_biases(const Call& call) {
   const View<float, 2>& to = call.to.d_bias;
   const std::int64_t group = call.problem.sizes.group(), distances = to.shape[1];
   for (std::int64_t h = 0; h < to.shape[0]; ++h) std::fill_n(to.at(h), distances, 0.0F);
-  for (const Part& part : call.parts) {
+  for (const GradientPart& part : call.parts) {
     for (std::int64_t h = 0; h < group; ++h) {
       float* sums = to.at(to.shape[0] == 1 ? 0 : part.key_head * group + h);
       for (std::int64_t x = 0; x < distances; ++x) sums[x] += part.d_bias[h * distances + x];
     }
   }
-}
-
-void clear_dense(const View<float, 4>& to) {
-  for (std::int64_t b = 0; b < to.shape[0]; ++b)
-    for (std::int64_t h = 0; h < to.shape[1]; ++h)
-      for (std::int64_t i = 0; i < to.shape[2]; ++i) std::fill_n(to.at(b, h, i), to.shape[3], 0.0F);
 }
 
 // Where batches or heads share a dense bias, they add to its gradient one after the other; only parts of the keys of
@@ -323,27 +317,27 @@ void run_parts(const Call& call, ThreadPool& pool) {
   const bool shared = !dense.empty() && ((dense.shape[0] == 1 && n.batch > 1) || (dense.shape[1] == 1 && n.heads > 1));
   if (!shared) {
     pool.run(std::ssize(call.parts),
-             [&](std::int64_t t, int) { run_part(call, call.parts[static_cast<std::size_t>(t)]); });
+             [&](std::int64_t t, int) { run_gradient_part(call, call.parts[static_cast<std::size_t>(t)]); });
     return;
   }
-  for (const Part& first : call.parts) {
+  for (const GradientPart& first : call.parts) {
     if (first.number != 0) continue;
-    std::vector<const Part*> together;
-    for (const Part& part : call.parts) {
+    std::vector<const GradientPart*> together;
+    for (const GradientPart& part : call.parts) {
       if (part.sequence == first.sequence && part.key_head == first.key_head) together.push_back(&part);
     }
     pool.run(std::ssize(together),
-             [&](std::int64_t t, int) { run_part(call, *together[static_cast<std::size_t>(t)]); });
+             [&](std::int64_t t, int) { run_gradient_part(call, *together[static_cast<std::size_t>(t)]); });
   }
 }
 
-void compute(const Problem& problem, const Outputs& outputs, const Gradients& to, ThreadPool& pool) {
+void compute_gradients(const Problem& problem, const Outputs& outputs, const Gradients& to, ThreadPool& pool) {
   Workspace& work = Workspace::mine();  // fresh pages would cost more than the sums in them; tasks have their own
   Call call{problem, outputs, to, {}, std::move(work.values), std::move(work.panels), {}};
-  if (!problem.sequences.empty() && problem.sizes.heads > 0) call.parts = make_parts(problem);
+  if (!problem.sequences.empty() && problem.sizes.heads > 0) call.parts = make_gradient_parts(problem);
   give_memory(call);
   find_terms(call, pool);
-  if (!to.d_dense_bias.empty()) clear_dense(to.d_dense_bias);
+  if (!to.d_dense_bias.empty()) write_zeros(to.d_dense_bias);
   run_parts(call, pool);
   add_queries(call, pool);
   if (!to.d_bias.empty()) add_biases(call);
@@ -369,7 +363,7 @@ void attention_backward(const Inputs& in, const Options& options, const Outputs&
                         ThreadPool& pool) {
   const Sizes n = check_backward(in, options, outputs, to);
   check_options(options, n);
-  compute(batch_problem(in, options, n), outputs, to, pool);
+  compute_gradients(batch_problem(in, options, n), outputs, to, pool);
 }
 
 void attention_backward(const Inputs& in, const Options& options, const Packing& packing, const Outputs& outputs,
@@ -378,7 +372,7 @@ void attention_backward(const Inputs& in, const Options& options, const Packing&
   for (std::size_t s = 0; s + 1 < packing.queries.size(); ++s) {
     if (packing.queries[s] == packing.queries[s + 1]) clear_keys(to, 0, packing.keys[s], packing.keys[s + 1]);
   }
-  compute(problem, outputs, to, pool);
+  compute_gradients(problem, outputs, to, pool);
 }
 
 }  // namespace attn

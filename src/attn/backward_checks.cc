@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) { throw std::invalid_argument("attention_backward: " + what); }
+[[noreturn]] void fail_backward(const std::string& what) { throw std::invalid_argument("attention_backward: " + what); }
 
 void check_array(const char* name, const View<const float, 4>& view, const Shape<4>& right) {
   check_shape(name, view.shape, right);
@@ -24,23 +24,23 @@ void check_lse(const char* name, const Sizes& n, const View<const float, 3>& lse
 
 void check_additions(const Options& options, const Gradients& to) {
   if (!to.d_bias.empty()) {
-    if (options.bias.empty()) fail("d_bias is wanted, but there is no bias");
+    if (options.bias.empty()) fail_backward("d_bias is wanted, but there is no bias");
     if (to.d_bias.shape != options.bias.shape) {
-      fail("d_bias is [" + std::to_string(to.d_bias.shape[0]) + ", " + std::to_string(to.d_bias.shape[1]) +
-           "] but must be as the bias, [" + std::to_string(options.bias.shape[0]) + ", " +
-           std::to_string(options.bias.shape[1]) + "]");
+      fail_backward("d_bias is [" + std::to_string(to.d_bias.shape[0]) + ", " + std::to_string(to.d_bias.shape[1]) +
+                    "] but must be as the bias, [" + std::to_string(options.bias.shape[0]) + ", " +
+                    std::to_string(options.bias.shape[1]) + "]");
     }
     check_dense_last("d_bias", to.d_bias.strides[1], to.d_bias.shape[1]);
   }
   if (!to.d_dense_bias.empty()) {
-    if (options.dense_bias.empty()) fail("d_dense_bias is wanted, but there is no dense bias");
+    if (options.dense_bias.empty()) fail_backward("d_dense_bias is wanted, but there is no dense bias");
     check_array("d_dense_bias", to.d_dense_bias, options.dense_bias.shape);
   }
   if (to.d_sink.empty()) return;
-  if (options.sink.empty()) fail("d_sink is wanted, but there is no sink");
+  if (options.sink.empty()) fail_backward("d_sink is wanted, but there is no sink");
   if (to.d_sink.shape != options.sink.shape) {
-    fail("d_sink has " + std::to_string(to.d_sink.shape[0]) + " numbers but must have one a head, " +
-         std::to_string(options.sink.shape[0]));
+    fail_backward("d_sink has " + std::to_string(to.d_sink.shape[0]) + " numbers but must have one a head, " +
+                  std::to_string(options.sink.shape[0]));
   }
 }
 

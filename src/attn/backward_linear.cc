@@ -12,25 +12,29 @@
 namespace attn {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) { throw std::invalid_argument("linear_backward: " + what); }
-
-void check(const Sizes& n, const LinearOptions& options, const Gradients& to) {
-  if (options.causal && n.queries != n.keys) {
-    fail("causal needs as many queries as keys, but N = " + std::to_string(n.queries) +
-         " and M = " + std::to_string(n.keys));
-  }
-  if (!(options.epsilon >= 0) || std::isinf(options.epsilon)) {
-    fail("epsilon is " + std::to_string(options.epsilon) + " but must be a finite number, at least 0");
-  }
-  if (options.map != nullptr) {
-    fail("a feature map of the caller's has no derivative here; pass phi(q) and phi(k) with Feature::identity");
-  }
-  if (!options.state.s.empty() || !options.state.z.empty()) fail("a state is not taken: gradients end at its keys");
-  if (!to.d_bias.empty() || !to.d_sink.empty()) fail("linear attention has neither a bias nor a sink");
+[[noreturn]] void fail_linear_backward(const std::string& what) {
+  throw std::invalid_argument("linear_backward: " + what);
 }
 
-kernels::LinearBackward task_of(const Problem& p, const LinearOptions& options, const Outputs& outputs,
-                                const Sequence& s, std::int64_t g) {
+void check_linear_backward(const Sizes& n, const LinearOptions& options, const Gradients& to) {
+  if (options.causal && n.queries != n.keys) {
+    fail_linear_backward("causal needs as many queries as keys, but N = " + std::to_string(n.queries) +
+                         " and M = " + std::to_string(n.keys));
+  }
+  if (!(options.epsilon >= 0) || std::isinf(options.epsilon)) {
+    fail_linear_backward("epsilon is " + std::to_string(options.epsilon) + " but must be a finite number, at least 0");
+  }
+  if (options.map != nullptr) {
+    fail_linear_backward(
+        "a feature map of the caller's has no derivative here; pass phi(q) and phi(k) with Feature::identity");
+  }
+  if (!options.state.s.empty() || !options.state.z.empty())
+    fail_linear_backward("a state is not taken: gradients end at its keys");
+  if (!to.d_bias.empty() || !to.d_sink.empty()) fail_linear_backward("linear attention has neither a bias nor a sink");
+}
+
+kernels::LinearBackward linear_backward_task(const Problem& p, const LinearOptions& options, const Outputs& outputs,
+                                             const Sequence& s, std::int64_t g) {
   const std::int64_t h = g * p.sizes.group();
   kernels::LinearBackward t;
   t.q = p.q(s, h);
@@ -51,7 +55,7 @@ kernels::LinearBackward task_of(const Problem& p, const LinearOptions& options, 
   return t;
 }
 
-kernels::GradientRows rows_of(const View<float, 4>& view, std::int64_t b, std::int64_t h) {
+kernels::GradientRows gradient_rows(const View<float, 4>& view, std::int64_t b, std::int64_t h) {
   return {view.at(b, h), view.strides[2], view.strides[1]};
 }
 
@@ -60,7 +64,7 @@ kernels::GradientRows rows_of(const View<float, 4>& view, std::int64_t b, std::i
 void linear_backward(const Inputs& in, const LinearOptions& options, const Outputs& outputs, const Gradients& to,
                      ThreadPool& pool) {
   const Sizes n = check_inputs(in);
-  check(n, options, to);
+  check_linear_backward(n, options, to);
   check_gradients(in, outputs, to);
   const Options none;
   Problem p = make_problem(in, none, n);
@@ -69,10 +73,10 @@ void linear_backward(const Inputs& in, const LinearOptions& options, const Outpu
     const Sequence& s = p.sequences[static_cast<std::size_t>(unit / n.key_heads)];
     const std::int64_t g = unit % n.key_heads;
     Workspace& work = Workspace::mine();
-    kernels::LinearBackward t = task_of(p, options, outputs, s, g);
-    t.dq = rows_of(to.dq, s.batch, g * n.group());
-    t.dk = rows_of(to.dk, s.batch, g);
-    t.dv = rows_of(to.dv, s.batch, g);
+    kernels::LinearBackward t = linear_backward_task(p, options, outputs, s, g);
+    t.dq = gradient_rows(to.dq, s.batch, g * n.group());
+    t.dk = gradient_rows(to.dk, s.batch, g);
+    t.dv = gradient_rows(to.dv, s.batch, g);
     t.terms = work.values.reserve(2 * n.group() * n.queries);
     t.scratch = work.kernel.reserve(kernels::linear_backward_scratch(t.widths));
     kernels::linear_backward(t);

@@ -20,7 +20,6 @@ constexpr std::int64_t kPieceRows = 170 * kTileRows;  // 2,040: K and V of as ma
 constexpr std::int64_t kSoonBytes = std::int64_t{256} << 10;
 constexpr std::int64_t kCachedBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kReadOften = 192;                         // queries a key head from which on copying V pays
-constexpr std::int64_t kPackTile = 512;                          // keys packed at a time
 constexpr std::int64_t kStretchFloats = std::int64_t{64} << 10;  // K and V of a stretch: half of a 512 KB cache
 constexpr std::int64_t kSharedFloats = Floats::kKeep;            // panels of heads in flight: 8 MB
 constexpr std::int64_t kOwnFloats = std::int64_t{1} << 20;       // panels that a task packs for itself: 4 MB
@@ -37,7 +36,7 @@ struct Piece {
 };
 
 // One key head of a piece, with its keys and values as the kernels want them.
-struct Unit {
+struct PackedHead {
   const Piece* piece = nullptr;
   std::int64_t key_head = 0;
   float* panels = nullptr;
@@ -108,15 +107,15 @@ Layout layout_of(const Problem& p, std::span<const Piece> pieces) {
   return layout;
 }
 
-kernels::Rows keys_of(const Problem& p, const Unit& unit) {
+kernels::Rows keys_of(const Problem& p, const PackedHead& unit) {
   return from_row(p.k(*unit.piece->sequence, unit.key_head), unit.piece->first_key);
 }
-kernels::Rows values_of(const Problem& p, const Unit& unit) {
+kernels::Rows values_of(const Problem& p, const PackedHead& unit) {
   return from_row(p.v(*unit.piece->sequence, unit.key_head), unit.piece->first_key);
 }
 
 // Packs keys and values [first, first + count) of a unit; says whether some value is not finite.
-bool pack(const Problem& p, const Layout& layout, const Unit& unit, std::int64_t first, std::int64_t count) {
+bool pack(const Problem& p, const Layout& layout, const PackedHead& unit, std::int64_t first, std::int64_t count) {
   kernels::pack_keys({keys_of(p, unit), first, count, p.sizes.width, unit.panels});
   kernels::PackValues values;
   values.v = values_of(p, unit);
@@ -130,7 +129,7 @@ bool pack(const Problem& p, const Layout& layout, const Unit& unit, std::int64_t
   return layout.looks_for_not_finite && kernels::find_not_finite(values);
 }
 
-kernels::Forward task_of(const Problem& p, const Unit& unit, std::int64_t h) {
+kernels::Forward forward_task(const Problem& p, const PackedHead& unit, std::int64_t h) {
   const Sequence& s = *unit.piece->sequence;
   kernels::Forward t;
   t.q = p.q(s, h);
@@ -154,7 +153,7 @@ kernels::Forward task_of(const Problem& p, const Unit& unit, std::int64_t h) {
 
 using SoonList = std::array<kernels::Soon, 3>;
 
-void run_block(const Problem& p, const Unit& unit, std::int64_t h, RowRange range, const SoonList& soon = {}) {
+void run_block(const Problem& p, const PackedHead& unit, std::int64_t h, RowRange range, const SoonList& soon = {}) {
   Workspace& work = Workspace::mine();
   const Piece& piece = *unit.piece;
   const Sequence& s = *piece.sequence;
@@ -163,7 +162,7 @@ void run_block(const Problem& p, const Unit& unit, std::int64_t h, RowRange rang
       kernels::kChunk, kStretchFloats / (p.sizes.width + p.sizes.value_width) / kernels::kChunk * kernels::kChunk);
   const std::int64_t end = piece.first_key + piece.keys;
   plan_visits({&s, h, range.first, range.rows, piece.first_key, end, with_weights ? end : stretch}, work);
-  kernels::Forward t = task_of(p, unit, h);
+  kernels::Forward t = forward_task(p, unit, h);
   t.first = range.first;
   t.rows = range.rows;
   t.segments = work.segments.data();
@@ -198,7 +197,7 @@ void for_each_block(const RowRange& range, std::int64_t block, F&& f) {
 }
 
 // What a task will read, if it is little enough to wait in the second cache.
-SoonList wanted_by(const Problem& p, const Unit& unit) {
+SoonList wanted_by(const Problem& p, const PackedHead& unit) {
   const Piece& piece = *unit.piece;
   const kernels::Rows q = p.q(*piece.sequence, unit.key_head * p.sizes.group());
   const SoonList soon{kernels::Soon(from_row(q, piece.range.first), piece.range.rows, p.sizes.width),
@@ -221,14 +220,14 @@ void run_own(const Problem& p, const Layout& layout, std::span<const Piece> piec
   const std::int64_t tasks = std::ssize(pieces) * p.sizes.key_heads;
   const bool small = is_small(p);
   const auto unit_of = [&](std::int64_t n) {
-    Unit unit;
+    PackedHead unit;
     unit.piece = &pieces[static_cast<std::size_t>(n % std::ssize(pieces))];
     unit.key_head = n / std::ssize(pieces);
     return unit;
   };
   pool.run(tasks, [&](std::int64_t n, int) {
     Workspace& work = Workspace::mine();
-    Unit unit = unit_of(n);
+    PackedHead unit = unit_of(n);
     const Piece& piece = *unit.piece;
     unit.panels = work.panels.reserve(layout.panels);
     if (layout.copies_values) unit.values_copy = work.values.reserve(layout.values);
@@ -251,17 +250,17 @@ void run_own(const Problem& p, const Layout& layout, std::span<const Piece> piec
 }
 
 struct BlockTask {
-  const Unit* unit = nullptr;
+  const PackedHead* unit = nullptr;
   std::int64_t head = 0;
   RowRange range;
 };
 
 // All threads pack the keys of some heads together, then share out blocks of their queries.
-void run_shared(const Problem& p, const Layout& layout, std::span<Unit> units, ThreadPool& pool) {
+void run_shared(const Problem& p, const Layout& layout, std::span<PackedHead> units, ThreadPool& pool) {
   const std::int64_t tiles = (layout.flags * kTileKeys + kPackTile - 1) / kPackTile;
   std::vector<std::uint8_t> found(units.size() * static_cast<std::size_t>(tiles), 0);
   pool.run(std::ssize(units) * tiles, [&](std::int64_t n, int) {
-    const Unit& unit = units[static_cast<std::size_t>(n / tiles)];
+    const PackedHead& unit = units[static_cast<std::size_t>(n / tiles)];
     const std::int64_t first = n % tiles * kPackTile;
     const std::int64_t count = std::min(kPackTile, unit.piece->keys - first);
     if (count > 0) found[static_cast<std::size_t>(n)] = pack(p, layout, unit, first, count) ? 1 : 0;
@@ -305,7 +304,7 @@ void run_forward(const Problem& p, ThreadPool& pool) {
   Floats memory = std::move(work.panels);  // tasks on this thread have scratch of their own
   float* floats = memory.reserve(at_once * (layout.panels + layout.values));
   for (std::int64_t first = 0; first < count; first += at_once) {
-    std::vector<Unit> units;
+    std::vector<PackedHead> units;
     for (std::int64_t n = first; n < std::min(count, first + at_once); ++n) {
       const std::int64_t slot = n - first;
       float* at = floats + slot * (layout.panels + layout.values);

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "attn_engine/problem.h"
 #include "attn_engine/sixteen_bit.h"
 
 namespace attn {
@@ -143,11 +144,6 @@ void forget_tokens(const Plane& p, std::int64_t keep, std::int64_t size) {
   if ((size - keep) * p.row_bytes < kGiveBackFrom) return;
   for (std::int64_t h = 0; h < p.heads; ++h)
     advise(p.head(h) + keep * p.row_bytes, p.head(h) + size * p.row_bytes, MADV_DONTNEED);
-}
-
-std::string text_of(const Shape<4>& s) {
-  return "[" + std::to_string(s[0]) + ", " + std::to_string(s[1]) + ", " + std::to_string(s[2]) + ", " +
-         std::to_string(s[3]) + "]";
 }
 
 void check_tokens(const char* name, const AnyView<4>& x, const Shape<4>& right) {

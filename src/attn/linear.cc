@@ -29,43 +29,34 @@ constexpr std::int64_t kMappedRows = 256;  // rows that go through the caller's 
 constexpr std::int64_t kQueryRows = 252;   // queries in a task of their own, a multiple of kTileRows
 static_assert(kMappedRows % kernels::kLinearChunk == 0 && kQueryRows % kTileRows == 0);
 
-[[noreturn]] void fail(const std::string& what) { throw std::invalid_argument("linear_attention: " + what); }
+[[noreturn]] void fail_linear(const std::string& what) { throw std::invalid_argument("linear_attention: " + what); }
 
 void check_state(const LinearState& state, const Sizes& n, std::int64_t features) {
   if (state.s.empty() && state.z.empty()) return;
-  if (state.s.empty() || state.z.empty()) fail("the state needs both s and z, or neither");
+  if (state.s.empty() || state.z.empty()) fail_linear("the state needs both s and z, or neither");
   check_shape("state.s", state.s.shape, {n.batch, n.key_heads, features, n.value_width});
   check_shape("state.z", state.z.shape, {n.batch, n.key_heads, features});
   check_dense_last("state.s", state.s.strides[3], n.value_width);
   check_dense_last("state.z", state.z.strides[2], features);
 }
 
-Sizes check(const Inputs& in, const LinearOptions& options, const View<float, 4>& out) {
+Sizes check_linear(const Inputs& in, const LinearOptions& options, const View<float, 4>& out) {
   const Sizes n = check_inputs(in);
   if (options.causal && n.queries != n.keys) {
-    fail("causal needs as many queries as keys, but N = " + std::to_string(n.queries) +
-         " and M = " + std::to_string(n.keys));
+    fail_linear("causal needs as many queries as keys, but N = " + std::to_string(n.queries) +
+                " and M = " + std::to_string(n.keys));
   }
   if (!(options.epsilon >= 0) || std::isinf(options.epsilon)) {
-    fail("epsilon is " + std::to_string(options.epsilon) + " but must be a finite number, at least 0");
+    fail_linear("epsilon is " + std::to_string(options.epsilon) + " but must be a finite number, at least 0");
   }
-  if (options.map != nullptr && !options.map->map) fail("the feature map holds no function");
+  if (options.map != nullptr && !options.map->map) fail_linear("the feature map holds no function");
   if (options.map != nullptr && options.map->width < 1) {
-    fail("the feature map has width " + std::to_string(options.map->width) + " but must have at least 1");
+    fail_linear("the feature map has width " + std::to_string(options.map->width) + " but must have at least 1");
   }
   check_state(options.state, n, options.map != nullptr ? options.map->width : n.width);
   check_shape("out", out.shape, {n.batch, n.heads, n.queries, n.value_width});
   check_dense_last("out", out.strides[3], n.value_width);
   return n;
-}
-
-const void* address(const AnyView<4>& view, std::int64_t b, std::int64_t h, std::int64_t row) {
-  const std::int64_t at = b * view.strides[0] + h * view.strides[1] + row * view.strides[2];
-  return static_cast<const std::byte*>(view.data) + at * static_cast<std::int64_t>(size_of(view.type));
-}
-
-kernels::Rows rows_of(const AnyView<4>& view, std::int64_t b, std::int64_t h, std::int64_t row) {
-  return {address(view, b, h, row), view.strides[2], static_cast<kernels::Element>(view.type)};
 }
 
 float number(const void* row, Type type, std::int64_t d) {
@@ -80,7 +71,7 @@ float number(const void* row, Type type, std::int64_t d) {
 }
 
 // Tasks may not throw, but memory may be short and a caller's map may throw: the first exception waits here.
-class Failure {
+class FirstException {
  public:
   template <typename F>
   void guard(F&& f) noexcept {
@@ -100,12 +91,12 @@ class Failure {
   std::exception_ptr first_;
 };
 
-struct Stretch {
+struct RowSpan {
   std::int64_t begin = 0, end = 0;
 };
 
 // One key head of one element of the batch.
-struct Unit {
+struct BatchHead {
   std::int64_t b = 0, g = 0;
 };
 
@@ -154,8 +145,8 @@ class LinearCall {
 
  private:
   [[nodiscard]] std::int64_t units() const noexcept { return n_.batch * n_.key_heads; }
-  [[nodiscard]] Unit unit(std::int64_t u) const noexcept { return {u / n_.key_heads, u % n_.key_heads}; }
-  [[nodiscard]] Stretch part(std::int64_t p) const noexcept { return {p * part_, std::min(n_.keys, (p + 1) * part_)}; }
+  [[nodiscard]] BatchHead unit(std::int64_t u) const noexcept { return {u / n_.key_heads, u % n_.key_heads}; }
+  [[nodiscard]] RowSpan part(std::int64_t p) const noexcept { return {p * part_, std::min(n_.keys, (p + 1) * part_)}; }
   [[nodiscard]] bool mapped() const noexcept { return options_.map != nullptr; }
 
   template <typename F>
@@ -171,23 +162,23 @@ class LinearCall {
 
   void run_units(ThreadPool& pool);
   void run_parts(ThreadPool& pool);
-  void run_unit(Unit unit, TaskMemory& memory) const;
-  void run_unit_causally(Unit unit, TaskMemory& memory) const;
+  void run_unit(BatchHead unit, TaskMemory& memory) const;
+  void run_unit_causally(BatchHead unit, TaskMemory& memory) const;
 
-  void add_keys(Unit unit, Stretch keys, float* sum, TaskMemory& memory) const;
-  void answer(Unit unit, Stretch queries, const float* sum, TaskMemory& memory) const;
-  void answer_causally(Unit unit, Stretch rows, const kernels::LinearSums& sums, TaskMemory& memory) const;
+  void add_keys(BatchHead unit, RowSpan keys, float* sum, TaskMemory& memory) const;
+  void answer(BatchHead unit, RowSpan queries, const float* sum, TaskMemory& memory) const;
+  void answer_causally(BatchHead unit, RowSpan rows, const kernels::LinearSums& sums, TaskMemory& memory) const;
 
   [[nodiscard]] kernels::Linear task(TaskMemory& memory) const;
-  [[nodiscard]] kernels::LinearKeys keys_of(Unit unit, Stretch rows, float* mapped_to) const;
-  [[nodiscard]] kernels::LinearQueries queries_of(Unit unit, Stretch rows, float* mapped_to) const;
-  void map_rows(const AnyView<4>& view, Unit at, Stretch rows, float* to) const;
-  // Rows are taken all at once, or with a caller's map a few at a time: f(stretch, where their phi may go).
+  [[nodiscard]] kernels::LinearKeys keys_of(BatchHead unit, RowSpan rows, float* mapped_to) const;
+  [[nodiscard]] kernels::LinearQueries queries_of(BatchHead unit, RowSpan rows, float* mapped_to) const;
+  void map_rows(const AnyView<4>& view, BatchHead at, RowSpan rows, float* to) const;
+  // Rows are taken all at once, or with a caller's map a few at a time: f(span, where their phi may go).
   template <typename F>
-  void for_each_stretch(Stretch rows, std::int64_t floats_a_row, TaskMemory& memory, F&& f) const;
+  void for_each_span(RowSpan rows, std::int64_t floats_a_row, TaskMemory& memory, F&& f) const;
 
-  void load_state(Unit unit, float* sum) const;
-  void store_state(Unit unit, const float* sum) const;
+  void load_state(BatchHead unit, float* sum) const;
+  void store_state(BatchHead unit, const float* sum) const;
 
   const Inputs& in_;
   const LinearOptions& options_;
@@ -196,10 +187,10 @@ class LinearCall {
   kernels::LinearWidths widths_;
   std::int64_t part_ = 0;   // keys in a part
   std::int64_t parts_ = 0;  // of a key head
-  Failure failure_;
+  FirstException failure_;
 };
 
-void LinearCall::load_state(Unit unit, float* sum) const {
+void LinearCall::load_state(BatchHead unit, float* sum) const {
   std::fill_n(sum, widths_.sum_floats(), 0.0F);
   if (options_.state.s.empty()) return;
   for (std::int64_t f = 0; f < widths_.features; ++f) {
@@ -208,7 +199,7 @@ void LinearCall::load_state(Unit unit, float* sum) const {
   std::copy_n(options_.state.z.at(unit.b, unit.g), widths_.features, sum + widths_.z());
 }
 
-void LinearCall::store_state(Unit unit, const float* sum) const {
+void LinearCall::store_state(BatchHead unit, const float* sum) const {
   if (options_.state.s.empty()) return;
   for (std::int64_t f = 0; f < widths_.features; ++f) {
     std::copy_n(sum + f * widths_.stride(), widths_.values, options_.state.s.at(unit.b, unit.g, f));
@@ -225,25 +216,25 @@ kernels::Linear LinearCall::task(TaskMemory& memory) const {
   return t;
 }
 
-void LinearCall::map_rows(const AnyView<4>& view, Unit at, Stretch rows, float* to) const {
+void LinearCall::map_rows(const AnyView<4>& view, BatchHead at, RowSpan rows, float* to) const {
   float x[kMaxWidth];
   for (std::int64_t row = rows.begin; row < rows.end; ++row, to += widths_.features) {
-    const void* from = address(view, at.b, at.g, row);
+    const void* from = rows_of(view, at.b, at.g, row).data;
     for (std::int64_t d = 0; d < n_.width; ++d) x[d] = number(from, view.type, d);
     options_.map->map(x, to);
   }
 }
 
 template <typename F>
-void LinearCall::for_each_stretch(Stretch rows, std::int64_t floats_a_row, TaskMemory& memory, F&& f) const {
+void LinearCall::for_each_span(RowSpan rows, std::int64_t floats_a_row, TaskMemory& memory, F&& f) const {
   const std::int64_t most = mapped() ? kMappedRows : std::max<std::int64_t>(1, rows.end - rows.begin);
   float* to = mapped() ? memory.rows.reserve(std::min(most, rows.end - rows.begin) * floats_a_row) : nullptr;
   for (std::int64_t first = rows.begin; first < rows.end; first += most) {
-    f(Stretch{first, std::min(rows.end, first + most)}, to);
+    f(RowSpan{first, std::min(rows.end, first + most)}, to);
   }
 }
 
-kernels::LinearKeys LinearCall::keys_of(Unit unit, Stretch rows, float* mapped_to) const {
+kernels::LinearKeys LinearCall::keys_of(BatchHead unit, RowSpan rows, float* mapped_to) const {
   kernels::LinearKeys keys;
   keys.k = rows_of(in_.k, unit.b, unit.g, rows.begin);
   keys.v = rows_of(in_.v, unit.b, unit.g, rows.begin);
@@ -255,7 +246,7 @@ kernels::LinearKeys LinearCall::keys_of(Unit unit, Stretch rows, float* mapped_t
   return keys;
 }
 
-kernels::LinearQueries LinearCall::queries_of(Unit unit, Stretch rows, float* mapped_to) const {
+kernels::LinearQueries LinearCall::queries_of(BatchHead unit, RowSpan rows, float* mapped_to) const {
   const std::int64_t head = unit.g * n_.group();
   kernels::LinearQueries queries;
   queries.q = rows_of(in_.q, unit.b, head, rows.begin);
@@ -275,22 +266,23 @@ kernels::LinearQueries LinearCall::queries_of(Unit unit, Stretch rows, float* ma
   return queries;
 }
 
-void LinearCall::add_keys(Unit unit, Stretch keys, float* sum, TaskMemory& memory) const {
-  for_each_stretch(keys, widths_.features, memory, [&](Stretch rows, float* to) {
+void LinearCall::add_keys(BatchHead unit, RowSpan keys, float* sum, TaskMemory& memory) const {
+  for_each_span(keys, widths_.features, memory, [&](RowSpan rows, float* to) {
     const kernels::LinearKeys some = keys_of(unit, rows, to);
     kernels::add_linear_keys(task(memory), some, sum);
   });
 }
 
-void LinearCall::answer(Unit unit, Stretch queries, const float* sum, TaskMemory& memory) const {
-  for_each_stretch(queries, n_.group() * widths_.features, memory, [&](Stretch rows, float* to) {
+void LinearCall::answer(BatchHead unit, RowSpan queries, const float* sum, TaskMemory& memory) const {
+  for_each_span(queries, n_.group() * widths_.features, memory, [&](RowSpan rows, float* to) {
     const kernels::LinearQueries some = queries_of(unit, rows, to);
     kernels::answer_linear(task(memory), some, sum);
   });
 }
 
-void LinearCall::answer_causally(Unit unit, Stretch all, const kernels::LinearSums& sums, TaskMemory& memory) const {
-  for_each_stretch(all, (n_.group() + 1) * widths_.features, memory, [&](Stretch rows, float* to) {
+void LinearCall::answer_causally(BatchHead unit, RowSpan all, const kernels::LinearSums& sums,
+                                 TaskMemory& memory) const {
+  for_each_span(all, (n_.group() + 1) * widths_.features, memory, [&](RowSpan rows, float* to) {
     const kernels::LinearKeys keys = keys_of(unit, rows, to);
     float* rest = to == nullptr ? nullptr : to + keys.count * widths_.features;
     const kernels::LinearQueries queries = queries_of(unit, rows, rest);
@@ -298,7 +290,7 @@ void LinearCall::answer_causally(Unit unit, Stretch all, const kernels::LinearSu
   });
 }
 
-void LinearCall::run_unit(Unit unit, TaskMemory& memory) const {
+void LinearCall::run_unit(BatchHead unit, TaskMemory& memory) const {
   float* sum = memory.sums.reserve(widths_.sum_floats());
   load_state(unit, sum);
   add_keys(unit, {0, n_.keys}, sum, memory);
@@ -307,7 +299,7 @@ void LinearCall::run_unit(Unit unit, TaskMemory& memory) const {
 }
 
 // With several parts, the same additions in the same order as if each part had been a task.
-void LinearCall::run_unit_causally(Unit unit, TaskMemory& memory) const {
+void LinearCall::run_unit_causally(BatchHead unit, TaskMemory& memory) const {
   const std::int64_t size = widths_.sum_floats();
   float* now = memory.sums.reserve(3 * size);
   load_state(unit, now);
@@ -369,18 +361,10 @@ void LinearCall::run_parts(ThreadPool& pool) {
   });
 }
 
-void write_zeros(const View<float, 4>& out) {
-  for (std::int64_t b = 0; b < out.shape[0]; ++b) {
-    for (std::int64_t h = 0; h < out.shape[1]; ++h) {
-      for (std::int64_t i = 0; i < out.shape[2]; ++i) std::fill_n(out.at(b, h, i), out.shape[3], 0.0F);
-    }
-  }
-}
-
 }  // namespace
 
 void linear_attention(const Inputs& in, const LinearOptions& options, View<float, 4> out, ThreadPool& pool) {
-  const Sizes sizes = check(in, options, out);
+  const Sizes sizes = check_linear(in, options, out);
   if (sizes.keys == 0 && options.state.s.empty()) return write_zeros(out);
   LinearCall(in, options, out, sizes).run(pool);
 }

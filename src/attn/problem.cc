@@ -17,12 +17,6 @@ static_assert(static_cast<int>(Type::float16) == static_cast<int>(kernels::Eleme
 static_assert(static_cast<int>(Type::bfloat16) == static_cast<int>(kernels::Element::bfloat16));
 static_assert(kMaxWidth == kernels::kMaxWidth);
 
-kernels::Rows rows_of(const AnyView<4>& view, std::int64_t b, std::int64_t h, std::int64_t first) {
-  const std::int64_t at = b * view.strides[0] + h * view.strides[1] + first * view.strides[2];
-  return {static_cast<const std::byte*>(view.data) + at * static_cast<std::int64_t>(size_of(view.type)),
-          view.strides[2], static_cast<kernels::Element>(view.type)};
-}
-
 kernels::Dense dense_of(const View<const float, 4>& view, std::int64_t b, std::int64_t h) {
   if (view.empty()) return {};
   return {view.at(view.shape[0] == 1 ? 0 : b, view.shape[1] == 1 ? 0 : h),
@@ -186,6 +180,12 @@ Problem packed_problem(const Inputs& in, const Options& options, const Packing& 
     problem.sequences.push_back(sequence);
   }
   return problem;
+}
+
+void write_zeros(const View<float, 4>& to) {
+  for (std::int64_t b = 0; b < to.shape[0]; ++b)
+    for (std::int64_t h = 0; h < to.shape[1]; ++h)
+      for (std::int64_t i = 0; i < to.shape[2]; ++i) std::fill_n(to.at(b, h, i), to.shape[3], 0.0F);
 }
 
 }  // namespace attn

@@ -1,8 +1,10 @@
 // attn_engine/problem.h - a call after its checks: what the schedules below work on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "attn/attention.h"
@@ -18,6 +20,14 @@ struct Sizes {
 
   [[nodiscard]] std::int64_t group() const noexcept { return heads / key_heads; }
 };
+
+// "[2, 8, 128, 64]"
+template <std::size_t Rank>
+std::string text_of(const Shape<Rank>& shape) {
+  std::string text = "[";
+  for (std::size_t axis = 0; axis < Rank; ++axis) text += (axis != 0 ? ", " : "") + std::to_string(shape[axis]);
+  return text + "]";
+}
 
 // Throw std::invalid_argument, with the shapes in the message.
 Sizes check_inputs(const Inputs& in);
@@ -40,6 +50,13 @@ struct Sequence {
   const TilePlan* plan = nullptr;
   std::int64_t plan_batch = 0;  // what the plan calls it
 };
+
+// The rows of batch b and head h from `first` on.
+inline kernels::Rows rows_of(const AnyView<4>& view, std::int64_t b, std::int64_t h, std::int64_t first) noexcept {
+  const std::int64_t at = b * view.strides[0] + h * view.strides[1] + first * view.strides[2];
+  return {static_cast<const std::byte*>(view.data) + at * static_cast<std::int64_t>(size_of(view.type)),
+          view.strides[2], static_cast<kernels::Element>(view.type)};
+}
 
 // The rows from `row` on.
 inline kernels::Rows from_row(kernels::Rows rows, std::int64_t row) noexcept {
@@ -94,6 +111,11 @@ struct BlockOfRows {
 };
 struct Workspace;
 void plan_visits(const BlockOfRows& block, Workspace& work);
+
+inline constexpr std::int64_t kPackTile = 512;  // keys packed at a time
+
+// Fills all rows with 0.
+void write_zeros(const View<float, 4>& to);
 
 // The schedules.
 void run_forward(const Problem& problem, ThreadPool& pool);  // blocks of queries

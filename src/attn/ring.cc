@@ -16,11 +16,6 @@ constexpr std::int64_t kLeastKeys = 1024, kMostLaps = 16;
 static_assert(kMostLaps < 32, "a lap is a bit of RingPlan::needed_laps()");
 constexpr std::int64_t kPieceStep = 64;  // keys: words of masks and tiles of kernels begin there
 
-std::string text_of(const Shape<4>& s) {
-  return "[" + std::to_string(s[0]) + ", " + std::to_string(s[1]) + ", " + std::to_string(s[2]) + ", " +
-         std::to_string(s[3]) + "]";
-}
-
 const char* name_of(Type type) {
   return type == Type::float32 ? "float32" : type == Type::float16 ? "float16" : "bfloat16";
 }
@@ -180,7 +175,7 @@ namespace {
 // Some rules look at a few queries only, and say `some` of many.
 constexpr std::int64_t kCoverRows = 256;
 
-Cover cover_of(const Mask& mask, const Tile& tile) {
+Cover refined_cover(const Mask& mask, const Tile& tile) {
   const Cover whole = mask.cover(tile);
   if (whole != Cover::some || tile.i1 - tile.i0 <= kCoverRows) return whole;
   for (std::int64_t i = tile.i0; i < tile.i1; i += kCoverRows) {
@@ -197,7 +192,7 @@ Cover RingPlan::cover(const Stretch& queries, const Stretch& keys) const {
   std::optional<Cover> all;
   for (std::int64_t b = 0; b < (mask_.per_batch() ? whole_.batch : 1); ++b) {
     for (std::int64_t h = 0; h < (mask_.per_head() ? whole_.heads : 1); ++h) {
-      const Cover one = cover_of(mask_, {b, h, queries.begin, queries.end, keys.begin, keys.end});
+      const Cover one = refined_cover(mask_, {b, h, queries.begin, queries.end, keys.begin, keys.end});
       if (all && *all != one) return Cover::some;
       all = one;
     }

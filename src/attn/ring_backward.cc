@@ -20,12 +20,6 @@ void add(std::span<float> to, std::span<const float> more) {
   for (std::size_t n = 0; n < to.size(); ++n) to[n] += more[n];
 }
 
-void clear(const View<float, 4>& to) {
-  for (std::int64_t b = 0; b < to.shape[0]; ++b)
-    for (std::int64_t h = 0; h < to.shape[1]; ++h)
-      for (std::int64_t i = 0; i < to.shape[2]; ++i) std::fill_n(to.at(b, h, i), to.shape[3], 0.0F);
-}
-
 void add(const View<float, 4>& to, const View<const float, 4>& more) {
   for (std::int64_t b = 0; b < to.shape[0]; ++b)
     for (std::int64_t h = 0; h < to.shape[1]; ++h)
@@ -60,8 +54,8 @@ class Blocks {
  public:
   Blocks(const RingCall& call, const Outputs& outputs, const Gradients& to, ThreadPool& pool)
       : call_(call), outputs_(outputs), to_(to), pool_(pool), slices_(slices_of(call.plan.queries(), call.me())) {
-    clear(to.dq);
-    if (!to.d_dense_bias.empty()) clear(to.d_dense_bias);
+    write_zeros(to.dq);
+    if (!to.d_dense_bias.empty()) write_zeros(to.d_dense_bias);
     for (std::int64_t h = 0; h < to.d_bias.shape[0]; ++h) std::fill_n(to.d_bias.at(h), to.d_bias.shape[1], 0.0F);
   }
 
@@ -276,8 +270,8 @@ RingReport ring_attention_backward(const Inputs& in, const Options& options, con
   TravellingKeys keys(call, report);
   TravellingGradients gradients(call, to, report);
   Blocks blocks(call, outputs, to, pool);
-  clear(to.dk);
-  clear(to.dv);
+  write_zeros(to.dk);
+  write_zeros(to.dv);
   for (Leg leg; leg.lap < call.plan.laps(); ++leg.lap) {
     keys.start(leg.lap);
     for (leg.step = 0; leg.step < ring.ranks.size(); ++leg.step) {

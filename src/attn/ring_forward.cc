@@ -2,16 +2,15 @@
 // whole a block is.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "attn_engine/ring.h"
 #include "attn_engine/scratch.h"
+#include "kernels/plain.h"
 
 namespace attn {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr std::int64_t kMergeRows = 256;  // a task
 
 // A row whose lse is top + log(total) in the end: one logarithm a row, not one a merge.
@@ -22,9 +21,9 @@ struct Row {
 };
 
 // Adds what other keys gave. Its bits depend on the order: that of the ring.
-void merge_row(const Row& row, const float* more, float more_lse, std::int64_t width) {
-  if (more_lse == kNever) return;
-  if (row.top == kNever) {
+void merge_block_row(const Row& row, const float* more, float more_lse, std::int64_t width) {
+  if (more_lse == kernels::kNever) return;
+  if (row.top == kernels::kNever) {
     std::copy_n(more, width, row.out);
     row.top = more_lse;
     return;
@@ -66,13 +65,13 @@ class Sums {
       const QuerySlice& slice = slices_[s];
       each_row(slice, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
         std::fill_n(out_.at(b, h, slice.row + i), n().value_width, 0.0F);
-        lse_(b, h, slice.row + i) = kNever;
+        lse_(b, h, slice.row + i) = kernels::kNever;
       });
     }
     const std::vector<float> nothing(static_cast<std::size_t>(n().value_width), 0.0F);
     each_row({0, {0, n().queries}}, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
       if (!call_.options.sink.empty()) {
-        merge_row(row(b, h, i), nothing.data(), call_.options.sink(h), n().value_width);
+        merge_block_row(row(b, h, i), nothing.data(), call_.options.sink(h), n().value_width);
       }
       lse_(b, h, i) += std::log(total_(b, h, i));
     });
@@ -103,7 +102,7 @@ class Sums {
     const View<float, 3> more_lse(memory + all * n().value_width, lse.shape);
     attention(block, options, more, more_lse, pool_);
     each_row(slice, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
-      merge_row(row(b, h, slice.row + i), more.at(b, h, i), more_lse(b, h, i), n().value_width);
+      merge_block_row(row(b, h, slice.row + i), more.at(b, h, i), more_lse(b, h, i), n().value_width);
     });
   }
 

@@ -23,7 +23,7 @@ constexpr std::int64_t kMostParts = 64;
 bool reads_in_place(const Sequence& s, const Sizes& n) { return s.queries <= 4 || s.queries * n.group() <= 8; }
 
 // One part of the keys for the query heads that share a key head.
-struct Part {
+struct SplitPart {
   const Sequence* sequence = nullptr;
   std::int64_t key_head = 0;
   std::int64_t begin = 0, end = 0;
@@ -40,8 +40,8 @@ std::int64_t part_keys(std::int64_t keys) {
   return std::max(kTileKeys, ((keys + parts - 1) / parts + kTileKeys - 1) / kTileKeys * kTileKeys);
 }
 
-std::vector<Part> make_parts(const Problem& p) {
-  std::vector<Part> parts;
+std::vector<SplitPart> make_split_parts(const Problem& p) {
+  std::vector<SplitPart> parts;
   std::int64_t at = 0;
   for (const Sequence& s : p.sequences) {
     const std::int64_t step = part_keys(s.keys);
@@ -56,7 +56,7 @@ std::vector<Part> make_parts(const Problem& p) {
 }
 
 // Heads [first, first + heads) of the part's group, which see the same keys.
-void read_in_place(const Problem& p, const Part& part, std::int64_t first, std::int64_t heads, const Results& to) {
+void read_in_place(const Problem& p, const SplitPart& part, std::int64_t first, std::int64_t heads, const Results& to) {
   Workspace& work = Workspace::mine();
   const Sequence& s = *part.sequence;
   const std::int64_t h = part.key_head * p.sizes.group() + first;
@@ -88,7 +88,7 @@ void read_in_place(const Problem& p, const Part& part, std::int64_t first, std::
 }
 
 // The part packed into panels, as for many queries.
-void pack_and_multiply(const Problem& p, const Part& part, const Results& to) {
+void pack_and_multiply(const Problem& p, const SplitPart& part, const Results& to) {
   Workspace& work = Workspace::mine();
   const Sequence& s = *part.sequence;
   const std::int64_t keys = part.end - part.begin;
@@ -132,7 +132,7 @@ void pack_and_multiply(const Problem& p, const Part& part, const Results& to) {
   }
 }
 
-void run_part(const Problem& p, const Part& part, const Results& to) {
+void run_split_part(const Problem& p, const SplitPart& part, const Results& to) {
   if (!reads_in_place(*part.sequence, p.sizes)) return pack_and_multiply(p, part, to);
   const std::int64_t group = p.sizes.group();
   const std::int64_t heads = part.sequence->plan->per_head() ? 1 : group;
@@ -145,7 +145,7 @@ struct Merge {
   float sink = 0;  // natural; -inf: none
 };
 
-float merge_row(const Merge& row, const Results& from, std::int64_t width, float* out) {
+float merge_split_row(const Merge& row, const Results& from, std::int64_t width, float* out) {
   using kernels::kNever;
   float top = row.sink;
   bool seen = false;  // NaN counts as seen
@@ -180,25 +180,26 @@ bool wants_split(const Problem& p) noexcept {
 }
 
 void run_split(const Problem& p, ThreadPool& pool) {
-  const std::vector<Part> parts = make_parts(p);
-  const Part& last = parts.back();
+  const std::vector<SplitPart> parts = make_split_parts(p);
+  const SplitPart& last = parts.back();
   const std::int64_t rows = last.at + p.sizes.group() * last.sequence->queries;
   Floats memory;
   Results results;
   results.out = memory.reserve(rows * (p.sizes.value_width + 1));
   results.lse = results.out + rows * p.sizes.value_width;
-  pool.run(std::ssize(parts), [&](std::int64_t n, int) { run_part(p, parts[static_cast<std::size_t>(n)], results); });
+  pool.run(std::ssize(parts),
+           [&](std::int64_t n, int) { run_split_part(p, parts[static_cast<std::size_t>(n)], results); });
   Workspace::mine().release();
   for (std::size_t n = 0; n < parts.size();) {  // the parts of one key head stand together
-    const Part& part = parts[n];
+    const SplitPart& part = parts[n];
     const Sequence& s = *part.sequence;
     const std::int64_t count = std::max<std::int64_t>(1, (s.keys + part_keys(s.keys) - 1) / part_keys(s.keys));
     const std::int64_t step = p.sizes.group() * s.queries;
     for (std::int64_t r = 0; r < step; ++r) {
       const std::int64_t h = part.key_head * p.sizes.group() + r / s.queries, i = r % s.queries;
       const float sink = p.options->sink.empty() ? kernels::kNever : p.options->sink(h);
-      const float lse = merge_row({part.at + r, step, count, sink}, results, p.sizes.value_width,
-                                  p.out_row(s, h) + i * p.out.strides[2]);
+      const float lse = merge_split_row({part.at + r, step, count, sink}, results, p.sizes.value_width,
+                                        p.out_row(s, h) + i * p.out.strides[2]);
       if (float* to = p.lse_row(s, h); to != nullptr) to[i * p.lse.strides[2]] = lse;
     }
     n += static_cast<std::size_t>(count);

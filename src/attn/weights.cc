@@ -12,8 +12,6 @@
 namespace attn {
 namespace {
 
-constexpr std::int64_t kPackTile = 512;
-
 void check_window(const Sizes& n, const Rectangle& window, const Shape<4>& shape) {
   check_shape("weights", shape, {n.batch, n.heads, shape[2], shape[3]});
   if (window.row >= 0 && window.col >= 0 && window.row + shape[2] <= n.queries && window.col + shape[3] <= n.keys)

@@ -24,7 +24,7 @@ std::string bar_label(const Subject& subject) {
 }
 
 // What must be said of the whole figure.
-std::string caption_of(const Subject& subject, const Picture& picture) {
+std::string figure_caption(const Subject& subject, const Picture& picture) {
   const std::string reduced = figure::caption_of(picture);
   if (!subject.aside) return reduced;
   return reduced + (reduced.empty() ? "" : " ") + "Sinks set aside, rows renormalised.";
@@ -54,7 +54,7 @@ Heatmap heatmap_of(const Subject& subject, const HeadName& head, Picture picture
               .x_label = axes.columns,
               .y_label = axes.rows,
               .bar_label = bar_label(subject),
-              .caption = caption_of(subject, picture),
+              .caption = figure_caption(subject, picture),
               .shade = {}};
   map.cells = std::move(picture.cells);
   return map;
@@ -67,7 +67,7 @@ Grid grid_of(const Subject& subject, const std::vector<HeadName>& heads, std::ve
             .x_label = axes.columns,
             .y_label = axes.rows,
             .bar_label = bar_label(subject),
-            .caption = caption_of(subject, pictures.front()),
+            .caption = figure_caption(subject, pictures.front()),
             .shade = {}};
   for (std::size_t h = 0; h < heads.size(); ++h) {
     Heatmap panel = heatmap_of(subject, heads[h], std::move(pictures[h]));
@@ -85,7 +85,7 @@ Overview overview_of(const Subject& subject, Kind kind, std::vector<Picture> pic
                     .cells = {},
                     .title = title_of(subject, "all heads"),
                     .bar_label = bar_label(subject),
-                    .caption = caption_of(subject, pictures.front()),
+                    .caption = figure_caption(subject, pictures.front()),
                     .shade = {.scale = kOverviewScale}};
   if (kind != Kind::self || subject.specimen.stacks().size() > 1)
     overview.title += " of kind " + std::string(name_of(kind));
@@ -104,7 +104,7 @@ HeadView head_view_of(const Subject& subject, const std::vector<HeadName>& heads
                  .title = title_of(subject, heads.size() == 1 ? to_string(heads.front()) : layer_name(heads.front())),
                  .query_label = axes.rows,
                  .key_label = axes.columns,
-                 .caption = caption_of(subject, pictures.front())};
+                 .caption = figure_caption(subject, pictures.front())};
   for (std::size_t h = 0; h < heads.size(); ++h)
     lines.heads.push_back({panel_name(heads[h]), std::move(pictures[h].cells)});
   return lines;

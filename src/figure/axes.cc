@@ -10,13 +10,13 @@ namespace attn::figure {
 
 namespace {
 
-constexpr double kGap = 4;             // between a panel and its labels
-constexpr double kTick = 2.5;          // a hairline where only some cells have labels
-constexpr double kLongestLabel = 110;  // then it is cut
-constexpr double kLeastSize = 5.5;     // that can be read in print
+constexpr double kLabelGap = 4;            // between a panel and its labels
+constexpr double kAxisTick = 2.5;          // a hairline where only some cells have labels
+constexpr double kLongestAxisLabel = 110;  // then it is cut
+constexpr double kLeastSize = 5.5;         // that can be read in print
 constexpr double kSlant = std::numbers::sqrt2 / 2;
 
-double reach_of(const Labels& labels) { return labels.every > 1 ? kGap + kTick : kGap; }
+double reach_of(const Labels& labels) { return labels.every > 1 ? kLabelGap + kAxisTick : kLabelGap; }
 
 // 1, 2, 5, 10, 20, 50, ...
 std::int64_t next_round(std::int64_t number) {
@@ -42,7 +42,7 @@ Labels fit_labels(const Sheet& sheet, std::span<const std::string> labels, doubl
     while (room * static_cast<double>(fitted.every) < 1.2 * fitted.size) fitted.every = next_round(fitted.every);
   }
   for (std::size_t i = 0; i < labels.size(); i += static_cast<std::size_t>(fitted.every)) {
-    fitted.texts.push_back(sheet.typesetter().fitted(visible(labels[i]), {fitted.size}, kLongestLabel));
+    fitted.texts.push_back(sheet.typesetter().fitted(visible(labels[i]), {fitted.size}, kLongestAxisLabel));
     fitted.widest = std::max(fitted.widest, sheet.typesetter().width(fitted.texts.back(), {fitted.size}));
   }
   return fitted;
@@ -64,7 +64,7 @@ void put_row_labels(Sheet& sheet, const Panel& panel, const Labels& labels) {
   for (std::size_t i = 0; i < labels.texts.size(); ++i) {
     const double row = static_cast<double>(static_cast<std::int64_t>(i) * labels.every) + 0.5;
     const double y = panel.box.y + row * panel.row_pitch();
-    if (labels.every > 1) sheet.line({panel.box.x - kTick, y}, {panel.box.x, y});
+    if (labels.every > 1) sheet.line({panel.box.x - kAxisTick, y}, {panel.box.x, y});
     sheet.add(Writing{.at = {panel.box.x - reach_of(labels), y},
                       .text = labels.texts[i],
                       .size = labels.size,
@@ -76,7 +76,7 @@ void put_column_labels(Sheet& sheet, const Panel& panel, const Labels& labels) {
   for (std::size_t i = 0; i < labels.texts.size(); ++i) {
     const double column = static_cast<double>(static_cast<std::int64_t>(i) * labels.every) + 0.5;
     const double x = panel.box.x + column * panel.column_pitch(), bottom = panel.box.bottom();
-    if (labels.every > 1) sheet.line({x, bottom}, {x, bottom + kTick});
+    if (labels.every > 1) sheet.line({x, bottom}, {x, bottom + kAxisTick});
     // The upper right corner of the last letter, not its middle, points at the cell.
     sheet.add(Writing{.at = {x + 0.1 * labels.size, bottom + reach_of(labels) + 0.2 * labels.size},
                       .text = labels.texts[i],
@@ -152,14 +152,14 @@ void put_bar(Sheet& sheet, const Shader& shader, Scale scale, const Box& beside,
   constexpr double kPointsATick = 44;
   for (Tick& tick : shader.ticks(static_cast<int>(bar.height / kPointsATick) + 1)) {
     const double y = bar.bottom() - tick.place * bar.height;
-    sheet.line({bar.right(), y}, {bar.right() + kTick, y});
+    sheet.line({bar.right(), y}, {bar.right() + kAxisTick, y});
     widest = std::max(widest, sheet.typesetter().width(tick.text, {kTextSize - 1}));
-    sheet.add(Writing{.at = {bar.right() + kTick + 2.5, y}, .text = std::move(tick.text), .size = kTextSize - 1});
+    sheet.add(Writing{.at = {bar.right() + kAxisTick + 2.5, y}, .text = std::move(tick.text), .size = kTextSize - 1});
   }
   const std::string_view note = note_of(scale);
   std::string name = visible(label);
   if (!note.empty()) name += (name.empty() ? "" : " (") + std::string(note) + (name.empty() ? "" : ")");
-  double x = bar.right() + kTick + 2.5 + widest + 5 + kTextSize / 2;
+  double x = bar.right() + kAxisTick + 2.5 + widest + 5 + kTextSize / 2;
   for (std::string& line : sheet.typesetter().lines(name, {kTextSize}, std::max(height, 120.0))) {
     sheet.add(Writing{.at = {x, top + height / 2}, .text = std::move(line), .anchor = Anchor::middle, .angle = 90});
     x += 1.3 * kTextSize;

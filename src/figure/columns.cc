@@ -72,6 +72,12 @@ int columns_of(std::string_view text) {
   return all;
 }
 
+int longest(const std::vector<std::string>& labels) {
+  int most = 0;
+  for (const std::string& label : labels) most = std::max(most, columns_of(label));
+  return most;
+}
+
 std::string fitted(std::string_view text, int width, bool to_the_right) {
   const int needed = columns_of(text);
   if (needed <= width) {

@@ -18,6 +18,8 @@ struct Glyph {
 std::vector<Glyph> glyphs_of(std::string_view text);
 
 int columns_of(std::string_view text);
+// Columns of the longest one; 0 if there are none.
+int longest(const std::vector<std::string>& labels);
 // Cut to `width` columns (with … where something is missing) and filled with spaces.
 std::string fitted(std::string_view text, int width, bool to_the_right = false);
 // Lines of at most `width` columns, broken between words; a word that is longer than a line is broken anywhere.

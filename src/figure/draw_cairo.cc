@@ -19,7 +19,7 @@ struct Destroy {
   void operator()(cairo_t* canvas) const noexcept { cairo_destroy(canvas); }
 };
 using Surface = std::unique_ptr<cairo_surface_t, Destroy>;
-using Canvas = std::unique_ptr<cairo_t, Destroy>;
+using CairoContext = std::unique_ptr<cairo_t, Destroy>;
 
 void must(cairo_status_t status) {
   if (status == CAIRO_STATUS_NO_MEMORY) throw std::bad_alloc();
@@ -131,7 +131,7 @@ std::string draw_png(const Scene& scene, double dpi) {
       cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width), static_cast<int>(height)));
   must(cairo_surface_status(surface.get()));
   {
-    const Canvas canvas(cairo_create(surface.get()));
+    const CairoContext canvas(cairo_create(surface.get()));
     use(canvas.get(), {255, 255, 255});
     cairo_paint(canvas.get());
     cairo_scale(canvas.get(), dots, dots);
@@ -170,7 +170,7 @@ std::string draw_pdf(const Scene& scene) {
   if (!scene.title.empty())
     cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_TITLE, scene.title.c_str());
   {
-    const Canvas canvas(cairo_create(surface.get()));
+    const CairoContext canvas(cairo_create(surface.get()));
     paint(scene, canvas.get(), 0);
   }
   cairo_surface_finish(surface.get());

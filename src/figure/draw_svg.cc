@@ -17,7 +17,7 @@ using text::base64;
 using text::escaped;
 
 // At most three digits after the point, none that says nothing.
-std::string number(double value) {
+std::string svg_number(double value) {
   std::array<char, 32> text{};
   const double rounded = std::round(value * 1000) / 1000;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), rounded == 0 ? 0.0 : rounded).ptr;
@@ -32,7 +32,8 @@ std::string hex(const Colour& colour) {
 
 std::string path_of(const std::vector<Point>& points) {
   std::string path;
-  for (const Point& point : points) path += (path.empty() ? "M" : "L") + number(point.x) + " " + number(point.y);
+  for (const Point& point : points)
+    path += (path.empty() ? "M" : "L") + svg_number(point.x) + " " + svg_number(point.y);
   return path;
 }
 
@@ -49,8 +50,8 @@ class Writer {
   explicit Writer(std::string& out) : out_(out) {}
 
   void operator()(const Tiles& tiles) const {
-    out_ += "<image x=\"" + number(tiles.box.x) + "\" y=\"" + number(tiles.box.y) + "\" width=\"" +
-            number(tiles.box.width) + "\" height=\"" + number(tiles.box.height) +
+    out_ += "<image x=\"" + svg_number(tiles.box.x) + "\" y=\"" + svg_number(tiles.box.y) + "\" width=\"" +
+            svg_number(tiles.box.width) + "\" height=\"" + svg_number(tiles.box.height) +
             "\" preserveAspectRatio=\"none\" image-rendering=\"optimizeSpeed\" style=\"image-rendering:pixelated\" "
             "xlink:href=\"data:image/png;base64," +
             base64(palette_png(tiles, dots_of(tiles.box.width, tiles.columns), dots_of(tiles.box.height, tiles.rows))) +
@@ -63,12 +64,12 @@ class Writer {
 
   void operator()(const Stroke& stroke) const {
     out_ += "<path d=\"" + path_of(stroke.points) + "\" fill=\"none\" stroke=\"" + hex(stroke.colour) +
-            "\" stroke-width=\"" + number(stroke.width) + "\"";
-    if (stroke.opacity < 1) out_ += " stroke-opacity=\"" + number(stroke.opacity) + "\"";
+            "\" stroke-width=\"" + svg_number(stroke.width) + "\"";
+    if (stroke.opacity < 1) out_ += " stroke-opacity=\"" + svg_number(stroke.opacity) + "\"";
     if (stroke.points.size() > 2) out_ += " stroke-linejoin=\"round\"";
     std::string dashes;
     for (const double dash : dashes_of(stroke.dash))
-      dashes += (dashes.empty() ? "" : " ") + number(dash * stroke.width);
+      dashes += (dashes.empty() ? "" : " ") + svg_number(dash * stroke.width);
     if (!dashes.empty()) out_ += " stroke-dasharray=\"" + dashes + "\"";
     out_ += "/>\n";
   }
@@ -77,12 +78,12 @@ class Writer {
     const double drop = kBaseline * writing.size;
     out_ += "<text ";
     if (writing.angle == 0) {
-      out_ += "x=\"" + number(writing.at.x) + "\" y=\"" + number(writing.at.y + drop) + "\"";
+      out_ += "x=\"" + svg_number(writing.at.x) + "\" y=\"" + svg_number(writing.at.y + drop) + "\"";
     } else {
-      out_ += "transform=\"translate(" + number(writing.at.x) + " " + number(writing.at.y) + ") rotate(" +
-              number(-writing.angle) + ")\" y=\"" + number(drop) + "\"";
+      out_ += "transform=\"translate(" + svg_number(writing.at.x) + " " + svg_number(writing.at.y) + ") rotate(" +
+              svg_number(-writing.angle) + ")\" y=\"" + svg_number(drop) + "\"";
     }
-    out_ += " font-size=\"" + number(writing.size) + "\" fill=\"" + hex(writing.colour) + "\"";
+    out_ += " font-size=\"" + svg_number(writing.size) + "\" fill=\"" + hex(writing.colour) + "\"";
     if (writing.bold) out_ += " font-weight=\"600\"";
     // SVG counts start and end along the text, we from the left.
     const bool leftwards = typesetter_.runs_to_the_left(writing.text);
@@ -106,9 +107,9 @@ std::string draw_svg(const Scene& scene) {
   std::string out =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
       "xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"" +
-      number(scene.width) + "pt\" height=\"" + number(scene.height) + "pt\" viewBox=\"0 0 " + number(scene.width) +
-      " " + number(scene.height) + "\" role=\"img\" xml:space=\"preserve\" " + "font-family=\"" +
-      std::string(kSvgFamilies) + "\">\n";
+      svg_number(scene.width) + "pt\" height=\"" + svg_number(scene.height) + "pt\" viewBox=\"0 0 " +
+      svg_number(scene.width) + " " + svg_number(scene.height) + "\" role=\"img\" xml:space=\"preserve\" " +
+      "font-family=\"" + std::string(kSvgFamilies) + "\">\n";
   if (!scene.title.empty()) out += "<title>" + escaped(scene.title) + "</title>\n";
   out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
   const Writer writer(out);

@@ -41,7 +41,7 @@ struct Column {
 };
 
 // Those that leave room for the types; numbers that say less are left out first.
-std::vector<Column> columns_for(bool kinds, int width) {
+std::vector<Column> report_columns(bool kinds, int width) {
   constexpr int kTypes = 22;  // "previous token 0.66, …"
   std::vector<Column> columns = {
       {"layer", 5, [](const HeadReport& r) { return std::to_string(r.statistics.name.layer); }},
@@ -81,7 +81,7 @@ std::string first_line(const HeadsReport& report, const Terminal& terminal) {
 }
 
 std::string table_of(const HeadsReport& report, std::int64_t top, const Terminal& terminal) {
-  const std::vector<Column> columns = columns_for(several_kinds(report.heads), terminal.width());
+  const std::vector<Column> columns = report_columns(several_kinds(report.heads), terminal.width());
   std::string titles;
   int taken = 0;
   for (const Column& column : columns) {

@@ -37,7 +37,7 @@ bool is_hidden(char32_t code) {
 
 bool is_joiner(char32_t code) { return code == 0x200C || code == 0x200D; }
 
-std::string escaped(char32_t code) {
+std::string escaped_code(char32_t code) {
   if (code == '\n') return "\\n";
   if (code == '\r') return "\\r";
   if (code == '\t') return "\\t";
@@ -74,7 +74,7 @@ std::string visible(std::string_view text) {
     } else if (code == ' ' && at_edge) {
       out += kSpace;
     } else if (is_hidden(code) || (is_joiner(code) && !joins)) {
-      out += escaped(code);
+      out += escaped_code(code);
     } else {
       out += character;
     }

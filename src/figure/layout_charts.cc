@@ -11,10 +11,10 @@ namespace attn::figure {
 
 namespace {
 
-constexpr double kTick = 3;
+constexpr double kChartTick = 3;
 
 // One axis of a chart: numbers as places from 0 to 1.
-struct Axis {
+struct ChartAxis {
   Range range;
   bool log = false;
 
@@ -34,7 +34,7 @@ struct Axis {
 enum class Start : std::uint8_t { anywhere, at_zero_if_near };
 
 // With a little room at both ends.
-Axis axis_of(const Curves& curves, std::vector<double> Curves::Curve::* values, bool log, Start start) {
+ChartAxis chart_axis(const Curves& curves, std::vector<double> Curves::Curve::* values, bool log, Start start) {
   const double padding = start == Start::anywhere ? 0.02 : 0.05;
   Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
   for (const Curves::Curve& curve : curves.curves)
@@ -54,22 +54,22 @@ class Chart {
   Chart(Sheet& sheet, const Curves& curves)
       : sheet_(sheet),
         curves_(curves),
-        x_(axis_of(curves, &Curves::Curve::x, curves.log_x, Start::anywhere)),
-        y_(axis_of(curves, &Curves::Curve::y, curves.log_y, Start::at_zero_if_near)) {}
+        x_(chart_axis(curves, &Curves::Curve::x, curves.log_x, Start::anywhere)),
+        y_(chart_axis(curves, &Curves::Curve::y, curves.log_y, Start::at_zero_if_near)) {}
 
   void put_axes() {
     constexpr int kMostX = 7, kMostY = 6;
     for (Tick& tick : y_.ticks(kMostY)) {
       const double y = kHeight * (1 - tick.place);
       if (tick.place > 0) sheet_.line({0, y}, {kWidth, y}, kFaintInk);
-      sheet_.line({-kTick, y}, {0, y});
-      sheet_.add(Writing{.at = {-kTick - 3, y}, .text = std::move(tick.text), .size = 8, .anchor = Anchor::end});
+      sheet_.line({-kChartTick, y}, {0, y});
+      sheet_.add(Writing{.at = {-kChartTick - 3, y}, .text = std::move(tick.text), .size = 8, .anchor = Anchor::end});
     }
     for (Tick& tick : x_.ticks(kMostX)) {
       const double x = kWidth * tick.place;
-      sheet_.line({x, kHeight}, {x, kHeight + kTick});
-      sheet_.add(
-          Writing{.at = {x, kHeight + kTick + 7}, .text = std::move(tick.text), .size = 8, .anchor = Anchor::middle});
+      sheet_.line({x, kHeight}, {x, kHeight + kChartTick});
+      sheet_.add(Writing{
+          .at = {x, kHeight + kChartTick + 7}, .text = std::move(tick.text), .size = 8, .anchor = Anchor::middle});
     }
     sheet_.line({0, 0}, {0, kHeight});
     sheet_.line({0, kHeight}, {kWidth, kHeight});
@@ -123,7 +123,7 @@ class Chart {
 
   Sheet& sheet_;
   const Curves& curves_;
-  Axis x_, y_;
+  ChartAxis x_, y_;
 };
 
 }  // namespace

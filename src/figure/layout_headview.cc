@@ -61,9 +61,9 @@ double pitch_of(std::int64_t tokens) {
   return tokens <= kMany ? 9 : std::max(1.0, 1080 / static_cast<double>(tokens));
 }
 
-class View {
+class HeadViewDrawing {
  public:
-  View(Sheet& sheet, const HeadView& view) : sheet_(sheet), view_(view) {
+  HeadViewDrawing(Sheet& sheet, const HeadView& view) : sheet_(sheet), view_(view) {
     const std::int64_t tokens = std::max(std::ssize(view.queries), std::ssize(view.keys));
     pitch_ = pitch_of(tokens);
     height_ = pitch_ * static_cast<double>(tokens);
@@ -135,7 +135,7 @@ class View {
 
 Scene lay_out_headview(const HeadView& view) {
   Sheet sheet;
-  View drawn(sheet, view);
+  HeadViewDrawing drawn(sheet, view);
   const Beams beams = beams_of(view);
   drawn.put_beams(beams.drawn);
   const std::string thinning = drawn.put_tokens();

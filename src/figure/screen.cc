@@ -161,12 +161,6 @@ std::vector<std::string> visible(const std::vector<std::string>& labels) {
   return out;
 }
 
-int longest(const std::vector<std::string>& labels) {
-  int most = 0;
-  for (const std::string& label : labels) most = std::max(most, figure::columns_of(label));
-  return most;
-}
-
 std::string here_largest_of(const nn::Matrix& table, const nn::Matrix& cells) {
   return "Here each cell is the largest of " + part_sizes(table.view().shape, cells.view().shape) + ".";
 }

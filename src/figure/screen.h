@@ -46,7 +46,6 @@ void add_axes(Lines& lines, const std::string& down, const std::string& across, 
 void add_bar(Lines& lines, const Shader& shader, const Shade& shade, const std::string& label, const Screen& screen);
 
 std::vector<std::string> visible(const std::vector<std::string>& labels);
-int longest(const std::vector<std::string>& labels);
 // "Here each cell is the largest of 8 x 8.": what a caption must add where a table did not fit.
 std::string here_largest_of(const nn::Matrix& table, const nn::Matrix& cells);
 

@@ -10,20 +10,20 @@ namespace attn::figure::screen {
 
 namespace {
 
-constexpr int kGap = 2;
+constexpr int kPanelGap = 2;
 
-struct Block {
+struct PanelLines {
   int width = 0;  // of every line
   Lines lines;
 };
 
-void add_beside(Lines& lines, const std::vector<Block>& blocks) {
+void add_beside(Lines& lines, const std::vector<PanelLines>& blocks) {
   std::size_t height = 0;
-  for (const Block& block : blocks) height = std::max(height, block.lines.size());
+  for (const PanelLines& block : blocks) height = std::max(height, block.lines.size());
   for (std::size_t n = 0; n < height; ++n) {
     std::string line;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
-      if (b > 0) line += repeat(" ", kGap);
+      if (b > 0) line += repeat(" ", kPanelGap);
       line += n < blocks[b].lines.size() ? blocks[b].lines[n] : repeat(" ", blocks[b].width);
     }
     lines.push_back(std::move(line));
@@ -31,11 +31,11 @@ void add_beside(Lines& lines, const std::vector<Block>& blocks) {
 }
 
 // A panel of at most `most` columns, below its title.
-Block block_of(const std::string& title, const Shades& shades, std::int64_t most, const Brush& brush) {
+PanelLines panel_lines(const std::string& title, const Shades& shades, std::int64_t most, const Brush& brush) {
   constexpr std::int64_t kHighest = 20;
   const int zoom = zoom_for(shades.places.rows(), shades.places.columns(), {kHighest, most}, brush);
   const int picture = static_cast<int>(shades.places.columns()) * zoom;
-  Block block{std::max(picture, std::min(static_cast<int>(most), columns_of(title))), {}};
+  PanelLines block{std::max(picture, std::min(static_cast<int>(most), columns_of(title))), {}};
   block.lines.push_back(brush.bold(fitted(title, block.width)));
   for (const std::string& line : raster(shades, zoom, brush)) {
     block.lines.push_back(line + repeat(" ", block.width - picture));
@@ -56,12 +56,12 @@ Places places_for(const Grid& grid, int width) {
   for (const Heatmap& panel : grid.panels) widest = std::max(widest, panel.cells.columns());
   Places places{std::min<std::int64_t>(columns_of(grid), std::ssize(grid.panels)), 0};
   for (;; --places.across) {
-    places.cells = (width - kGap * (places.across - 1)) / places.across;
+    places.cells = (width - kPanelGap * (places.across - 1)) / places.across;
     if (places.across == 1 || places.cells >= std::min(kSmallest, widest)) return places;
   }
 }
 
-Range numbers_in(const Grid& grid) {
+Range numbers_in_grid(const Grid& grid) {
   Range all = figure::numbers_in(grid.panels.front().cells);
   for (const Heatmap& panel : grid.panels) all = united(all, figure::numbers_in(panel.cells));
   return all;
@@ -152,13 +152,13 @@ class Thumbnails {
 Lines lines_of(const Grid& figure, const Screen& screen) {
   Lines lines;
   const Brush brush(screen.colours);
-  const Shader shader(figure.shade, numbers_in(figure));
+  const Shader shader(figure.shade, numbers_in_grid(figure));
   const Places places = places_for(figure, screen.width);
   std::string caption = figure.caption;
   add_title(lines, figure.title, screen);
   add_axes(lines, figure.y_label, figure.x_label, screen);
   for (std::size_t first = 0; first < figure.panels.size(); first += static_cast<std::size_t>(places.across)) {
-    std::vector<Block> blocks;
+    std::vector<PanelLines> blocks;
     const std::size_t end = std::min(figure.panels.size(), first + static_cast<std::size_t>(places.across));
     for (std::size_t p = first; p < end; ++p) {
       const Heatmap& panel = figure.panels[p];
@@ -167,7 +167,7 @@ Lines lines_of(const Grid& figure, const Screen& screen) {
         caption = joined({caption, here_largest_of(panel.cells, small)});
       }
       const Shades shades = shades_of(small, shader, is_diverging(figure.shade.cmap));
-      blocks.push_back(block_of(visible({panel.title})[0], shades, places.cells, brush));
+      blocks.push_back(panel_lines(visible({panel.title})[0], shades, places.cells, brush));
     }
     if (first > 0) lines.emplace_back();
     add_beside(lines, blocks);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kListed = 3;  // weights a query
 constexpr std::size_t kMostQueries = 100;
-constexpr int kLongestLabel = 20;
+constexpr int kLongestListedLabel = 20;
 
 struct Line {
   std::size_t head = 0, key = 0;
@@ -71,7 +71,7 @@ struct Columns {
   int query = 0, key = 0, number = 0, name = 0, bar = 0;
 };
 
-Columns columns_for(const HeadView& figure, int width) {
+Columns head_view_columns(const HeadView& figure, int width) {
   constexpr int kSpaces = 5, kShortest = 2;
   Columns columns;
   for (const HeadView::Head& head : figure.heads) {
@@ -80,8 +80,8 @@ Columns columns_for(const HeadView& figure, int width) {
     columns.number = std::max(columns.number, columns_of(cell_text(numbers_in(head.weights).to)));
   }
   const int room = width - columns.number - columns.name - kSpaces - kShortest;
-  columns.query = std::min({longest(visible(figure.queries)), kLongestLabel, room / 2});
-  columns.key = std::min({longest(visible(figure.keys)), kLongestLabel, room - columns.query});
+  columns.query = std::min({longest(visible(figure.queries)), kLongestListedLabel, room / 2});
+  columns.key = std::min({longest(visible(figure.keys)), kLongestListedLabel, room - columns.query});
   columns.bar = std::min(40, room + kShortest - columns.query - columns.key);
   return columns;
 }
@@ -90,7 +90,7 @@ Columns columns_for(const HeadView& figure, int width) {
 
 constexpr int kHeight = 16;
 
-struct Axis {
+struct ScreenAxis {
   bool log = false;
   Range range;
 
@@ -103,8 +103,9 @@ struct Axis {
   }
 };
 
-Axis axis_of(const std::vector<Curves::Curve>& curves, std::vector<double> Curves::Curve::* numbers, bool log) {
-  Axis axis{log, {INFINITY, -INFINITY}};
+ScreenAxis screen_axis(const std::vector<Curves::Curve>& curves, std::vector<double> Curves::Curve::* numbers,
+                       bool log) {
+  ScreenAxis axis{log, {INFINITY, -INFINITY}};
   for (const Curves::Curve& curve : curves) {
     for (const double value : curve.*numbers) {
       axis.range = {std::min(axis.range.from, value), std::max(axis.range.to, value)};
@@ -120,9 +121,9 @@ Axis axis_of(const std::vector<Curves::Curve>& curves, std::vector<double> Curve
 constexpr std::array<std::string_view, 8> kMarks = {"•", "x", "+", "o", "*", "#", "%", "@"};
 
 // Which curve is seen at each place; the last one drawn.
-class Canvas {
+class CurveCanvas {
  public:
-  explicit Canvas(int width) : width_(width), curve_(static_cast<std::size_t>(width) * kHeight, -1) {}
+  explicit CurveCanvas(int width) : width_(width), curve_(static_cast<std::size_t>(width) * kHeight, -1) {}
 
   void line(int curve, double x0, double y0, double x1, double y1) {
     const double steps = std::max({1.0, std::abs(x1 - x0) * width_, std::abs(y1 - y0) * kHeight});
@@ -156,8 +157,8 @@ class Canvas {
   std::vector<int> curve_;
 };
 
-Canvas canvas_of(const Curves& figure, const Axis& x, const Axis& y, int width) {
-  Canvas canvas(width);
+CurveCanvas canvas_of(const Curves& figure, const ScreenAxis& x, const ScreenAxis& y, int width) {
+  CurveCanvas canvas(width);
   for (std::size_t c = 0; c < figure.curves.size(); ++c) {
     const Curves::Curve& curve = figure.curves[c];
     for (std::size_t n = 0; n < curve.x.size(); ++n) {
@@ -170,7 +171,7 @@ Canvas canvas_of(const Curves& figure, const Axis& x, const Axis& y, int width) 
 }
 
 // Numbers below the axis, each under its place, where the one before leaves room.
-std::string numbers_below(const Axis& axis, int width) {
+std::string numbers_below(const ScreenAxis& axis, int width) {
   const std::vector<double> ticks = axis.ticks(std::max(2, width / 12));
   const Lines texts = tick_texts(ticks);
   std::string line;
@@ -210,7 +211,7 @@ void add_names(Lines& lines, const std::vector<std::string>& names, std::string_
 Lines lines_of(const HeadView& figure, const Screen& screen) {
   Lines lines;
   const Brush brush(screen.colours);
-  const Columns columns = columns_for(figure, screen.width);
+  const Columns columns = head_view_columns(figure, screen.width);
   add_title(lines, figure.title, screen);
   double listed = 0, all = 0;
   for (const HeadView::Head& head : figure.heads) {
@@ -266,13 +267,13 @@ Lines lines_of(const Bars& figure, const Screen& screen) {
 Lines lines_of(const Curves& figure, const Screen& screen) {
   Lines lines;
   const Brush brush(screen.colours);
-  const Axis x = axis_of(figure.curves, &Curves::Curve::x, figure.log_x);
-  const Axis y = axis_of(figure.curves, &Curves::Curve::y, figure.log_y);
+  const ScreenAxis x = screen_axis(figure.curves, &Curves::Curve::x, figure.log_x);
+  const ScreenAxis y = screen_axis(figure.curves, &Curves::Curve::y, figure.log_y);
   const std::vector<double> ticks = y.ticks(kHeight / 3);
   const Lines texts = tick_texts(ticks);
   const int gutter = std::min(longest(texts), screen.width / 3) + 2;
   const int width = std::max(1, screen.width - gutter);
-  const Canvas canvas = canvas_of(figure, x, y, width);
+  const CurveCanvas canvas = canvas_of(figure, x, y, width);
   add_title(lines, figure.title, screen);
   add_caption(lines, figure.y_label.empty() ? "" : "↑ " + figure.y_label, screen);
   for (int row = 0; row < kHeight; ++row) {

@@ -11,8 +11,8 @@ namespace attn::figure::screen {
 
 namespace {
 
-constexpr int kLongestLabel = 16;
-constexpr int kMostLines = 24;  // of a picture whose cells are enlarged
+constexpr int kLongestRowLabel = 16;
+constexpr int kMostPictureLines = 24;  // of a picture whose cells are enlarged
 
 struct Table {
   Shades shades;
@@ -28,7 +28,7 @@ struct Layout {
 };
 
 int gutter_of(const Lines& labels, int width) {
-  return labels.empty() ? 0 : std::min({longest(labels), kLongestLabel, width / 3}) + 1;
+  return labels.empty() ? 0 : std::min({longest(labels), kLongestRowLabel, width / 3}) + 1;
 }
 
 Layout layout_of(const Table& table, int width) {
@@ -107,7 +107,7 @@ void add_rows(Lines& lines, const Table& table, const Layout& layout, const Brus
 void add_raster(Lines& lines, const Table& table, int width, const Brush& brush) {
   const nn::Matrix& places = table.shades.places;
   const int gutter = gutter_of(table.rows, width);
-  const int zoom = zoom_for(places.rows(), places.columns(), {kMostLines, width - gutter}, brush);
+  const int zoom = zoom_for(places.rows(), places.columns(), {kMostPictureLines, width - gutter}, brush);
   const Lines picture = raster(table.shades, zoom, brush);
   for (std::size_t n = 0; n < picture.size(); ++n) {
     const auto row = static_cast<std::size_t>(places.rows()) * n / picture.size();

@@ -21,7 +21,7 @@ void prepare(PangoContext* context) {
   pango_context_set_language(context, pango_language_from_string("en"));
 }
 
-int size_of(std::string_view text) { return static_cast<int>(text.size()); }
+int byte_count(std::string_view text) { return static_cast<int>(text.size()); }
 
 double points(int units) { return static_cast<double>(units) / PANGO_SCALE; }
 
@@ -45,7 +45,7 @@ void Typesetter::set(std::string_view text, const Type& type) const {
   pango_font_description_set_weight(font_.get(), type.bold ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
   pango_layout_set_width(layout_.get(), -1);
   pango_layout_set_font_description(layout_.get(), font_.get());
-  pango_layout_set_text(layout_.get(), text.data(), size_of(text));
+  pango_layout_set_text(layout_.get(), text.data(), byte_count(text));
 }
 
 double Typesetter::width(std::string_view text, const Type& type) const {

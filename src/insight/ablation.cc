@@ -12,7 +12,7 @@ namespace attn::insight {
 
 namespace {
 
-constexpr std::int64_t kBatchTokens = 2048;  // enough for the matrix products to run at full speed
+constexpr std::int64_t kAblationBatchTokens = 2048;  // enough for the matrix products to run at full speed
 
 std::vector<std::int32_t> ids_of(const std::vector<text::Token>& tokens) {
   std::vector<std::int32_t> ids;
@@ -165,7 +165,8 @@ std::vector<Ablation::Effect> Ablation::rank(std::span<const HeadName> heads, co
                                              ThreadPool& pool) const {
   for (const HeadName& head : heads) check_head(reader_.model->facts(), head);
   const std::int64_t length = std::ssize(reading_.tokens) + std::ssize(reading_.target), count = std::ssize(heads);
-  const std::int64_t step = std::clamp<std::int64_t>(kBatchTokens / length, 1, std::max<std::int64_t>(count, 1));
+  const std::int64_t step =
+      std::clamp<std::int64_t>(kAblationBatchTokens / length, 1, std::max<std::int64_t>(count, 1));
   const std::int64_t places = std::ssize(at_);
   std::vector<Effect> effects;
   for (std::int64_t first = 0; first < count; first += step) {

@@ -9,11 +9,11 @@ namespace attn::insight {
 
 namespace {
 
-using Words = std::vector<std::int32_t>;
+using TokenNumbers = std::vector<std::int32_t>;
 
 // Texts as numbers, the same for the same text.
-Words numbered(std::span<const text::Token> tokens, std::map<std::string_view, std::int32_t>& known) {
-  Words words;
+TokenNumbers numbered(std::span<const text::Token> tokens, std::map<std::string_view, std::int32_t>& known) {
+  TokenNumbers words;
   for (const text::Token& token : tokens)
     words.push_back(known.try_emplace(token.text, static_cast<std::int32_t>(known.size())).first->second);
   return words;
@@ -74,7 +74,7 @@ Alignment join(std::span<const std::int32_t> a, std::span<const std::int32_t> b)
 
 Alignment align(std::span<const text::Token> a, std::span<const text::Token> b) {
   std::map<std::string_view, std::int32_t> known;
-  const Words left = numbered(a, known), right = numbered(b, known);
+  const TokenNumbers left = numbered(a, known), right = numbered(b, known);
   // Of several longest ones, which is found depends on the order of the texts; so there is only one order.
   const auto text_of = [](const text::Token& token) -> std::string_view { return token.text; };
   if (!std::ranges::lexicographical_compare(b, a, {}, text_of, text_of)) return join(left, right);

@@ -135,7 +135,7 @@ HeadChange change_of(const HeadName& head, const Specimen& a, const Specimen& b,
   return {head, pairs.mean(), rows_a.entropy(), rows_b.entropy()};
 }
 
-std::string shape_of(const Specimen& specimen) {
+std::string specimen_shape(const Specimen& specimen) {
   std::string words;
   for (const Stack& stack : specimen.stacks()) {
     words += (words.empty() ? "" : ", ") + std::to_string(stack.layers) + " layers of " + std::to_string(stack.heads) +
@@ -149,8 +149,8 @@ void check_shapes(const Specimen& a, const Specimen& b) {
     return x.kind == y.kind && x.layers == y.layers && x.heads == y.heads;
   };
   if (std::ranges::equal(a.stacks(), b.stacks(), same)) return;
-  throw std::invalid_argument("only attention of one shape can be compared: A has " + shape_of(a) + ", B has " +
-                              shape_of(b));
+  throw std::invalid_argument("only attention of one shape can be compared: A has " + specimen_shape(a) + ", B has " +
+                              specimen_shape(b));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace attn::insight {
 
 namespace {
 
-constexpr std::int64_t kBatchTokens = 1024;  // a recording of bert-base then takes 75 MB
+constexpr std::int64_t kCorpusBatchTokens = 1024;  // a recording of bert-base then takes 75 MB
 
 // ---- a head's numbers, one behind the other ----
 
@@ -110,7 +110,7 @@ void Corpus::add(std::string_view text, ThreadPool& pool) {
   if (next.cut) model::cut_to(next.tokens, options_.max_tokens);
   waiting_tokens_ += std::ssize(next.tokens);
   waiting_.push_back(std::move(next));
-  if (waiting_tokens_ >= kBatchTokens) finish(pool);
+  if (waiting_tokens_ >= kCorpusBatchTokens) finish(pool);
 }
 
 void Corpus::finish(ThreadPool& pool) {

@@ -21,7 +21,7 @@ Capacity whole(float capacity) {
 }
 
 // A of the layers 0 to `layer`.
-std::vector<nn::Matrix> tables_of(const Specimen& specimen, std::int64_t layer, ThreadPool& pool) {
+std::vector<nn::Matrix> layer_tables(const Specimen& specimen, std::int64_t layer, ThreadPool& pool) {
   const std::int64_t n = specimen.stack(Kind::self).queries;
   std::vector<nn::Matrix> tables;
   for (std::int64_t l = 0; l <= layer; ++l) {
@@ -82,7 +82,7 @@ nn::Matrix flow(const Specimen& specimen, const UpperTokens& upper, ThreadPool& 
     throw std::invalid_argument("attention flow is computed up to " + std::to_string(kMostFlowTokens) +
                                 " tokens, and these are " + std::to_string(n) + ": rollout takes any number");
   }
-  const std::vector<nn::Matrix> tables = tables_of(specimen, upper.layer, pool);
+  const std::vector<nn::Matrix> tables = layer_tables(specimen, upper.layer, pool);
   nn::Matrix flows(count, n);
   FlowsOf solver(tables, pool);
   const std::int64_t step = 4 * pool.threads();  // between two words on progress

@@ -120,7 +120,7 @@ class Namer {
 };
 
 // The mean of what rows sum to: less than 1 where queries see nothing, or attend to a sink that has no key.
-double attended(const HeadStatistics& head) {
+double attended_share(const HeadStatistics& head) {
   if (head.outgoing.empty()) return 1;  // means over texts
   const double sum = std::accumulate(head.outgoing.begin(), head.outgoing.end(), 0.0);
   const double mean = sum / static_cast<double>(head.outgoing.size());
@@ -130,7 +130,7 @@ double attended(const HeadStatistics& head) {
 void rate(HeadReport& report) {
   const HeadStatistics& head = report.statistics;
   report.resting = !report.types.empty() && std::ranges::all_of(report.types, is_resting);
-  report.interest = std::clamp((attended(head) - head.shares.sink()) * (1 - head.entropy_share), 0.0, 1.0);
+  report.interest = std::clamp((attended_share(head) - head.shares.sink()) * (1 - head.entropy_share), 0.0, 1.0);
   for (const HeadType& type : report.types) {
     if (!is_resting(type)) report.interest = std::max(report.interest, type.clear);
   }
@@ -149,7 +149,7 @@ std::string HeadReport::reason() const {
   }
   if (clearest != nullptr) return clearest->reason;
   if (!types.empty()) return types.front().reason;
-  if (attended(statistics) == 0) return "it attends to nothing";
+  if (attended_share(statistics) == 0) return "it attends to nothing";
   return "it has no single pattern, but its entropy is " + two_digits(statistics.entropy_share) +
          " of the largest, and " + two_digits(statistics.shares.sink()) + " rests on sinks";
 }

@@ -15,7 +15,7 @@ Json or_null(const std::optional<double>& number) { return number ? Json(static_
 
 Json or_null(const std::vector<float>& numbers) { return numbers.empty() ? Json(nullptr) : Json(numbers); }
 
-Json to_json(const Shares& shares) {
+Json shares_json(const Shares& shares) {
   Json json;
   for (const auto& [name, share] : kShareNames) json[name] = static_cast<float>(shares.*share);
   json["previous"] = static_cast<float>(shares.offset(-1));
@@ -25,7 +25,7 @@ Json to_json(const Shares& shares) {
   return json;
 }
 
-Json to_json(const std::vector<HeadType>& types) {
+Json types_json(const std::vector<HeadType>& types) {
   Json json = Json::array();
   for (const HeadType& type : types) {
     json.push_back({{"name", type.name}, {"score", static_cast<float>(type.score)}, {"reason", type.reason}});
@@ -33,7 +33,7 @@ Json to_json(const std::vector<HeadType>& types) {
   return json;
 }
 
-Json to_json(const HeadReport& report, std::int64_t rank) {
+Json head_json(const HeadReport& report, std::int64_t rank) {
   const HeadStatistics& head = report.statistics;
   Json json = {{"layer", head.name.layer},
                {"head", head.name.head},
@@ -48,9 +48,9 @@ Json to_json(const HeadReport& report, std::int64_t rank) {
     json["diagonal"] = head.diagonal;
   }
   json["distance"] = static_cast<float>(head.distance);
-  json["types"] = to_json(report.types);
-  json["shares"] = to_json(head.shares);
-  json["even"] = to_json(head.even);
+  json["types"] = types_json(report.types);
+  json["shares"] = shares_json(head.shares);
+  json["even"] = shares_json(head.even);
   return json;
 }
 
@@ -92,7 +92,7 @@ Json to_json(const HeadsReport& report) {
   std::vector<std::int64_t> ranks(report.heads.size());
   for (std::size_t r = 0; r < report.ranking.size(); ++r) ranks[report.ranking[r]] = static_cast<std::int64_t>(r) + 1;
   Json json = Json::array();
-  for (std::size_t n = 0; n < ranks.size(); ++n) json.push_back(to_json(report.heads[n], ranks[n]));
+  for (std::size_t n = 0; n < ranks.size(); ++n) json.push_back(head_json(report.heads[n], ranks[n]));
   return json;
 }
 

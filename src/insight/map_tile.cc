@@ -13,7 +13,7 @@ namespace attn::insight {
 namespace {
 
 // Tiles of `level` that it takes for `count` rows or columns.
-std::int64_t tiles_of(std::int64_t count, std::int64_t level) {
+std::int64_t count_map_tiles(std::int64_t count, std::int64_t level) {
   const std::int64_t side = kMapTile << level;
   return (count + side - 1) / side;
 }
@@ -25,15 +25,15 @@ std::int64_t highest_level(const Stack& all) {
 
 TableWindow window_of(const Stack& all, const MapPlace& place) {
   need_index("level", place.level, highest_level(all) + 1);
-  need_index("row", place.row, tiles_of(all.queries, place.level));
-  need_index("column", place.column, tiles_of(all.keys, place.level));
+  need_index("row", place.row, count_map_tiles(all.queries, place.level));
+  need_index("column", place.column, count_map_tiles(all.keys, place.level));
   const std::int64_t side = kMapTile << place.level;
   const std::int64_t row = place.row * side, column = place.column * side;
   return {row, std::min(side, all.queries - row), column, std::min(side, all.keys - column)};
 }
 
 // Of the cells that `window` is.
-Shape<2> shape_of(const TableWindow& window, std::int64_t level) {
+Shape<2> window_cells(const TableWindow& window, std::int64_t level) {
   return {((window.rows - 1) >> level) + 1, ((window.columns - 1) >> level) + 1};
 }
 
@@ -58,14 +58,14 @@ void into_cells(const View<const float, 2>& tile, Rectangle at, std::int64_t lev
 }  // namespace
 
 Shape<2> map_tile_shape(const Stack& stack, const MapPlace& place) {
-  return shape_of(window_of(stack, place), place.level);
+  return window_cells(window_of(stack, place), place.level);
 }
 
 nn::Matrix map_tile(const Specimen& specimen, const HeadName& head, const MapPlace& place, ThreadPool& pool) {
   specimen.check(head);
   const TableWindow window = window_of(specimen.stack(head.kind), place);
   const bool differences = specimen.numbers() == Numbers::differences;
-  const auto [rows, columns] = shape_of(window, place.level);
+  const auto [rows, columns] = window_cells(window, place.level);
   nn::Matrix out(rows, columns);
   std::fill_n(out.data(), rows * columns, differences ? std::numeric_limits<float>::quiet_NaN() : 0.0F);
   // Bands of queries that share no cell: some for each thread, but not more than needed, as each packs its keys.
@@ -87,8 +87,8 @@ float largest_number(const Specimen& specimen, const HeadName& head, ThreadPool&
   const Stack& all = specimen.stack(head.kind);
   const std::int64_t level = std::min<std::int64_t>(8, highest_level(all));  // a band of rows for each thread
   float most = 0;
-  for (std::int64_t row = 0; row < tiles_of(all.queries, level); ++row) {
-    for (std::int64_t column = 0; column < tiles_of(all.keys, level); ++column) {
+  for (std::int64_t row = 0; row < count_map_tiles(all.queries, level); ++row) {
+    for (std::int64_t column = 0; column < count_map_tiles(all.keys, level); ++column) {
       const nn::Matrix tile = map_tile(specimen, head, {level, row, column}, pool);
       most = std::max(most, *std::max_element(tile.data(), tile.data() + tile.rows() * tile.columns()));
     }

@@ -15,7 +15,7 @@ constexpr std::int64_t kMostTiles = 65'536;  // that are told one by one: those 
 // The lowest `count` bits.
 std::uint64_t lowest(std::int64_t count) { return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1; }
 
-MaskTiles tiles_of(const TilePlan& plan) {
+MaskTiles mask_tiles(const TilePlan& plan) {
   const Extent& size = plan.extent();
   MaskTiles tiles{.down = (size.queries + kTileRows - 1) / kTileRows,
                   .across = (size.keys + kTileKeys - 1) / kTileKeys,
@@ -39,7 +39,7 @@ MaskTiles tiles_of(const TilePlan& plan) {
 
 MaskFacts mask_facts(const Mask& mask, std::int64_t queries, std::int64_t keys) {
   const TilePlan plan(mask, {1, 1, queries, keys});
-  return {mask.text(), queries, keys, plan.pairs(), tiles_of(plan)};
+  return {mask.text(), queries, keys, plan.pairs(), mask_tiles(plan)};
 }
 
 std::vector<bool> seen_pairs(const Mask& mask, std::int64_t queries, std::int64_t keys) {

@@ -14,11 +14,11 @@ constexpr std::int64_t kBandRows = 256;  // of A, that are there at a time
 constexpr std::int64_t kStrip = 128;     // columns that one task owns
 
 // Shares of N tokens in each of the chosen ones.
-struct Shares {
+struct TokenShares {
   std::int64_t rows, columns;
   std::vector<double> numbers;
 
-  Shares(std::int64_t r, std::int64_t c) : rows(r), columns(c), numbers(static_cast<std::size_t>(r * c)) {}
+  TokenShares(std::int64_t r, std::int64_t c) : rows(r), columns(c), numbers(static_cast<std::size_t>(r * c)) {}
   [[nodiscard]] double* row(std::int64_t i) { return numbers.data() + i * columns; }
   [[nodiscard]] const double* row(std::int64_t i) const { return numbers.data() + i * columns; }
   [[nodiscard]] bool any(std::int64_t first, std::int64_t count) const {
@@ -31,7 +31,7 @@ struct Shares {
 
 // to += from[:, first : first + R] band. A task owns columns of `to`, and adds the rows in order: the same bits for any
 // number of threads.
-void add_product(const Shares& from, std::int64_t first, const View<const float, 2>& band, Shares& to,
+void add_product(const TokenShares& from, std::int64_t first, const View<const float, 2>& band, TokenShares& to,
                  ThreadPool& pool) {
   pool.run((to.columns + kStrip - 1) / kStrip, [&](std::int64_t strip, int) {
     const std::int64_t col = strip * kStrip, columns = std::min(kStrip, to.columns - col);
@@ -52,11 +52,11 @@ void add_product(const Shares& from, std::int64_t first, const View<const float,
 nn::Matrix rollout(const Specimen& specimen, const UpperTokens& upper, ThreadPool& pool, const Progress& progress) {
   check(specimen, upper);
   const std::int64_t n = specimen.stack(Kind::self).queries, count = std::ssize(upper.tokens);
-  Shares shares(count, n);
+  TokenShares shares(count, n);
   for (std::int64_t t = 0; t < count; ++t) shares.row(t)[upper.tokens[static_cast<std::size_t>(t)]] = 1;
   nn::Matrix memory(std::min(kBandRows, n), n);
   for (std::int64_t layer = upper.layer; layer >= 0; --layer) {
-    Shares below(count, n);
+    TokenShares below(count, n);
     for (std::int64_t row = 0; row < n; row += kBandRows) {
       tell(progress, (upper.layer - layer) * n + row, (upper.layer + 1) * n);
       const View<float, 2> band = nn::rows_of(memory.view(), 0, std::min(kBandRows, n - row));

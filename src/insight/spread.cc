@@ -15,7 +15,7 @@ namespace attn::insight {
 
 namespace {
 
-constexpr int kTag = 2;
+constexpr int kStatisticsTag = 2;
 
 std::vector<Stack> whole_stacks(const model::Reading& part) {
   std::vector<Stack> stacks = stacks_of(part.recording);
@@ -90,7 +90,7 @@ void bring_together(Ranks& ranks, const Subject& subject, const Round& round, st
   const std::unique_ptr<Transfers> transfers = ranks.transfers();
   std::vector<std::vector<std::byte>> parcels;
   if (ranks.rank() != 0) {
-    for (const HeadStatistics& head : mine) transfers->send(parcels.emplace_back(packed(head)), 0, kTag);
+    for (const HeadStatistics& head : mine) transfers->send(parcels.emplace_back(packed(head)), 0, kStatisticsTag);
     transfers->wait();
     return;
   }
@@ -99,7 +99,7 @@ void bring_together(Ranks& ranks, const Subject& subject, const Round& round, st
   for (int from = 1; from < ranks.size(); ++from) {
     for (const HeadName& name : round[static_cast<std::size_t>(from)]) {
       const HeadStatistics& head = all.emplace_back(empty_statistics(name, subject.stack(name.kind)));
-      transfers->receive(parcels.emplace_back(packed_bytes(head)), from, kTag);
+      transfers->receive(parcels.emplace_back(packed_bytes(head)), from, kStatisticsTag);
     }
   }
   transfers->wait();
@@ -117,7 +117,7 @@ void take_first(std::optional<CheckFailure>& known, const std::optional<CheckFai
   if (other && (!known || before(*other, *known))) known = other;
 }
 
-void add(CheckResult& all, const CheckResult& more) {
+void add_check(CheckResult& all, const CheckResult& more) {
   all.heads += more.heads;
   all.rows += more.rows;
   all.all_rows += more.all_rows;
@@ -126,7 +126,7 @@ void add(CheckResult& all, const CheckResult& more) {
   take_first(all.no_weight, more.no_weight);
 }
 
-nlohmann::json to_json(const std::optional<CheckFailure>& failure) {
+nlohmann::json failure_json(const std::optional<CheckFailure>& failure) {
   if (!failure) return nullptr;
   return {static_cast<int>(failure->head.kind), failure->head.layer, failure->head.head, failure->row,
           failure->problem};
@@ -139,11 +139,11 @@ std::optional<CheckFailure> failure_of(const nlohmann::json& json) {
 
 CheckResult of_all(Ranks& ranks, const CheckResult& mine) {
   const nlohmann::json own = {
-      mine.heads, mine.rows, mine.all_rows, mine.deviation, to_json(mine.failure), to_json(mine.no_weight)};
+      mine.heads, mine.rows, mine.all_rows, mine.deviation, failure_json(mine.failure), failure_json(mine.no_weight)};
   CheckResult all;
   for (const std::string& bytes : ranks.gather(own.dump())) {
     const nlohmann::json json = nlohmann::json::parse(bytes);
-    add(all, {json[0], json[1], json[2], json[3], failure_of(json[4]), failure_of(json[5])});
+    add_check(all, {json[0], json[1], json[2], json[3], failure_of(json[4]), failure_of(json[5])});
   }
   return all;
 }
@@ -156,7 +156,8 @@ CheckResult checked(const SomeHeads& some, const CheckOptions& options, ThreadPo
 }
 
 // Of the heads whose statistics are asked for.
-std::vector<HeadStatistics> statistics_of(const SomeHeads& some, const StatisticsOptions& options, ThreadPool& pool) {
+std::vector<HeadStatistics> statistics_of_heads(const SomeHeads& some, const StatisticsOptions& options,
+                                                ThreadPool& pool) {
   const auto& stacks = some.stacks();
   if (options.kind && std::ranges::find(stacks, *options.kind, &Stack::kind) == stacks.end()) return {};
   std::vector<HeadStatistics> found = statistics(some, options, pool);
@@ -186,8 +187,8 @@ Findings examine(Ranks& ranks, const SpreadSubject& subject, const ExamineOption
   for (Round& round : rounds_of(ranks, heads, pool.threads())) {
     std::vector<HeadStatistics> mine;
     if (const std::unique_ptr<SomeHeads> some = collect(ranks, subject, round)) {
-      add(found.check, checked(*some, check, pool));
-      if (options.statistics) mine = statistics_of(*some, statistics, pool);
+      add_check(found.check, checked(*some, check, pool));
+      if (options.statistics) mine = statistics_of_heads(*some, statistics, pool);
     }
     for (std::vector<HeadName>& of_rank : round) {
       done += std::ssize(of_rank);

@@ -13,7 +13,7 @@ namespace attn::insight {
 
 namespace {
 
-constexpr int kTag = 1;
+constexpr int kHeadsTag = 1;
 
 using model::AttentionRecord;
 using Halves = std::array<Stretch, 2>;
@@ -137,7 +137,7 @@ std::unique_ptr<SomeHeads> collect(Ranks& ranks, const Subject& subject, const R
     one.record = one_head(part.attention(name.kind, name.layer), name.head, stack.queries, stack.keys);
     for (int from = 0; from < ranks.size(); ++from) {
       each_run(one.record, halves(stack.queries, from), halves(stack.keys, from),
-               [&](std::span<std::byte> run) { transfers->receive(run, from, kTag); });
+               [&](std::span<std::byte> run) { transfers->receive(run, from, kHeadsTag); });
     }
   }
   std::vector<AttentionRecord> sent;
@@ -146,7 +146,7 @@ std::unique_ptr<SomeHeads> collect(Ranks& ranks, const Subject& subject, const R
       const Stack& stack = subject.stack(name.kind);
       AttentionRecord& mine = sent.emplace_back(rows_of_head(part.attention(name.kind, name.layer), name.head));
       each_run(mine, closed_up(halves(stack.queries, ranks.rank())), closed_up(halves(stack.keys, ranks.rank())),
-               [&](std::span<std::byte> run) { transfers->send(run, to, kTag); });
+               [&](std::span<std::byte> run) { transfers->send(run, to, kHeadsTag); });
     }
   }
   transfers->wait();

@@ -96,8 +96,8 @@ class Tally {
   Shares sums_;
 };
 
-HeadStatistics statistics_of(const Specimen& specimen, const HeadName& name, const Ground& ground, std::int64_t beyond,
-                             const TakeTile& also) {
+HeadStatistics head_statistics(const Specimen& specimen, const HeadName& name, const Ground& ground,
+                               std::int64_t beyond, const TakeTile& also) {
   Tally tally(ground, beyond);
   each_tile(specimen, name, [&](Rectangle at, View<const float, 2> tile) {
     tally.take(at, tile);
@@ -120,7 +120,7 @@ void add_even(const Specimen& specimen, const Ground& ground, std::int64_t beyon
   }
 }
 
-void add(std::vector<double>& sums, const std::vector<float>& numbers) {
+void add_numbers(std::vector<double>& sums, const std::vector<float>& numbers) {
   sums.resize(numbers.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) sums[i] += numbers[i];
 }
@@ -148,7 +148,7 @@ std::vector<HeadStatistics> statistics(const Specimen& specimen, const Statistic
       const HeadName name{stack.kind, n / stack.heads, n % stack.heads};
       TakeTile also;
       if (options.also) also = [&](Rectangle at, View<const float, 2> tile) { options.also(done + n, at, tile); };
-      here[static_cast<std::size_t>(n)] = statistics_of(specimen, name, ground, options.beyond, also);
+      here[static_cast<std::size_t>(n)] = head_statistics(specimen, name, ground, options.beyond, also);
     });
     add_even(specimen, ground, options.beyond, here);
     done += count;
@@ -169,9 +169,9 @@ std::vector<LayerStatistics> layer_statistics(const std::vector<HeadStatistics>&
     std::vector<double> received, outgoing, diagonal;
     for (auto head = first; head != last; ++head) {
       layer.entropy += head->entropy / count;
-      add(received, head->received);
-      add(outgoing, head->outgoing);
-      add(diagonal, head->diagonal);
+      add_numbers(received, head->received);
+      add_numbers(outgoing, head->outgoing);
+      add_numbers(diagonal, head->diagonal);
     }
     layer.received = divided(received, count);
     layer.outgoing = divided(outgoing, count);

@@ -14,23 +14,21 @@ namespace attn::insight {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kMostBytes = std::int64_t{4} << 30;
 constexpr std::size_t kMostAxes = 4;
 
 [[noreturn]] void fail(const std::string& path, const std::string& problem) { throw Error(path, problem); }
 
-std::string shown(const json& value) {
+std::string shown(const nlohmann::json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list of " + std::to_string(value.size());
-  return model::one_line(value.dump(-1, ' ', false, json::error_handler_t::replace));
+  return model::one_line(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 // What the first of each list says; fill() finds out whether the others agree.
-std::vector<std::int64_t> shape_of(const json& lists) {
+std::vector<std::int64_t> shape_of_lists(const nlohmann::json& lists) {
   std::vector<std::int64_t> shape;
-  for (const json* at = &lists; at->is_array() && shape.size() <= kMostAxes; at = &at->front()) {
+  for (const nlohmann::json* at = &lists; at->is_array() && shape.size() <= kMostAxes; at = &at->front()) {
     shape.push_back(static_cast<std::int64_t>(at->size()));
     if (at->empty()) break;
   }
@@ -43,7 +41,7 @@ struct Filler {
   float* next;
   const std::string& path;
 
-  void fill(const json& list, std::size_t axis, const std::string& where) {
+  void fill(const nlohmann::json& list, std::size_t axis, const std::string& where) {
     if (!list.is_array() || static_cast<std::int64_t>(list.size()) != shape[axis])
       insight::fail(path, "weights" + where + " is " + shown(list) + "; a list of " + std::to_string(shape[axis]) +
                               " is needed, as the first of its kind has");
@@ -60,12 +58,12 @@ struct Filler {
   }
 };
 
-std::vector<std::string> names_in(const json& object, const char* key, const std::string& path) {
+std::vector<std::string> names_in(const nlohmann::json& object, const char* key, const std::string& path) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return {};
   if (!found->is_array()) fail(path, std::string(key) + " is " + shown(*found) + "; a list of texts is needed");
   std::vector<std::string> names;
-  for (const json& name : *found) {
+  for (const nlohmann::json& name : *found) {
     if (!name.is_string()) {
       fail(path, key + ("[" + std::to_string(names.size()) + "] is ") + shown(name) + "; a text is needed");
     }
@@ -110,9 +108,9 @@ void check_finite(const TableSpecimen::Tables& tables, std::span<const std::int6
 }
 
 TableFile read_json(const std::string& text, const std::string& path) {
-  const json top = text::parse_json(text, path);
+  const nlohmann::json top = text::parse_json(text, path);
   TableFile file;
-  const json* weights = &top;
+  const nlohmann::json* weights = &top;
   if (top.is_object()) {
     const auto found = top.find("weights");
     if (found == top.end()) fail(path, "has no \"weights\"; lists of numbers, or {\"weights\": lists} is needed");
@@ -121,7 +119,7 @@ TableFile read_json(const std::string& text, const std::string& path) {
     file.keys = names_in(top, "keys", path);
   }
   if (!weights->is_array()) fail(path, "weights are " + shown(*weights) + "; lists of numbers are needed");
-  const std::vector<std::int64_t> shape = shape_of(*weights);
+  const std::vector<std::int64_t> shape = shape_of_lists(*weights);
   file.tables = tables_of(shape, path);
   Filler{shape, file.tables.numbers.data(), path}.fill(*weights, 0, "");
   check_finite(file.tables, shape, path);

@@ -13,7 +13,7 @@ namespace {
 using insight::Kind;
 using insight::RecordedSpecimen;
 
-RecordedSpecimen read(const model::Reader& reader, const std::string& text, ThreadPool& pool) {
+RecordedSpecimen read_text(const model::Reader& reader, const std::string& text, ThreadPool& pool) {
   return RecordedSpecimen(model::read(reader, {.text = text, .pair = {}, .target = {}}, {}, pool));
 }
 
@@ -81,7 +81,7 @@ Array on_last(const Array& all) {
   return std::move(out).named({}, numbered("layer ", layers));
 }
 
-figure::Bars bars_of(const Array& shares, std::string title) {
+figure::Bars resting_bars(const Array& shares, std::string title) {
   figure::Bars bars{.bars = {}, .title = std::move(title), .x_label = "share of attention", .caption = {}};
   for (std::size_t n = 0; n < shares.numbers.size(); ++n) bars.bars.push_back({shares.columns[n], shares.numbers[n]});
   return bars;
@@ -90,7 +90,7 @@ figure::Bars bars_of(const Array& shares, std::string title) {
 // The table of one head, and where its attention rests.
 void add_fox(Told& told, const model::Reader& reader, const std::string& text, const insight::HeadName& at,
              ThreadPool& pool) {
-  const RecordedSpecimen fox = read(reader, text, pool);
+  const RecordedSpecimen fox = read_text(reader, text, pool);
   const Array table = table_of(fox, at, pool);
   told.arrays.add("fox_weights", table);
   told.words.add("fox_text", text);
@@ -105,7 +105,7 @@ void add_fox(Told& told, const model::Reader& reader, const std::string& text, c
 
   const Array last = on_last(all_tables(fox, Kind::self, pool));
   told.arrays.add("on_last", last);
-  told.figures.add("resting", bars_of(last, "On " + table.columns.back() + ", the mean of a layer"));
+  told.figures.add("resting", resting_bars(last, "On " + table.columns.back() + ", the mean of a layer"));
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ Told bert(const Given& given, const Work& work) {
   told.arrays.add("layer_from_1", Array::scalar(static_cast<double>(at.layer + 1)));
   told.arrays.add("head_from_1", Array::scalar(static_cast<double>(at.head + 1)));
 
-  const RecordedSpecimen cat = read(reader, given.text("text"), work.pool);
+  const RecordedSpecimen cat = read_text(reader, given.text("text"), work.pool);
   const Array cat_all = all_tables(cat, Kind::self, work.pool);
   told.arrays.add("cat_attention", cat_all);
   told.words.add("text", given.text("text"));

@@ -77,7 +77,7 @@ std::map<std::string, std::string> code_of(const std::string& file) {
   return parts;
 }
 
-Lesson read(const Entry& entry) {
+Lesson read_lesson(const Entry& entry) {
   const text::BuiltInFolder* const files = lesson_files(entry.name);
   if (files == nullptr) throw Error(entry.name, "there is no such folder among the lessons");
   const text::Folder folder(*files);
@@ -110,7 +110,7 @@ const text::BuiltInFolder* lesson_files(std::string_view name) {
 const std::vector<Lesson>& lessons() {
   static const std::vector<Lesson> all = [] {
     std::vector<Lesson> read_ones;
-    for (const Entry& entry : kCourse) read_ones.push_back(read(entry));
+    for (const Entry& entry : kCourse) read_ones.push_back(read_lesson(entry));
     return read_ones;
   }();
   return all;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kTexts = 2;
 
 // x [B, N, C] times a random W [C, C], whose numbers are small enough that the product is as large as x.
-Array projected(const Array& x, nn::NumpyRandom& random) {
+Array random_projection(const Array& x, nn::NumpyRandom& random) {
   const std::int64_t width = x.shape.back();
   const Array w = times(normal({width, width}, random), 1 / std::sqrt(static_cast<double>(width)));
   Array out = product({{x.shape[0] * x.shape[1], width}, x.numbers}, w);
@@ -44,7 +44,7 @@ Array named(Array weights) {
   return std::move(weights).named(numbered("t", queries), numbered("s", keys));
 }
 
-figure::Grid grid_of(const Array& heads) {
+figure::Grid heads_grid(const Array& heads) {
   figure::Grid grid{.panels = {}, .title = "text 1", .caption = {}, .shade = {.cmap = "Blues"}};
   for (std::int64_t h = 0; h < heads.shape[0]; ++h)
     grid.panels.push_back(heatmap_of(slice(heads, h), "head " + std::to_string(h)));
@@ -54,7 +54,7 @@ figure::Grid grid_of(const Array& heads) {
 }
 
 // What the engine says of a mask that belongs to the other text.
-std::string refusal(const Array& q, const Array& k, const Array& v, ThreadPool& pool) {
+std::string mask_refusal(const Array& q, const Array& k, const Array& v, ThreadPool& pool) {
   const std::int64_t target =
       q.shape[2] == k.shape[2] ? q.shape[2] + 1 : q.shape[2];  // of equal lengths it says nothing
   const std::vector<std::uint8_t> seen(static_cast<std::size_t>(kTexts * target), 1);
@@ -68,7 +68,7 @@ std::string refusal(const Array& q, const Array& k, const Array& v, ThreadPool& 
   return {};
 }
 
-void drop(Told& told, const AttendedMany& exact, const AttendedMany& dropped, const Dropout& dropout) {
+void add_dropout(Told& told, const AttendedMany& exact, const AttendedMany& dropped, const Dropout& dropout) {
   told.arrays.add("dropout", Array::scalar(static_cast<double>(dropout.rate)));
   told.arrays.add("shown_difference", Array::scalar(largest_difference(exact.weights, dropped.weights)));
   told.arrays.add("context_difference", Array::scalar(largest_difference(exact.output, dropped.output)));
@@ -89,8 +89,9 @@ Told cross_attention(const Given& given, const Work& work) {
                      heads = given.whole("heads"), length = std::min(given.whole("length"), source);
   nn::NumpyRandom random(static_cast<std::uint32_t>(given.whole("seed")));
   const Array encoder = normal({kTexts, source, width}, random), decoder = normal({kTexts, target, width}, random);
-  const Array q = split_heads(projected(decoder, random), heads), k = split_heads(projected(encoder, random), heads),
-              v = split_heads(projected(encoder, random), heads);
+  const Array q = split_heads(random_projection(decoder, random), heads),
+              k = split_heads(random_projection(encoder, random), heads),
+              v = split_heads(random_projection(encoder, random), heads);
   Told told;
   told.words.add("of_encoder", shape_text(encoder.shape));
   told.words.add("of_decoder", shape_text(decoder.shape));
@@ -105,17 +106,17 @@ Told cross_attention(const Given& given, const Work& work) {
   AttendedMany exact = attend_many(q, k, v, options, work.pool);
   options.dropout = {.rate = static_cast<float>(given.real("dropout")),
                      .seed = static_cast<std::uint64_t>(given.whole("seed"))};
-  drop(told, exact, attend_many(q, k, v, options, work.pool), options.dropout);
-  told.words.add("refusal", refusal(q, k, v, work.pool));
+  add_dropout(told, exact, attend_many(q, k, v, options, work.pool), options.dropout);
+  told.words.add("refusal", mask_refusal(q, k, v, work.pool));
 
-  const Array joined = join_heads(exact.output), output = projected(joined, random);
+  const Array joined = join_heads(exact.output), output = random_projection(joined, random);
   told.words.add("of_context", shape_text(exact.output.shape));
   told.words.add("of_output", shape_text(output.shape));
   told.arrays.add("output_start", {{8}, {output.numbers.begin(), output.numbers.begin() + 8}});
   add_range(told, "sums", row_sums(exact.weights));
   told.arrays.add("count", Array::scalar(static_cast<double>(std::ssize(exact.weights.numbers))));
   exact.weights = named(std::move(exact.weights));
-  told.figures.add("heads", grid_of(slice(exact.weights, 1)));
+  told.figures.add("heads", heads_grid(slice(exact.weights, 1)));
   double hidden = 0;
   const Array second = slice(exact.weights, 1);
   for (std::size_t n = 0; n < second.numbers.size(); ++n)

@@ -9,11 +9,11 @@ namespace attn::lesson {
 
 namespace {
 
-struct Problem {
+struct Projections {
   Array q, k, v;
 
   // X times the three tables whose names end in `suffix`.
-  Problem(const Given& given, const std::string& suffix)
+  Projections(const Given& given, const std::string& suffix)
       : q(product(given.array("X" + suffix), given.array("W_q" + suffix))),
         k(product(given.array("X" + suffix), given.array("W_k" + suffix))),
         v(product(given.array("X" + suffix), given.array("W_v" + suffix))) {}
@@ -34,7 +34,7 @@ Options unscaled() {
 
 void add_first(Told& told, const Given& given, ThreadPool& pool) {
   const std::int64_t heads = given.whole("heads");
-  const Problem problem(given, "");
+  const Projections problem(given, "");
   for (const char* name : {"X", "W_q", "W_k", "W_v"}) told.arrays.add(name, given.array(name));
   told.arrays.add("Q", Array(problem.q).from({Made::By::product, "X", "W_q"}));
   told.arrays.add("K", Array(problem.k).from({Made::By::product, "X", "W_k"}));
@@ -56,7 +56,7 @@ void add_first(Told& told, const Given& given, ThreadPool& pool) {
 void add_calm(Told& told, const Given& given, ThreadPool& pool) {
   Given less = given;
   less.arrays["X"] = times(given.array("X"), 1.0 / 20);
-  const Problem problem(less, "");
+  const Projections problem(less, "");
   told.arrays.add("calm_output", problem.output(given.whole("heads"), {}, pool));
   told.arrays.add("calm_unscaled", problem.output(given.whole("heads"), unscaled(), pool));
 }
@@ -67,7 +67,7 @@ Told deep_ml_94(const Given& given, const Work& work) {
   Told told;
   add_first(told, given, work.pool);
   add_calm(told, given, work.pool);
-  const Problem second(given, "_6");
+  const Projections second(given, "_6");
   told.arrays.add("X_6", given.array("X_6"));
   told.arrays.add("output_4_heads", second.output(4, {}, work.pool));
   told.arrays.add("output_2_heads", second.output(2, {}, work.pool));

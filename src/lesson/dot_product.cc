@@ -12,7 +12,7 @@ void add_given(Told& told, const Given& given, const std::string& name, std::vec
   told.arrays.add(name, Array(given.array(name)).named(std::move(rows), {}));
 }
 
-figure::Bars bars_of(const Array& weights, const std::vector<std::string>& names, std::string title) {
+figure::Bars weight_bars(const Array& weights, const std::vector<std::string>& names, std::string title) {
   figure::Bars bars{.bars = {}, .title = std::move(title), .x_label = "weight", .caption = {}};
   for (std::size_t j = 0; j < names.size(); ++j) bars.bars.push_back({names[j], weights.numbers[j]});
   return bars;
@@ -38,7 +38,7 @@ Told dot_product(const Given& given, const Work& work) {
   Attended library = attend(given.array("Q"), given.array("K"), given.array("V"), {}, work.pool);
   told.arrays.add("d_k", Array::scalar(static_cast<double>(given.array("Q").width())));
   told.arrays.add("root", Array::scalar(std::sqrt(static_cast<double>(given.array("Q").width()))));
-  told.figures.add("library", bars_of(library.weights, keys, given.text("query")));
+  told.figures.add("library", weight_bars(library.weights, keys, given.text("query")));
   add(told, std::move(library), {.queries = {given.text("query")}, .keys = keys});
 
   const std::vector<std::string>& words = given.words("words");

@@ -74,7 +74,7 @@ double probability_of(const std::vector<Choice>& from, std::int32_t id) {
   return found == from.end() ? 0 : found->probability;
 }
 
-double entropy_of(const std::vector<Choice>& choices) {
+double choice_entropy(const std::vector<Choice>& choices) {
   double sum = 0;
   for (const Choice& one : choices) sum -= one.probability > 0 ? one.probability * std::log(one.probability) : 0;
   return sum;
@@ -107,7 +107,7 @@ void add_temperatures(Told& told, const Writer& writer, const std::vector<float>
   for (const Choice& one : best) names.push_back(writer.name(one.id));
   for (std::size_t t = 0; t < temperatures.size(); ++t) {
     const std::vector<Choice> left = model::candidates(logits, {.temperature = temperatures[t]});
-    entropy.numbers[t] = entropy_of(left);
+    entropy.numbers[t] = choice_entropy(left);
     for (std::size_t n = 0; n < best.size(); ++n)
       table.at(static_cast<std::int64_t>(n), static_cast<std::int64_t>(t)) = probability_of(left, best[n].id);
   }

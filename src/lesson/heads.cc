@@ -33,7 +33,7 @@ Array random_heads(const std::vector<std::string>& tokens, std::int64_t heads, n
   return std::move(out).named(tokens, tokens);
 }
 
-double entropy_of(const double* row, std::int64_t n) {
+double row_entropy(const double* row, std::int64_t n) {
   double sum = 0;
   for (std::int64_t j = 0; j < n; ++j) sum -= row[j] > 0 ? row[j] * std::log(row[j]) : 0;
   return sum;
@@ -93,7 +93,7 @@ void add_mean(Told& told, const Array& tables) {
   const Array mean = mean_over_heads(tables);
   double entropy = 0;
   for (std::int64_t i = 0; i < mean.height(); ++i)
-    entropy += entropy_of(mean.numbers.data() + i * mean.width(), mean.width()) / static_cast<double>(mean.height());
+    entropy += row_entropy(mean.numbers.data() + i * mean.width(), mean.width()) / static_cast<double>(mean.height());
   told.arrays.add("mean", mean);
   told.arrays.add("entropy_of_mean", Array::scalar(entropy));
 }
@@ -110,7 +110,7 @@ void add_most(Told& told, const Array& tables) {
   told.arrays.add("hidden_heads", Array::scalar(std::max(0.0, static_cast<double>(tables.shape[0]) - 8)));
 }
 
-void add_trained(Told& told, const Given& given, ThreadPool& pool) {
+void add_trained_heads(Told& told, const Given& given, ThreadPool& pool) {
   const model::Reader reader = open_model(given.text("model"));
   const insight::RecordedSpecimen specimen(
       model::read(reader, {.text = given.text("text"), .pair = {}, .target = {}}, {}, pool));
@@ -149,7 +149,7 @@ Told heads(const Given& given, const Work& work) {
   told.words.add("few", joined(given.words("few")));
   told.figures.add("few", blue_grid(small, joined(given.words("few"))));
 
-  add_trained(told, given, work.pool);
+  add_trained_heads(told, given, work.pool);
   return told;
 }
 

@@ -13,7 +13,7 @@ namespace attn::lesson {
 
 namespace {
 
-struct Sizes {
+struct ReviewSizes {
   std::int64_t samples, length, width, batch;
 };
 
@@ -26,9 +26,9 @@ struct Seen {
   double on_pads = 0;
 };
 
-class Course {
+class ReviewAttention {
  public:
-  Course(const Sizes& sizes, const ReviewWords& words, std::uint32_t seed)
+  ReviewAttention(const ReviewSizes& sizes, const ReviewWords& words, std::uint32_t seed)
       : sizes_(sizes), words_(words), table_(words.vocabulary, sizes.width) {
     // Row by row, as numpy.random.seed(S); numpy.random.randn(vocabulary, width) fills them.
     nn::NumpyRandom random(seed);
@@ -80,12 +80,13 @@ class Course {
     }
   }
 
-  const Sizes& sizes_;
+  const ReviewSizes& sizes_;
   const ReviewWords& words_;
   nn::Matrix table_;  // [vocabulary, width]
 };
 
-void add_words(Told& told, const std::vector<text::Example>& examples, const ReviewWords& words, const Sizes& sizes) {
+void add_words(Told& told, const std::vector<text::Example>& examples, const ReviewWords& words,
+               const ReviewSizes& sizes) {
   const auto samples = std::ssize(examples);
   add_number(told, "samples", static_cast<double>(samples));
   add_number(told, "vocabulary", static_cast<double>(words.vocabulary));
@@ -125,7 +126,7 @@ figure::Heatmap heatmap(const ReviewWords& words, const Seen& seen) {
 }
 
 // The first review once more, by a model that has learned: its judgement, and the words that it looks at.
-void add_trained(Told& told, const std::string& text, ThreadPool& pool) {
+void add_trained_review(Told& told, const std::string& text, ThreadPool& pool) {
   constexpr std::size_t kMost = 8;
   const model::Reader reader = open_model("imdb-sentiment");
   const model::Facts& facts = reader.model->facts();
@@ -167,15 +168,15 @@ void add_trained(Told& told, const std::string& text, ThreadPool& pool) {
 
 Told imdb(const Given& given, const Work& work) {
   Told told;
-  const Sizes sizes{given.whole("samples"), given.whole("length"), given.whole("width"), given.whole("batch")};
+  const ReviewSizes sizes{given.whole("samples"), given.whole("length"), given.whole("width"), given.whole("batch")};
   std::vector<text::Example> examples = reviews_of(given.text("data"), given.text("column"));
   if (given.text("data").empty()) told.words.add("own_reviews", "reviews.csv");
   examples.resize(std::min(examples.size(), static_cast<std::size_t>(sizes.samples)));
   const ReviewWords words = words_of(examples, sizes.length);
   add_words(told, examples, words, sizes);
   add_number(told, "seed", given.real("seed"));
-  const Course course(sizes, words, static_cast<std::uint32_t>(given.whole("seed")));
-  const Seen seen = course.attend(false, work), masked = course.attend(true, work);
+  const ReviewAttention review_attention(sizes, words, static_cast<std::uint32_t>(given.whole("seed")));
+  const Seen seen = review_attention.attend(false, work), masked = review_attention.attend(true, work);
   add_seen(told, "", seen, words);
   add_seen(told, "masked_", masked, words);
   told.arrays.add(
@@ -184,7 +185,7 @@ Told imdb(const Given& given, const Work& work) {
           .named({"pads seen", "pads masked"}, {"on itself", "its word", "on <pad>"}));
   told.figures.add("attention_heatmap.png", heatmap(words, given.whole("mask_padding") != 0 ? masked : seen));
   told.figures.add("masked", heatmap(words, masked));
-  add_trained(told, examples.front().text, work.pool);
+  add_trained_review(told, examples.front().text, work.pool);
   return told;
 }
 

@@ -33,7 +33,7 @@ struct Sharpness {
   double largest = 0, gradient = 0;  // means over rows
 };
 // How far softmax is from giving everything to one key; its gradient is a norm over all pairs of weights and scores.
-Sharpness sharpness(const Array& weights) {
+Sharpness mean_sharpness(const Array& weights) {
   Sharpness mean;
   const std::int64_t n = weights.width();
   for (std::int64_t row = 0; row < weights.height(); ++row) {
@@ -69,7 +69,7 @@ void scaling(Told& told, const Given& given, ThreadPool& pool) {
   for (const bool scaled : {false, true}) {
     const Array weights = attend(q, keys, keys, {.scale = scaled ? 1 / root : 1}, pool).weights;
     const std::string name = scaled ? "scaled_" : "unscaled_";
-    const Sharpness found = sharpness(weights);
+    const Sharpness found = mean_sharpness(weights);
     told.arrays.add(name + "weights", first_rows(weights, 4).named(numbered("query ", 4), numbered("key ", kKeys)));
     add_number(told, name + "largest", found.largest);
     add_number(told, name + "gradient", found.gradient);
@@ -100,7 +100,7 @@ void self_and_cross(Told& told, const Given& given, ThreadPool& pool) {
 }
 
 // What each head of a trained layer looks at: the token before, itself, the token behind.
-void learned(Told& told, const model::Reader& bert, const Given& given, ThreadPool& pool) {
+void learned_heads(Told& told, const model::Reader& bert, const Given& given, ThreadPool& pool) {
   const insight::RecordedSpecimen specimen(
       model::read(bert, {.text = given.text("text"), .pair = {}, .target = {}}, {}, pool));
   const std::int64_t layer = given.whole("layer"), heads = specimen.stack(Kind::self).heads;
@@ -172,7 +172,7 @@ Told interview(const Given& given, const Work& work) {
   roles(told, given);
   self_and_cross(told, given, work.pool);
   const model::Reader bert = open_model("tiny-bert");
-  learned(told, bert, given, work.pool);
+  learned_heads(told, bert, given, work.pool);
   decoder_or_encoder(told, bert, given, work.pool);
   checklist(told, given, work.pool);
   return told;

@@ -39,7 +39,7 @@ void flatten(const Json& lists, std::size_t axis, Array& out, const std::string&
   out.numbers.push_back(lists.is_null() ? -std::numeric_limits<double>::infinity() : lists.get<double>());
 }
 
-std::optional<double> number_in(std::string_view field) {
+std::optional<double> field_number(std::string_view field) {
   const std::size_t first = std::min(field.find_first_not_of(" \t"), field.size());
   field.remove_prefix(first);
   while (!field.empty() && (field.back() == ' ' || field.back() == '\t')) field.remove_suffix(1);
@@ -54,7 +54,7 @@ bool is_words(const Json& value) {
          std::ranges::all_of(value, [](const Json& each) { return each.is_string(); });
 }
 
-std::string_view name_of(Block::What what) {
+std::string_view block_name(Block::What what) {
   switch (what) {
     case Block::What::formula:
       return "formula";
@@ -129,15 +129,15 @@ Array array_of_csv(const std::string& csv) {
   text::CsvLines lines(csv, name);
   for (std::vector<std::string> cells; lines.next(cells);) table.push_back(cells);
   Array out;
-  if (!table.empty() && !table[0].empty() && !number_in(table[0].back())) {
+  if (!table.empty() && !table[0].empty() && !field_number(table[0].back())) {
     out.columns.assign(table[0].begin() + (table[0][0].empty() ? 1 : 0), table[0].end());
     table.erase(table.begin());
   }
   for (const std::vector<std::string>& row : table) {
-    const bool is_named = !row.empty() && !number_in(row[0]);
+    const bool is_named = !row.empty() && !field_number(row[0]);
     if (is_named) out.rows.push_back(row[0]);
     for (std::size_t n = is_named ? 1 : 0; n < row.size(); ++n) {
-      const std::optional<double> number = number_in(row[n]);
+      const std::optional<double> number = field_number(row[n]);
       if (!number) throw std::invalid_argument("'" + row[n] + "' is no number");
       out.numbers.push_back(*number);
     }
@@ -191,7 +191,7 @@ Json page_json(const Lesson& lesson, const std::string& language, const Given& g
   for (const Step& step : script.steps) {
     Json blocks = Json::array();
     for (const Block& block : step.blocks) {
-      blocks.push_back({{"what", std::string(name_of(block.what))}, {"text", block.text}});
+      blocks.push_back({{"what", std::string(block_name(block.what))}, {"text", block.text}});
       if (!block.how.empty()) blocks.back()["how"] = block.how;
       if (block.measured) blocks.back()["measured"] = true;
       if (!block.answer.empty()) blocks.back()["tolerance"] = block.tolerance;

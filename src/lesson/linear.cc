@@ -18,13 +18,6 @@ Array each(Array x, double (*f)(double)) {
   return x;
 }
 
-Array turned(const Array& x) {
-  Array out = Array::zeros({x.width(), x.height()});
-  for (std::int64_t i = 0; i < x.height(); ++i)
-    for (std::int64_t j = 0; j < x.width(); ++j) out.at(j, i) = x.at(i, j);
-  return out;
-}
-
 // phi(Q) phi(K)^T with rows that sum to 1; causal: of keys up to the query.
 Array shares_of(const Array& phi_q, const Array& phi_k, bool causal) {
   Array out = transposed(phi_q, phi_k);
@@ -71,7 +64,7 @@ struct Given3 {
 void steps(Told& told, const Given3& x, ThreadPool& pool) {
   const Array phi_q = told.arrays.add("phi_Q", each(x.q, elu_plus_one).named(x.names, {}).from({Made::By::each, "Q"}));
   const Array phi_k = told.arrays.add("phi_K", each(x.k, elu_plus_one).named(x.names, {}).from({Made::By::each, "K"}));
-  const Array keys = told.arrays.add("phi_K_T", turned(phi_k).named({}, x.names));
+  const Array keys = told.arrays.add("phi_K_T", flipped(phi_k).named({}, x.names));
   const Array& s = told.arrays.add("S", product(keys, x.v).from({Made::By::product, "phi_K_T", "V"}));
   const Array& z = told.arrays.add("z", row_sums(keys));
   told.arrays.add("mixed", product(phi_q, s).named(x.names, {}).from({Made::By::product, "phi_Q", "S"}));
@@ -102,7 +95,7 @@ void steps(Told& told, const Given3& x, ThreadPool& pool) {
   told.arrays.add("softmax_weights", std::move(soft.weights).named(x.names, x.names));
 }
 
-void causal(Told& told, const Given3& x, ThreadPool& pool) {
+void add_causal(Told& told, const Given3& x, ThreadPool& pool) {
   LinearOptions options;
   options.causal = true;
   const Array shares = shares_of(each(x.q, elu_plus_one), each(x.k, elu_plus_one), true);
@@ -128,7 +121,7 @@ void own(Told& told, const Given3& x, ThreadPool& pool) {
   add_difference(told, "own_difference", largest_difference(output, product(shares, x.v)));
 }
 
-void times_of(Told& told, const Given& given, ThreadPool& pool) {
+void add_linear_times(Told& told, const Given& given, ThreadPool& pool) {
   const Problem problem{.batch = given.whole("batch"), .n = given.whole("long_n"), .d = given.whole("wide_d")};
   const Heats heats{.runs = given.whole("runs"), .patience = 0.7};
   for (const auto& [name, number] :
@@ -159,9 +152,9 @@ Told linear(const Given& given, const Work& work) {
   told.arrays.add("K", Array(x.k).named(x.names, {}));
   told.arrays.add("V", Array(x.v).named(x.names, {}));
   steps(told, x, work.pool);
-  causal(told, x, work.pool);
+  add_causal(told, x, work.pool);
   own(told, x, work.pool);
-  times_of(told, given, work.pool);
+  add_linear_times(told, given, work.pool);
   return told;
 }
 

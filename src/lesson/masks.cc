@@ -17,7 +17,7 @@ namespace {
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr std::int64_t kPad = 0;
 
-void draw(Told& told, const std::string& name, Array table, std::string title) {
+void draw_mask(Told& told, const std::string& name, Array table, std::string title) {
   told.figures.add(name, picture_of(table, std::move(title)));
   told.arrays.add(name + "_pairs", Array::scalar(static_cast<double>(std::ranges::count(table.numbers, 1.0))));
   told.arrays.add(name, std::move(table));
@@ -28,11 +28,11 @@ Array with_places(Array table) {
   return std::move(table).named(numbered("", rows), numbered("", columns));
 }
 
-void causal(Told& told) {
+void causal_table(Told& told) {
   Array added = table_of(Causal{}, 4, 4);
   for (double& number : added.numbers) number = number == 1 ? 0 : kNever;
   told.arrays.add("added4", with_places(std::move(added)));
-  draw(told, "causal5", with_places(table_of(Causal{}, 5, 5)), "causal");
+  draw_mask(told, "causal5", with_places(table_of(Causal{}, 5, 5)), "causal");
 }
 
 Mask padding_of(const Array& ids) {
@@ -81,8 +81,8 @@ void sparse(Told& told, const Given& given) {
   const std::int64_t n = given.whole("n"), width = given.whole("window"), stride = given.whole("stride"),
                      tokens = given.whole("tokens");
   const Mask near = Window(width), far = Sparse(stride), back = Causal{} & near;
-  draw(told, "window", with_places(table_of(near, n, n)), near.text());
-  draw(told, "sparse", table_of(far, tokens, tokens), far.text());
+  draw_mask(told, "window", with_places(table_of(near, n, n)), near.text());
+  draw_mask(told, "sparse", table_of(far, tokens, tokens), far.text());
   told.arrays.add("back_pairs", Array::scalar(static_cast<double>(insight::mask_facts(back, n, n).pairs)));
   const double free = 1 - 1 / static_cast<double>(stride);
   told.arrays.add("limit", Array::scalar(1 - free * free));
@@ -219,16 +219,16 @@ void more(Told& told, const Given& given, ThreadPool& pool) {
   std::vector<std::int64_t> documents;
   for (std::int64_t i = 0; i < n; ++i) documents.push_back(i < 3 ? 0 : 1);
   const Mask prefix = Causal{} | Prefix(3), document = Causal{} & Document(documents), block = attn::Block(4);
-  draw(told, "prefix", with_places(table_of(prefix, n, n)), prefix.text());
-  draw(told, "document", with_places(table_of(document, n, n)), document.text());
-  draw(told, "block", with_places(table_of(block, n, n)), block.text());
+  draw_mask(told, "prefix", with_places(table_of(prefix, n, n)), prefix.text());
+  draw_mask(told, "document", with_places(table_of(document, n, n)), document.text());
+  draw_mask(told, "block", with_places(table_of(block, n, n)), block.text());
 
   const Mask yours = parse_mask(given.text("mask"));
   yours.check({1, 1, n, n});
   told.words.add("yours_text", yours.text());
   const Array table = with_places(table_of(yours, n, n));
   told.arrays.add("yours_blind", Array::scalar(static_cast<double>(std::ssize(blind_rows(table).numbers))));
-  draw(told, "yours", table, yours.text());
+  draw_mask(told, "yours", table, yours.text());
   nn::NumpyRandom random(static_cast<std::uint32_t>(given.whole("seed")));
   const Array x = told.arrays.add("yours_X", normal({n, 8}, random));
   Attended seen = attend(x, x, x, {.mask = yours}, pool);
@@ -244,7 +244,7 @@ Told masks(const Given& given, const Work& work) {
   told.arrays.add("n", Array::scalar(static_cast<double>(given.whole("n"))));
   told.arrays.add("width", Array::scalar(static_cast<double>(given.whole("window"))));
   told.arrays.add("stride", Array::scalar(static_cast<double>(given.whole("stride"))));
-  causal(told);
+  causal_table(told);
   padding(told, given);
   sparse(told, given);
   const Words3 words = project(told, given);

@@ -12,7 +12,7 @@ namespace attn::lesson {
 
 namespace {
 
-constexpr std::int64_t kModel = 8;
+constexpr std::int64_t kMultiHeadWidth = 8;
 constexpr double kClear = 2;  // how clearly a critic's question and an aspect's key are said
 
 // A critic asks about four aspects at once, one number each; the value of an aspect is its mark, in its own column.
@@ -55,14 +55,15 @@ void add_critic(Told& told, const Given& given, ThreadPool& pool) {
                   Array::scalar(*std::ranges::max_element(told.arrays.find("heads_weights")->numbers)));
 }
 
-struct Layer {
+struct MultiHeadLayer {
   Array x, w_q, w_k, w_v, w_o;
 
-  Layer(std::int64_t words, std::uint32_t seed) {
+  MultiHeadLayer(std::int64_t words, std::uint32_t seed) {
     nn::NumpyRandom random(seed);
-    x = normal({words, kModel}, random);
+    x = normal({words, kMultiHeadWidth}, random);
     for (Array* const w : {&w_q, &w_k, &w_v, &w_o})
-      *w = times(normal({kModel, kModel}, random), 1 / std::sqrt(static_cast<double>(kModel)));
+      *w = times(normal({kMultiHeadWidth, kMultiHeadWidth}, random),
+                 1 / std::sqrt(static_cast<double>(kMultiHeadWidth)));
   }
   [[nodiscard]] AttendedMany attended(std::int64_t heads, ThreadPool& pool) const {
     return attend_many(split_heads(product(x, w_q), heads), split_heads(product(x, w_k), heads),
@@ -81,7 +82,7 @@ double apart(const Array& weights) {
 void add_layer(Told& told, const Given& given, ThreadPool& pool) {
   const std::vector<std::string>& words = given.words("words");
   const std::int64_t heads = given.whole("heads");
-  const Layer layer(std::ssize(words), static_cast<std::uint32_t>(given.whole("seed")));
+  const MultiHeadLayer layer(std::ssize(words), static_cast<std::uint32_t>(given.whole("seed")));
   AttendedMany many = layer.attended(heads, pool), one = layer.attended(1, pool);
   const Array concat = join_heads(many.output);
   told.arrays.add("X", Array(layer.x).named(words, {}));
@@ -94,7 +95,7 @@ void add_layer(Told& told, const Given& given, ThreadPool& pool) {
   const Array& weights = *told.arrays.find("weights");
   told.figures.add("heads_map", blue_grid(weights, "Heads"));
   told.arrays.add("apart", Array::scalar(apart(weights)));
-  told.arrays.add("parameters", Array::scalar(4.0 * kModel * kModel));
+  told.arrays.add("parameters", Array::scalar(4.0 * kMultiHeadWidth * kMultiHeadWidth));
 }
 
 }  // namespace
@@ -103,7 +104,7 @@ Told multi_head(const Given& given, const Work& work) {
   Told told;
   const std::int64_t heads = given.whole("heads");
   told.arrays.add("heads", Array::scalar(static_cast<double>(heads)));
-  told.arrays.add("d_model", Array::scalar(kModel));
+  told.arrays.add("d_model", Array::scalar(kMultiHeadWidth));
   add_critic(told, given, work.pool);
   add_layer(told, given, work.pool);
   const Array base = split_heads(Array::zeros({1, 512}), 8), bert = split_heads(Array::zeros({1, 768}), 12);

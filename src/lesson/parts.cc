@@ -20,6 +20,13 @@ Array slice(const Array& array, std::int64_t n) {
   return {{array.shape.begin() + 1, array.shape.end()}, {first, first + size}, array.rows, array.columns, array.made};
 }
 
+Array flipped(const Array& matrix) {
+  Array out = Array::zeros({matrix.width(), matrix.height()});
+  for (std::int64_t i = 0; i < matrix.height(); ++i)
+    for (std::int64_t j = 0; j < matrix.width(); ++j) out.at(j, i) = matrix.at(i, j);
+  return out;
+}
+
 Array row_sums(const Array& array) {
   Array out = Array::zeros({array.shape.begin(), array.shape.end() - 1});
   const auto width = static_cast<std::size_t>(array.shape.back());

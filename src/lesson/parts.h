@@ -15,6 +15,7 @@ namespace attn::lesson {
 Array normal(std::vector<std::int64_t> shape, nn::NumpyRandom& random);  // numpy.random.randn(*shape)
 Array shape_of(const Array& array);                                      // [2, 3]: two numbers
 Array slice(const Array& array, std::int64_t n);                         // array[n]
+Array flipped(const Array& matrix);                                      // rows become columns
 Array row_sums(const Array& array);                                      // over the last axis
 Array sum(const Array& a, const Array& b);                               // of one shape
 double largest_difference(const Array& a, const Array& b);               // of arrays of one shape

@@ -39,7 +39,7 @@ Array waves(std::int64_t positions, std::int64_t width, double base) {
 }
 
 // How far numbers of one diagonal lie apart, at most: 0 where a table depends on the distance alone.
-double spread(const Array& table) {
+double diagonal_spread(const Array& table) {
   const std::int64_t n = table.height();
   double most = 0;
   for (std::int64_t distance = 1 - n; distance < n; ++distance) {
@@ -82,7 +82,7 @@ void sinusoidal(Told& told, const Given& given) {
 }
 
 // The positions that a model has learned: how alike they are.
-void learned(Told& told, const Given& given) {
+void learned_positions(Told& told, const Given& given) {
   const std::int64_t n = given.whole("n");
   const model::Weights weights(builtin::folder_of(given.text("model")));
   std::string name = "wpe.weight";
@@ -154,8 +154,8 @@ void rope(Told& told, const Given& given, ThreadPool& pool) {
   figure::Heatmap picture = heatmap_of(dots, "q at i, k at j", {.cmap = "RdBu"});
   picture.bar_label = "dot product";
   told.figures.add("rope", std::move(picture));
-  told.arrays.add("rope_spread", Array::scalar(spread(dots)));
-  told.arrays.add("rope_below", Array::scalar(power_of_ten_above(spread(dots))));
+  told.arrays.add("rope_spread", Array::scalar(diagonal_spread(dots)));
+  told.arrays.add("rope_below", Array::scalar(power_of_ten_above(diagonal_spread(dots))));
 
   const Array places = waves(n, width, base);
   Array at_q = places, at_k = places;
@@ -163,9 +163,9 @@ void rope(Told& told, const Given& given, ThreadPool& pool) {
     at_q.numbers[i] += q.numbers[i % static_cast<std::size_t>(width)];
     at_k.numbers[i] += k.numbers[i % static_cast<std::size_t>(width)];
   }
-  told.arrays.add("added_spread", Array::scalar(spread(transposed(at_q, at_k))));
+  told.arrays.add("added_spread", Array::scalar(diagonal_spread(transposed(at_q, at_k))));
   const Array neighbours = paired(turned(paired(k, false), n, base, pool), true);
-  told.arrays.add("mixed_spread", Array::scalar(spread(transposed(queries, neighbours))));
+  told.arrays.add("mixed_spread", Array::scalar(diagonal_spread(transposed(queries, neighbours))));
 }
 
 void relative(Told& told, const Given& given) {
@@ -191,7 +191,7 @@ Told positional_encoding(const Given& given, const Work& work) {
   const auto shift = given.whole("shift");
   order(told, given, work.pool);
   sinusoidal(told, given);
-  learned(told, given);
+  learned_positions(told, given);
   rope(told, given, work.pool);
   relative(told, given);
   const Array& dots = *told.arrays.find("rope_dots");

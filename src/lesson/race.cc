@@ -16,7 +16,7 @@ namespace attn::lesson {
 
 namespace {
 
-const char* name_of(Way way) {
+const char* way_name(Way way) {
   switch (way) {
     case Way::naive:
       return "naive";
@@ -139,13 +139,13 @@ void add_race(Told& told, const std::string& name, const Course& course, ThreadP
   curves.log_x = curves.log_y = true;
   for (std::int64_t w = 0; w < seconds.height(); ++w) {
     const Way way = course.ways[static_cast<std::size_t>(w)];
-    figure::Curves::Curve curve{.name = name_of(way), .x = course.lengths, .y = {}};
+    figure::Curves::Curve curve{.name = way_name(way), .x = course.lengths, .y = {}};
     for (std::int64_t i = 0; i < lengths; ++i) {
       const auto n = static_cast<std::int64_t>(course.lengths[static_cast<std::size_t>(i)]);
       seconds.at(w, i) = race(way, {.n = n, .d = course.d}, {.runs = 5, .patience = 0.05}, pool).best;
       curve.y.push_back(1e3 * seconds.at(w, i));
     }
-    seconds.rows.emplace_back(name_of(way));
+    seconds.rows.emplace_back(way_name(way));
     curves.curves.push_back(std::move(curve));
   }
   for (const double n : course.lengths) seconds.columns.push_back(std::to_string(std::llround(n)));

@@ -20,7 +20,7 @@ std::int64_t row_of(std::int64_t distance, std::int64_t reach) { return std::cla
 std::int64_t target_of(std::int64_t head, std::int64_t i) { return i + kLooksAt[head % std::ssize(kLooksAt)]; }
 
 // [H, N, N] of a bias by distance.
-Array spread(const DistanceBias& bias, std::int64_t heads, std::int64_t n) {
+Array bias_tables(const DistanceBias& bias, std::int64_t heads, std::int64_t n) {
   Array out = Array::zeros({heads, n, n});
   std::size_t next = 0;
   for (std::int64_t h = 0; h < heads; ++h)
@@ -62,13 +62,13 @@ void index(Told& told, std::int64_t n, std::int64_t reach) {
 
 // A random table, the bias that it is, and what it does to the weights; and what happens where texts stand in the
 // place of heads.
-void shown(Told& told, const Given& given, ThreadPool& pool) {
+void show_bias(Told& told, const Given& given, ThreadPool& pool) {
   const std::int64_t n = given.whole("n"), heads = given.whole("heads"), reach = given.whole("reach");
   nn::NumpyRandom random(static_cast<std::uint32_t>(given.whole("seed")));
   const Array table = normal({2 * reach + 1, heads}, random), x = times(normal({heads, n, kWidth}, random), 0.5);
   const nn::Matrix numbers = table.matrix();
   const DistanceBias by_distance = clamped_relative(numbers.view(), {n, n});
-  Array bias = spread(by_distance, heads, n);
+  Array bias = bias_tables(by_distance, heads, n);
   figure::Heatmap picture = heatmap_of(slice(bias, 0), "bias of head 0", {.cmap = "RdBu"});
   picture.bar_label = "bias";
   told.figures.add("bias", std::move(picture));
@@ -257,7 +257,7 @@ Told relative_position(const Given& given, const Work& work) {
   told.arrays.add("rows", Array::scalar(static_cast<double>(2 * reach + 1)));
   told.arrays.add("heads", Array::scalar(static_cast<double>(given.whole("heads"))));
   index(told, given.whole("n"), reach);
-  shown(told, given, work.pool);
+  show_bias(told, given, work.pool);
   learn(told, given, work.pool);
   t5(told);
   alibi_of(told, given, work.pool);

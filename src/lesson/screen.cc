@@ -21,12 +21,12 @@ constexpr int kIndent = 2;
 constexpr std::int64_t kMostRows = 16;
 constexpr double kHuge = 1e9;  // as masks have it: shown by its power of ten alone
 
-struct Words {
+struct ScreenWords {
   const char *minutes, *before, *question, *rows, *columns;
 };
-const Words& words_of(const std::string& language) {
-  static const Words en = {"about {} minutes", "know before: ", "Question: ", "{} more rows", "{} more columns"};
-  static const Words zh = {"约 {} 分钟", "先读：", "问题：", "还有 {} 行", "还有 {} 列"};
+const ScreenWords& screen_words(const std::string& language) {
+  static const ScreenWords en = {"about {} minutes", "know before: ", "Question: ", "{} more rows", "{} more columns"};
+  static const ScreenWords zh = {"约 {} 分钟", "先读：", "问题：", "还有 {} 行", "还有 {} 列"};
   return language == "zh" ? zh : en;
 }
 
@@ -52,7 +52,7 @@ int digits_for(const Array& array) {
   return most;
 }
 
-std::string number_in(double number, int digits) {
+std::string cell_number(double number, int digits) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
   if (std::abs(number) >= kHuge) return fmt::format("{:.0e}", number);
@@ -61,31 +61,25 @@ std::string number_in(double number, int digits) {
 }
 
 // The last two axes as rows and columns of text.
-struct Grid {
+struct TextGrid {
   std::int64_t height = 1, width = 1;
   std::vector<std::vector<std::string>> cells;
 };
-Grid grid_of(const Array& array) {
-  Grid grid;
+TextGrid text_grid(const Array& array) {
+  TextGrid grid;
   grid.width = array.shape.empty() ? 1 : array.shape.back();
   grid.height = grid.width == 0 ? 0 : std::ssize(array.numbers) / grid.width;
   const int digits = digits_for(array);
   for (std::int64_t i = 0; i < std::min(grid.height, kMostRows); ++i) {
     std::vector<std::string>& row = grid.cells.emplace_back();
     for (std::int64_t j = 0; j < grid.width; ++j)
-      row.push_back(number_in(array.numbers[static_cast<std::size_t>(i * grid.width + j)], digits));
+      row.push_back(cell_number(array.numbers[static_cast<std::size_t>(i * grid.width + j)], digits));
   }
   return grid;
 }
 
 std::string name_at(const std::vector<std::string>& names, std::int64_t n) {
   return n < std::ssize(names) ? names[static_cast<std::size_t>(n)] : "";
-}
-
-int widest(const std::vector<std::string>& names, int most) {
-  int widest = 0;
-  for (const std::string& name : names) widest = std::max(widest, figure::columns_of(name));
-  return std::min(widest, most);
 }
 
 // Which of the tables of an array of more than two axes: "[0, 1]".
@@ -124,7 +118,7 @@ std::string lines_text(const std::string& name, const Told& told) {
   return out + "\n";
 }
 
-std::string shown(const Block& block, const Told& told, const OnScreen& on) {
+std::string block_text(const Block& block, const Told& told, const OnScreen& on) {
   if (block.how == "code" || block.how == "live") return {};  // the page's
   if (block.how == "lines") return lines_text(block.text, told);
   if (block.how == "diagram") return diagram_text(block.text, on);
@@ -139,15 +133,15 @@ std::string shown(const Block& block, const Told& told, const OnScreen& on) {
 }  // namespace
 
 std::string array_text(const std::string& name, const Array& array, const OnScreen& on) {
-  const Words& words = words_of(on.language);
-  const Grid grid = grid_of(array);
+  const ScreenWords& words = screen_words(on.language);
+  const TextGrid grid = text_grid(array);
   const std::string from = made_of(array.made);
   std::string out = figure::repeat(" ", kIndent) + on.terminal.bold(name) + " " +
                     on.terminal.dim(shape_text(array.shape) + (from.empty() ? "" : "  " + from)) + "\n";
-  int cell = widest(array.columns, 9);
-  for (const auto& row : grid.cells) cell = std::max(cell, widest(row, 12));
+  int cell = std::min(figure::longest(array.columns), 9);
+  for (const auto& row : grid.cells) cell = std::max(cell, std::min(figure::longest(row), 12));
   cell += 2;
-  const int names = widest(array.rows, 24);
+  const int names = std::min(figure::longest(array.rows), 24);
   const int room = on.terminal.width() - 2 * kIndent - names;
   const std::int64_t columns = std::min<std::int64_t>(grid.width, std::max(1, room / cell));
   const std::string margin = figure::repeat(" ", 2 * kIndent);
@@ -174,7 +168,7 @@ std::string array_text(const std::string& name, const Array& array, const OnScre
 }
 
 std::string beginning(const Lesson& lesson, const Script& script, const OnScreen& on) {
-  const Words& words = words_of(on.language);
+  const ScreenWords& words = screen_words(on.language);
   std::string facts = fmt::format(fmt::runtime(words.minutes), lesson.minutes);
   for (std::size_t n = 0; n < lesson.before.size(); ++n)
     facts += (n == 0 ? std::string(" · ") + words.before : ", ") + lesson.before[n];
@@ -204,11 +198,11 @@ std::string step_text(const Step& step, const Told& told, const OnScreen& on) {
         out += indented(terminal, clock + "✗ " + block.text) + "\n";
         break;
       case Block::What::question:
-        out += indented(terminal, words_of(on.language).question + block.text) + "\n";
+        out += indented(terminal, screen_words(on.language).question + block.text) + "\n";
         break;
       case Block::What::show:
         if (block.measured) out += indented(terminal, "⏱");
-        out += shown(block, told, on);
+        out += block_text(block, told, on);
         break;
     }
   }

@@ -152,7 +152,7 @@ struct Reference {
   }
 };
 
-const Array& array_of(std::string_view name, std::string_view reference, const Told& told) {
+const Array& computed_array(std::string_view name, std::string_view reference, const Told& told) {
   const Array* array = told.arrays.find(name);
   if (array == nullptr) array = told.measured.find(name);
   if (array == nullptr) unknown(reference, "was not computed");
@@ -164,7 +164,7 @@ std::string value_of(std::string_view reference, const Told& told) {
   const std::string_view format = colon == std::string_view::npos ? "" : reference.substr(colon + 1);
   const Reference place(reference.substr(0, colon));
   if (const std::string* const word = told.words.find(place.name)) return *word;
-  if (format == "shape") return shape_text(array_of(place.name, reference, told).shape);
+  if (format == "shape") return shape_text(computed_array(place.name, reference, told).shape);
   return number_text(number_at(reference.substr(0, colon), told), format);
 }
 
@@ -190,7 +190,7 @@ Script parse_script(std::string_view text) { return Reader(text).script(); }
 
 double number_at(std::string_view reference, const Told& told) {
   const Reference place(reference);
-  const Array& array = array_of(place.name, reference, told);
+  const Array& array = computed_array(place.name, reference, told);
   return array.numbers[static_cast<std::size_t>(place_in(place.list, array, reference))];
 }
 

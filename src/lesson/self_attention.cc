@@ -10,7 +10,7 @@ namespace attn::lesson {
 
 namespace {
 
-constexpr std::int64_t kWords = 3, kModel = 4;
+constexpr std::int64_t kWords = 3, kSelfAttentionWidth = 4;
 
 // In the order in which numpy would draw them.
 struct Drawn {
@@ -18,10 +18,10 @@ struct Drawn {
 
   Drawn(std::uint32_t seed, std::int64_t d_k) {
     nn::NumpyRandom random(seed);
-    x = normal({kWords, kModel}, random);
-    w_q = normal({kModel, d_k}, random);
-    w_k = normal({kModel, d_k}, random);
-    w_v = normal({kModel, d_k}, random);
+    x = normal({kWords, kSelfAttentionWidth}, random);
+    w_q = normal({kSelfAttentionWidth, d_k}, random);
+    w_k = normal({kSelfAttentionWidth, d_k}, random);
+    w_v = normal({kSelfAttentionWidth, d_k}, random);
   }
   [[nodiscard]] Array scores() const { return transposed(product(x, w_q), product(x, w_k)); }
   [[nodiscard]] Attended attended(ThreadPool& pool) const {
@@ -37,7 +37,7 @@ double mean_of_largest(const Array& weights) {
 }
 
 // The largest weight of a row, the mean over many sentences, for several widths.
-Array sharpness() {
+Array sharpness_by_width() {
   constexpr std::int64_t kWidths[] = {2, 3, 8, 64};
   constexpr std::uint32_t kSentences = 100;
   Array out = Array::zeros({std::ssize(kWidths), 2});
@@ -51,13 +51,6 @@ Array sharpness() {
     out.rows.push_back("d_k " + std::to_string(d_k));
   }
   out.columns = {"scaled", "unscaled"};
-  return out;
-}
-
-Array flipped(const Array& a) {
-  Array out = Array::zeros({a.width(), a.height()});
-  for (std::int64_t i = 0; i < a.height(); ++i)
-    for (std::int64_t j = 0; j < a.width(); ++j) out.at(j, i) = a.at(i, j);
   return out;
 }
 
@@ -134,7 +127,7 @@ Told self_attention(const Given& given, const Work& work) {
                     Drawn(seed, other).attended(work.pool).weights.named(names, names));
   // Of seed 42 and d_k 3, whatever the reader has set: the text compares them with what is known.
   told.arrays.add("known_weights", Drawn(42, 3).attended(work.pool).weights.named(names, names));
-  told.arrays.add("sharpness", sharpness());
+  told.arrays.add("sharpness", sharpness_by_width());
   add_five_words(told, given, seed, work.pool);
   add_holes(told, given);
   return told;

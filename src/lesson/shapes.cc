@@ -27,7 +27,7 @@ class Flow {
 };
 
 // [B, N, d] times [d, e], each sentence for itself.
-Array projected(const Array& x, const Array& w) {
+Array project_batch(const Array& x, const Array& w) {
   const Array rows{{x.shape[0] * x.shape[1], x.shape[2]}, x.numbers};
   Array out = product(rows, w);
   out.shape = {x.shape[0], x.shape[1], w.width()};
@@ -45,22 +45,22 @@ Array begin_of(const Array& matrix, std::int64_t most) {
   return out;
 }
 
-struct Layer {
+struct BatchedLayer {
   Array x, w_q, w_k, w_v, w_o, q, k, v;
 
-  explicit Layer(const Given& given) {
+  explicit BatchedLayer(const Given& given) {
     const std::int64_t d_model = given.whole("d_model");
     nn::NumpyRandom random(static_cast<std::uint32_t>(given.whole("seed")));
     x = normal({given.whole("B"), given.whole("N"), d_model}, random);
     for (Array* const w : {&w_q, &w_k, &w_v, &w_o})
       *w = times(normal({d_model, d_model}, random), 1 / std::sqrt(static_cast<double>(d_model)));
-    q = projected(x, w_q);
-    k = projected(x, w_k);
-    v = projected(x, w_v);
+    q = project_batch(x, w_q);
+    k = project_batch(x, w_k);
+    v = project_batch(x, w_v);
   }
 };
 
-void add_one_head(Told& told, const Layer& layer, ThreadPool& pool) {
+void add_one_head(Told& told, const BatchedLayer& layer, ThreadPool& pool) {
   const AttendedMany found = attend_many(layer.q, layer.k, layer.v, {}, pool);
   Flow flow;
   flow.add("X", "[B, N, d_model]", layer.x.shape);
@@ -74,12 +74,12 @@ void add_one_head(Told& told, const Layer& layer, ThreadPool& pool) {
   told.arrays.add("one_output_shape", shape_of(found.output));
 }
 
-void add_heads(Told& told, const Layer& layer, std::int64_t heads, ThreadPool& pool) {
+void add_many_heads(Told& told, const BatchedLayer& layer, std::int64_t heads, ThreadPool& pool) {
   const Array q = split_heads(layer.q, heads);
   const Array k = split_heads(layer.k, heads);
   const Array v = split_heads(layer.v, heads);
   const AttendedMany found = attend_many(q, k, v, {}, pool);
-  const Array joined = join_heads(found.output), output = projected(joined, layer.w_o);
+  const Array joined = join_heads(found.output), output = project_batch(joined, layer.w_o);
   const std::int64_t batch = q.shape[0], rows = q.shape[2], d_k = q.shape[3];
   Flow flow;
   flow.add("Q, K, V", "[B, N, d_model]", layer.q.shape);
@@ -122,7 +122,7 @@ Array widths_of(const Given& given) {
 }
 
 // What is said to a reader whose heads do not fit.
-std::string refusal(const Array& x) {
+std::string heads_refusal(const Array& x) {
   std::int64_t heads = 2;
   while (x.shape.back() % heads == 0) ++heads;
   try {
@@ -139,15 +139,15 @@ Told shapes(const Given& given, const Work& work) {
   Told told;
   const std::int64_t heads = given.whole("heads"), d_model = given.whole("d_model");
   split_heads(Array::zeros({1, d_model}), heads);  // refuses before any work is done
-  const Layer layer(given);
+  const BatchedLayer layer(given);
   told.arrays.add("X_shape", shape_of(layer.x));
   told.arrays.add("heads", Array::scalar(static_cast<double>(heads)));
   told.arrays.add("d_model", Array::scalar(static_cast<double>(d_model)));
   add_one_head(told, layer, work.pool);
-  add_heads(told, layer, heads, work.pool);
+  add_many_heads(told, layer, heads, work.pool);
   add_small(told, given);
   told.arrays.add("widths", widths_of(given));
-  told.words.add("refusal", refusal(layer.x));
+  told.words.add("refusal", heads_refusal(layer.x));
   return told;
 }
 

@@ -13,19 +13,13 @@ namespace attn::lesson {
 
 namespace {
 
-int widest(const std::vector<std::string>& names) {
-  int most = 0;
-  for (const std::string& name : names) most = std::max(most, figure::columns_of(name));
-  return most;
-}
-
 std::string share(const Array& weights, std::int64_t i, std::int64_t j) {
   const double weight = weights.at(i, j);
   return fmt::format("{} {:.4f} ({:4.1f}%)", weights.columns.at(static_cast<std::size_t>(j)), weight, 100 * weight);
 }
 
 std::string query(const Array& weights, std::int64_t i) {
-  return figure::fitted(weights.rows.at(static_cast<std::size_t>(i)), widest(weights.rows)) + " →";
+  return figure::fitted(weights.rows.at(static_cast<std::size_t>(i)), figure::longest(weights.rows)) + " →";
 }
 
 }  // namespace
@@ -63,7 +57,7 @@ std::string top_lines(const Array& weights) {
 }
 
 std::string bar_lines(const Array& weights, std::int64_t blocks) {
-  const int room = widest(weights.columns);
+  const int room = figure::longest(weights.columns);
   std::string out;
   for (std::int64_t i = 0; i < weights.height(); ++i) {
     out += query(weights, i) + "\n";

@@ -12,7 +12,7 @@ namespace attn::lesson {
 
 namespace {
 
-constexpr Way kWays[] = {Way::naive, Way::fused, Way::linear};
+constexpr Way kAllWays[] = {Way::naive, Way::fused, Way::linear};
 constexpr double kMegabyte = 1 << 20;
 
 // Softmax and mixture of one row, a part of the keys at a time: what is kept between parts are three numbers.
@@ -95,13 +95,13 @@ void same(Told& told, const Given& given, ThreadPool& pool) {
   told.arrays.add("output_start", slice(fused.output, 0));
 }
 
-void times_of(Told& told, const Given& given, ThreadPool& pool) {
+void add_speed_times(Told& told, const Given& given, ThreadPool& pool) {
   const Problem problem{.batch = given.whole("batch"), .n = given.whole("n"), .d = given.whole("d")};
   const Heats heats{.runs = given.whole("runs"), .patience = 0.7};
   const auto runs = static_cast<double>(heats.runs);
   Array seconds = Array::zeros({3, 3});
   for (std::int64_t w = 0; w < 3; ++w) {
-    const Race one = race(kWays[w], problem, heats, pool);
+    const Race one = race(kAllWays[w], problem, heats, pool);
     seconds.at(w, 0) = runs * one.seconds;
     seconds.at(w, 1) = 1e3 * one.seconds;
     seconds.at(w, 2) = 1e3 * one.first;
@@ -113,7 +113,7 @@ void times_of(Told& told, const Given& given, ThreadPool& pool) {
   told.measured.add("raced", std::move(seconds).named({"naive", "fused", "linear"}, {"all s", "one ms", "first ms"}));
   told.measured.add("threads", Array::scalar(pool.threads()));
   const std::vector<double> lengths = {128, 256, 512, 1024, 2048, 4096};
-  add_race(told, "seconds", {.ways = kWays, .lengths = lengths, .d = problem.d}, pool);
+  add_race(told, "seconds", {.ways = kAllWays, .lengths = lengths, .d = problem.d}, pool);
   const Array& curves = *told.measured.find("seconds");
   Array growth = Array::zeros({3});
   for (std::int64_t w = 0; w < 3; ++w) growth.numbers[static_cast<std::size_t>(w)] = curves.at(w, 5) / curves.at(w, 4);
@@ -126,7 +126,7 @@ Told speed(const Given& given, const Work& work) {
   Told told;
   for (const char* name : {"n", "d", "batch", "runs"})
     told.arrays.add(name, Array::scalar(static_cast<double>(given.whole(name))));
-  times_of(told, given, work.pool);
+  add_speed_times(told, given, work.pool);
   in_parts(told, given);
   memory(told, given);
   same(told, given, work.pool);

@@ -53,7 +53,7 @@ struct Vocabulary {
   }
 };
 
-std::vector<std::string> words_of(const std::string& text) {
+std::vector<std::string> sentence_words(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(word);
@@ -63,7 +63,7 @@ std::vector<std::string> words_of(const std::string& text) {
 // The reader's sentence, every step of it.
 void add_text(Told& told, const Given& given, ThreadPool& pool) {
   const Vocabulary vocabulary(given.words("words"), given.array("vectors"));
-  const std::vector<std::string> words = words_of(given.text("text"));
+  const std::vector<std::string> words = sentence_words(given.text("text"));
   const Array x = vocabulary.of(words);
   told.words.add("text", fmt::format("{}", fmt::join(words, " ")));
   told.arrays.add("known", Array::scalar(static_cast<double>(vocabulary.words.size())));
@@ -80,7 +80,7 @@ void add_text(Told& told, const Given& given, ThreadPool& pool) {
 // Another sentence: its weights and whom its words look at.
 void add_sentence(Told& told, const std::string& name, const std::string& text, const Vocabulary& vocabulary,
                   ThreadPool& pool) {
-  const std::vector<std::string> words = words_of(text);
+  const std::vector<std::string> words = sentence_words(text);
   const Array x = vocabulary.of(words);
   Array weights = attend(x, x, x, {}, pool).weights.named(words, words);
   told.words.add(name + "_text", text);
@@ -100,7 +100,7 @@ Array lengths_of(const Array& x) {
 
 // How long each vector is, what it receives, and the weights of vectors that are all of length 1.
 void add_lengths(Told& told, const std::string& text, const Vocabulary& vocabulary, ThreadPool& pool) {
-  const std::vector<std::string> words = words_of(text);
+  const std::vector<std::string> words = sentence_words(text);
   Array x = vocabulary.of(words);
   const Array lengths = lengths_of(x);
   const Array& weights = *told.arrays.find("first_weights");
@@ -116,7 +116,7 @@ void add_lengths(Told& told, const std::string& text, const Vocabulary& vocabula
 
 std::string complaint_of(const Vocabulary& vocabulary, const std::string& text) {
   try {
-    const Array x = vocabulary.of(words_of(text));
+    const Array x = vocabulary.of(sentence_words(text));
   } catch (const std::invalid_argument& wrong) {
     return wrong.what();
   }

@@ -13,7 +13,7 @@ namespace attn::lesson {
 
 namespace {
 
-constexpr std::int64_t kMost = 32;
+constexpr std::int64_t kMostOnASide = 32;
 
 // Names of the reader's rows, else the lesson's words if there are as many, else numbers.
 std::vector<std::string> names_of_rows(const Array& x, const std::vector<std::string>& words) {
@@ -22,9 +22,9 @@ std::vector<std::string> names_of_rows(const Array& x, const std::vector<std::st
 }
 
 void check_small(const Array& x) {
-  if (x.rank() != 2 || x.height() > kMost || x.width() > kMost)
+  if (x.rank() != 2 || x.height() > kMostOnASide || x.width() > kMostOnASide)
     throw std::invalid_argument(
-        fmt::format("X must be a table of at most {0} x {0} numbers, not {1}", kMost, shape_text(x.shape)));
+        fmt::format("X must be a table of at most {0} x {0} numbers, not {1}", kMostOnASide, shape_text(x.shape)));
   for (const double number : x.numbers)
     if (!std::isfinite(number)) throw std::invalid_argument("X must have finite numbers only");
 }

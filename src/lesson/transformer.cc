@@ -93,7 +93,7 @@ double one_at_a_time(const model::Reader& reader, const model::Reading& reading,
 }
 
 // What it writes where the decoder cannot look at the source.
-std::string blind(const model::Reader& reader, const model::Reading& reading, ThreadPool& pool) {
+std::string written_blind(const model::Reader& reader, const model::Reading& reading, ThreadPool& pool) {
   std::vector<model::HeadOff> off;
   const model::Facts& facts = reader.model->facts();
   for (std::int64_t layer = 0; layer < facts.decoder_layers; ++layer)
@@ -134,7 +134,7 @@ Told transformer(const Given& given, const Work& work) {
   add_attentions(told, specimen, given, work.pool);
   add_writing(told, reader, reading, work.pool);
   told.arrays.add("one_at_a_time", Array::scalar(one_at_a_time(reader, reading, work.pool)));
-  told.words.add("blind", blind(reader, reading, work.pool));
+  told.words.add("blind", written_blind(reader, reading, work.pool));
   return told;
 }
 

@@ -61,8 +61,8 @@ figure::Heatmap blue(const Array& table, const std::string& title) {
 }
 
 // One sentence, under a prefix: what it becomes, and where each written word looks.
-Array add_sentence(Told& told, const std::string& prefix, const insight::Specimen& specimen,
-                   const insight::HeadName& head, ThreadPool& pool) {
+Array add_translation(Told& told, const std::string& prefix, const insight::Specimen& specimen,
+                      const insight::HeadName& head, ThreadPool& pool) {
   const model::Reading& reading = *specimen.reading();
   const Array table = table_of(specimen, head, pool);
   const auto add = [&](const char* name, std::int64_t number) {
@@ -96,7 +96,7 @@ Told translation(const Given& given, const Work& work) {
   told.words.add("given", joined(names_of(reading.target)));
   told.words.add("written", joined(names_of(reading.written)));
 
-  const Array table = add_sentence(told, "", specimen, head, work.pool);
+  const Array table = add_translation(told, "", specimen, head, work.pool);
   const std::int64_t middle = std::min<std::int64_t>(2, table.height() - 1);
   const auto column = static_cast<std::int64_t>(picked(table).numbers[static_cast<std::size_t>(middle)]);
   told.words.add("row", table.rows[static_cast<std::size_t>(middle)]);
@@ -113,7 +113,7 @@ Told translation(const Given& given, const Work& work) {
   told.words.add("first_aligned", aligned(mean, reading.written));
 
   const insight::RecordedSpecimen longer(translated(reader, given.text("longer"), {}, work.pool));
-  add_sentence(told, "longer_", longer, head, work.pool);
+  add_translation(told, "longer_", longer, head, work.pool);
   return told;
 }
 

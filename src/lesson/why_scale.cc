@@ -10,7 +10,7 @@ namespace attn::lesson {
 
 namespace {
 
-constexpr std::int64_t kPairs = 500, kDraws = 1600, kDoublings = 9;
+constexpr std::int64_t kDotPairs = 500, kDraws = 1600, kDoublings = 9;
 
 double entropy(const Array& weights) {
   double sum = 0;
@@ -30,18 +30,18 @@ double gradient_norm(const Array& weights) {
 double root_of(std::int64_t width) { return std::sqrt(static_cast<double>(width)); }
 
 // Mean and variance of q.k over many pairs of random vectors, for several widths.
-Array spread(std::uint32_t seed, std::int64_t d_k) {
+Array dot_spread(std::uint32_t seed, std::int64_t d_k) {
   const std::int64_t widths[] = {4, 16, 64, 256, d_k};
   Array out = Array::zeros({std::ssize(widths), 2});
   out.columns = {"mean", "variance"};
   for (std::int64_t n = 0; n < out.height(); ++n) {
     nn::NumpyRandom random(seed);
-    const Array q = normal({kPairs, widths[n]}, random), k = normal({kPairs, widths[n]}, random);
-    std::vector<double> dots(kPairs);
-    for (std::int64_t i = 0; i < kPairs; ++i)
+    const Array q = normal({kDotPairs, widths[n]}, random), k = normal({kDotPairs, widths[n]}, random);
+    std::vector<double> dots(kDotPairs);
+    for (std::int64_t i = 0; i < kDotPairs; ++i)
       for (std::int64_t t = 0; t < widths[n]; ++t) dots[static_cast<std::size_t>(i)] += q.at(i, t) * k.at(i, t);
-    for (const double dot : dots) out.at(n, 0) += dot / kPairs;
-    for (const double dot : dots) out.at(n, 1) += std::pow(dot - out.at(n, 0), 2) / kPairs;
+    for (const double dot : dots) out.at(n, 0) += dot / kDotPairs;
+    for (const double dot : dots) out.at(n, 1) += std::pow(dot - out.at(n, 0), 2) / kDotPairs;
     out.rows.push_back("d_k " + std::to_string(widths[n]));
   }
   return out;
@@ -144,7 +144,7 @@ Told why_scale(const Given& given, const Work& work) {
   const std::int64_t trials = kDraws / keys;  // as much work for many keys as for few
   told.arrays.add("trials", Array::scalar(static_cast<double>(trials)));
   told.arrays.add("even", Array::scalar(std::log(static_cast<double>(keys))));
-  told.arrays.add("spread", spread(seed, d_k));
+  told.arrays.add("spread", dot_spread(seed, d_k));
   add_saturated(told, given, d_k);
   add_example(told, seed, d_k, keys, work.pool);
   const Array& curves = told.arrays.add("by_width", by_width(seed, keys, trials));

@@ -29,54 +29,54 @@ namespace {
 constexpr std::int64_t kFirstPosition = 2;  // the table's first rows stand for padding and are never used
 constexpr double kEpsilon = 1e-5;           // no configuration says another
 
-struct SelfAttention {
+struct BartSelfAttention {
   nn::Linear qkv, out;
   nn::LayerNorm norm;
 };
 
 // q reads the decoder's rows, k and v the encoder's, and those only once where there is a cache.
-struct CrossAttention {
+struct BartCrossAttention {
   nn::Linear q, kv, out;
   nn::LayerNorm norm;
 };
 
-struct FeedForward {
+struct BartFeedForward {
   nn::Linear in, out;
   nn::LayerNorm norm;
 };
 
-struct Layer {
-  SelfAttention self;
-  std::optional<CrossAttention> cross;  // decoder only
-  FeedForward feed;
+struct BartLayer {
+  BartSelfAttention self;
+  std::optional<BartCrossAttention> cross;  // decoder only
+  BartFeedForward feed;
 };
 
-struct Stack {
+struct BartStack {
   bool decoder = false;
   HeadShape heads;
   AnyView<2> tokens;     // [vocabulary, width], in the file
   AnyView<2> positions;  // [kFirstPosition + max_tokens, width], in the file
   nn::LayerNorm norm;    // of the embeddings
-  std::vector<Layer> layers;
+  std::vector<BartLayer> layers;
   std::int64_t feed_width = 0;
 };
 
 // What one pass writes to again and again, T rows each.
-struct Scratch {
+struct BartScratch {
   nn::Matrix x;      // [T, width]
   nn::Matrix mixed;  // [T, H D]
   nn::Matrix wide;   // [T, feed-forward width]
 };
 
 // Makes the stacks from what is stored.
-class Loader {
+class BartLoader {
  public:
-  Loader(const Config& config, const Facts& facts, const Weights& weights)
+  BartLoader(const Config& config, const Facts& facts, const Weights& weights)
       : config_(config), facts_(facts), weights_(weights) {}
 
-  [[nodiscard]] Stack stack(bool decoder) const {
+  [[nodiscard]] BartStack stack(bool decoder) const {
     const std::string name = decoder ? "decoder." : "encoder.";
-    Stack stack;
+    BartStack stack;
     stack.decoder = decoder;
     stack.heads = decoder ? facts_.decoder_heads : facts_.heads;
     stack.feed_width = read_size(config_, {decoder ? "decoder_ffn_dim" : "encoder_ffn_dim"});
@@ -96,16 +96,16 @@ class Loader {
   }
 
  private:
-  [[nodiscard]] Layer layer(const std::string& name, const Stack& stack) const {
+  [[nodiscard]] BartLayer layer(const std::string& name, const BartStack& stack) const {
     const std::int64_t width = facts_.width;
     const auto square = [&](const std::string& part) { return weights_.linear(name + part, width, width); };
-    Layer layer;
+    BartLayer layer;
     layer.self.qkv =
         linear_of(weights_, {square("self_attn.q_proj"), square("self_attn.k_proj"), square("self_attn.v_proj")});
     layer.self.out = linear_of(weights_, {square("self_attn.out_proj")});
     layer.self.norm = norm(name + "self_attn_layer_norm");
     if (stack.decoder) {
-      CrossAttention& cross = layer.cross.emplace();
+      BartCrossAttention& cross = layer.cross.emplace();
       cross.q = linear_of(weights_, {square("encoder_attn.q_proj")});
       cross.kv = linear_of(weights_, {square("encoder_attn.k_proj"), square("encoder_attn.v_proj")});
       cross.out = linear_of(weights_, {square("encoder_attn.out_proj")});
@@ -137,7 +137,7 @@ class Bart final : public Model {
     facts_.parameters = weights_.parameters();
     facts_.bytes = weights_.bytes();
 
-    const Loader loader(config, facts_, weights_);
+    const BartLoader loader(config, facts_, weights_);
     encoder_ = loader.stack(false);
     decoder_ = loader.stack(true);
     if (config.flag({"scale_embedding"}, false)) token_scale_ = std::sqrt(static_cast<float>(facts_.width));
@@ -165,11 +165,11 @@ class Bart final : public Model {
     return weights_.linear(stack + ".layers." + std::to_string(layer) + part, facts_.width, facts_.width);
   }
 
-  nn::Matrix run(const Stack& stack, const Batch& batch, const Pass& pass) const {
+  nn::Matrix run(const BartStack& stack, const Batch& batch, const Pass& pass) const {
     const std::int64_t tokens = batch.tokens();
-    Scratch s{.x = nn::Matrix(tokens, facts_.width),
-              .mixed = nn::Matrix(tokens, stack.heads.query_columns()),
-              .wide = nn::Matrix(tokens, stack.feed_width)};
+    BartScratch s{.x = nn::Matrix(tokens, facts_.width),
+                  .mixed = nn::Matrix(tokens, stack.heads.query_columns()),
+                  .wide = nn::Matrix(tokens, stack.feed_width)};
     const auto keep = [&](std::int64_t index) {
       pass.keep_hidden(stack.decoder, static_cast<std::size_t>(index), s.x.view());
     };
@@ -182,7 +182,7 @@ class Bart final : public Model {
     stack.norm(s.x.view(), s.x.view(), pass.pool);
     keep(0);
     std::int64_t index = 0;
-    for (const Layer& layer : stack.layers) {
+    for (const BartLayer& layer : stack.layers) {
       look_around(layer.self, index, self, s, pass.pool);
       if (layer.cross && cross) look_across(*layer.cross, index, *cross, s, pass);
       feed_forward(layer.feed, s, pass.pool);
@@ -191,7 +191,7 @@ class Bart final : public Model {
     return std::move(s.x);
   }
 
-  void embed(const Stack& stack, const Batch& batch, std::span<const std::int64_t> positions, nn::Matrix& x) const {
+  void embed(const BartStack& stack, const Batch& batch, std::span<const std::int64_t> positions, nn::Matrix& x) const {
     nn::embed(stack.tokens, batch.ids, x.view());
     if (token_scale_ != 1) {
       for (float& value : std::span(x.data(), static_cast<std::size_t>(x.rows() * x.columns()))) value *= token_scale_;
@@ -202,7 +202,8 @@ class Bart final : public Model {
     nn::add_embedded(stack.positions, rows, x.view());
   }
 
-  static void look_around(const SelfAttention& self, std::int64_t layer, Attend& attend, Scratch& s, ThreadPool& pool) {
+  static void look_around(const BartSelfAttention& self, std::int64_t layer, Attend& attend, BartScratch& s,
+                          ThreadPool& pool) {
     const Attend::Rows rows = attend.rows(layer, s.x.view());
     self.qkv(s.x.view(), {rows.q, rows.k, rows.v}, pool);
     attend.mix(layer, s.mixed.view());
@@ -210,7 +211,7 @@ class Bart final : public Model {
     self.norm(s.x.view(), s.x.view(), pool);
   }
 
-  static void look_across(const CrossAttention& cross, std::int64_t layer, Attend& attend, Scratch& s,
+  static void look_across(const BartCrossAttention& cross, std::int64_t layer, Attend& attend, BartScratch& s,
                           const Pass& pass) {
     const Attend::Rows rows = attend.rows(layer, s.x.view());
     cross.q(s.x.view(), rows.q, pass.pool);
@@ -220,7 +221,7 @@ class Bart final : public Model {
     cross.norm(s.x.view(), s.x.view(), pass.pool);
   }
 
-  void feed_forward(const FeedForward& feed, Scratch& s, ThreadPool& pool) const {
+  void feed_forward(const BartFeedForward& feed, BartScratch& s, ThreadPool& pool) const {
     feed.in(s.x.view(), s.wide.view(), pool, {.activation = activation_});
     feed.out(s.wide.view(), s.x.view(), pool, {.add = s.x.view()});
     feed.norm(s.x.view(), s.x.view(), pool);
@@ -228,7 +229,7 @@ class Bart final : public Model {
 
   Weights weights_;  // embeddings are read from its files
   nn::Activation activation_;
-  Stack encoder_, decoder_;
+  BartStack encoder_, decoder_;
   float token_scale_ = 1;
   nn::Linear head_;
 };

@@ -118,7 +118,7 @@ void refuse_variants(const Config& config) {
   }
 }
 
-struct Layer {
+struct BertLayer {
   nn::Linear qkv, mix, up, down;
   nn::LayerNorm mix_norm, norm;
 };
@@ -135,7 +135,7 @@ class Bert final : public Model {
   nn::Weight do_output_projection(Kind kind, std::int64_t layer) const override;
 
  private:
-  Layer load_layer(std::int64_t index) const;
+  BertLayer load_layer(std::int64_t index) const;
   void load_head(const Config& config);
   void load_label_head();
   nn::Matrix embed(const Batch& batch, const Pass& pass) const;
@@ -150,7 +150,7 @@ class Bert final : public Model {
   nn::Activation activation_;
   AnyView<2> words_, positions_, types_;  // [vocabulary, width], [positions, width], [types, width]
   nn::LayerNorm embedding_norm_;
-  std::vector<Layer> layers_;
+  std::vector<BertLayer> layers_;
   nn::Linear pooler_;
   nn::Linear head_dense_;
   nn::LayerNorm head_norm_;
@@ -192,7 +192,7 @@ nn::Weight Bert::do_output_projection(Kind, std::int64_t layer) const {
   return weights_.linear(dialect_.layer + std::to_string(layer) + "." + dialect_.mix, facts_.width, facts_.width);
 }
 
-Layer Bert::load_layer(std::int64_t index) const {
+BertLayer Bert::load_layer(std::int64_t index) const {
   const std::int64_t width = facts_.width;
   const std::string layer = dialect_.layer + std::to_string(index) + ".";
   const auto linear = [&](const char* name, std::int64_t in, std::int64_t out) {
@@ -285,7 +285,7 @@ nn::Matrix Bert::do_encode(const Batch& batch, const Pass& pass) const {
   pass.keep_hidden(false, 0, x);
 
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const Layer& layer = layers_[i];
+    const BertLayer& layer = layers_[i];
     const auto index = static_cast<std::int64_t>(i);
     const Attend::Rows to = attend.rows(index, x);
     layer.qkv(x, {to.q, to.k, to.v}, pool);

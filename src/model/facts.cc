@@ -13,16 +13,16 @@ namespace attn::model {
 
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
 std::int64_t check_size(const Config& config, Config::Names names, std::int64_t value) {
-  if (value >= 1 && value <= kMost) return value;
+  if (value >= 1 && value <= kInt32Max) return value;
   throw Error(config.path(), std::string(*names.begin()) + " is " + std::to_string(value) +
-                                 "; it must lie between 1 and " + std::to_string(kMost));
+                                 "; it must lie between 1 and " + std::to_string(kInt32Max));
 }
 
 std::int32_t check_id(const Config& config, const char* name, std::int64_t id) {
-  if (id >= -1 && id <= kMost) return static_cast<std::int32_t>(id);
+  if (id >= -1 && id <= kInt32Max) return static_cast<std::int32_t>(id);
   throw Error(config.path(), std::string(name) + " is " + std::to_string(id) + ", which no token can have");
 }
 

@@ -57,7 +57,7 @@ std::string text_of(double x) {
   return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), x).ptr};
 }
 
-void check(const Sampling& how) {
+void check_sampling(const Sampling& how) {
   if (!(how.temperature >= 0) || !std::isfinite(how.temperature)) {
     throw std::invalid_argument("temperature must be 0 or above, not " + text_of(how.temperature));
   }
@@ -173,7 +173,7 @@ void check_request(const Model& model, std::span<const std::int32_t> prompt, con
 }  // namespace
 
 std::vector<Choice> candidates(std::span<const float> logits, const Sampling& how) {
-  check(how);
+  check_sampling(how);
   check_logits(logits);
   if (how.temperature == 0) return {{.id = first_largest(logits), .probability = 1}};
   const double top = largest(logits);
@@ -187,7 +187,7 @@ std::vector<Choice> candidates(std::span<const float> logits, const Sampling& ho
   return left;
 }
 
-Sampler::Sampler(const Sampling& how) : how_(how), state_(how.seed) { check(how); }
+Sampler::Sampler(const Sampling& how) : how_(how), state_(how.seed) { check_sampling(how); }
 
 std::int32_t Sampler::operator()(std::span<const float> logits) {
   if (how_.temperature == 0) {

@@ -20,7 +20,7 @@ namespace attn::model {
 
 namespace {
 
-struct Layer {
+struct Gpt2Layer {
   nn::LayerNorm attention_norm;
   nn::Linear qkv, mix;
   nn::LayerNorm norm;
@@ -37,7 +37,7 @@ class Gpt2 final : public Model {
   nn::Weight do_output_projection(Kind kind, std::int64_t layer) const override;
 
  private:
-  Layer load_layer(std::int64_t index) const;
+  Gpt2Layer load_layer(std::int64_t index) const;
   nn::Matrix embed(const Batch& batch, std::span<const std::int64_t> positions) const;
 
   Weights weights_;  // the embeddings below are windows on it
@@ -47,7 +47,7 @@ class Gpt2 final : public Model {
   float scale_;                   // of scores
   bool scale_by_layer_;           // scores of layer l are also divided by l + 1
   AnyView<2> words_, positions_;  // [vocabulary, width], [positions, width]
-  std::vector<Layer> layers_;
+  std::vector<Gpt2Layer> layers_;
   nn::LayerNorm last_norm_;
   nn::Linear head_;
 };
@@ -95,7 +95,7 @@ nn::Weight Gpt2::do_output_projection(Kind, std::int64_t layer) const {
   return weights_.conv1d("h." + std::to_string(layer) + ".attn.c_proj", facts_.width, facts_.width);
 }
 
-Layer Gpt2::load_layer(std::int64_t index) const {
+Gpt2Layer Gpt2::load_layer(std::int64_t index) const {
   const std::int64_t width = facts_.width;
   const std::string layer = "h." + std::to_string(index) + ".";
   const auto conv1d = [&](const char* name, std::int64_t in, std::int64_t out) {
@@ -139,7 +139,7 @@ nn::Matrix Gpt2::do_decode(const Batch& batch, const Pass& pass) const {
   const View<float, 2> inner = inner_rows.view();
 
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const Layer& layer = layers_[i];
+    const Gpt2Layer& layer = layers_[i];
     const auto index = static_cast<std::int64_t>(i);
     pass.keep_hidden(false, i, x);
     layer.attention_norm(x, normed, pool);

@@ -155,7 +155,7 @@ class Puller {
   Listing listing_;
 };
 
-void check(const Pull& what) {
+void check_pull(const Pull& what) {
   if (!is_model_name(what.name))
     throw std::invalid_argument("no name of a model: " + in_quotes(what.name) +
                                 "; \"name\" or \"owner/name\" of letters, digits, - _ and . are (up to 96 each)");
@@ -166,7 +166,7 @@ void check(const Pull& what) {
 }  // namespace
 
 fs::path pull(const Pull& what, const HubSettings& settings) {
-  check(what);
+  check_pull(what);
   if (!settings.offline) return Puller(what, settings).run();
   const fs::path found = ModelCache(settings.cache, what.name).find(what.revision);
   if (found.empty())

@@ -27,8 +27,6 @@ namespace {
 
 constexpr std::string_view kFolderStart = "models--";
 
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
-
 bool is_name_part(std::string_view part) {
   return !part.empty() && part.size() <= 96 && is_word(part.front()) && is_word(part.back()) &&
          std::ranges::all_of(part, [](char c) { return is_word(c) || c == '-' || c == '.'; });

@@ -12,6 +12,10 @@
 
 namespace attn::model {
 
+// A-Z a-z 0-9 _
+constexpr bool is_word(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 // "owner/name" or "name": up to 96 of A-Z a-z 0-9 - _ . each, neither - nor . at an end, no "--", "..", or ".git".
 bool is_model_name(const std::string& name);
 // A branch, tag or commit that stays inside refs/.

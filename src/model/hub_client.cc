@@ -18,7 +18,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr int kMostRedirects = 10;
 constexpr std::size_t kMostListingBytes = std::size_t{64} << 20;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {

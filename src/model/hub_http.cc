@@ -15,7 +15,6 @@ namespace attn::model {
 
 namespace {
 
-constexpr int kMostRedirects = 10;
 constexpr long kBuffer = 256 * 1024;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
@@ -49,23 +48,6 @@ class Url {
   bool valid_ = false;
 };
 
-class HeaderList {
- public:
-  void add(const std::string& line) {
-    curl_slist* longer = curl_slist_append(list_.get(), line.c_str());
-    if (longer == nullptr) throw std::bad_alloc();
-    (void)list_.release();
-    list_.reset(longer);
-  }
-  [[nodiscard]] curl_slist* get() const noexcept { return list_.get(); }
-
- private:
-  struct Free {
-    void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
-  };
-  std::unique_ptr<curl_slist, Free> list_;
-};
-
 void start_curl() {
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (started != CURLE_OK)
@@ -84,6 +66,22 @@ struct HttpClient::Handle {
 // What libcurl's callbacks work on. Nothing may be thrown through libcurl: it is kept and thrown afterwards.
 struct HttpClient::Exchange {
   using Clock = std::chrono::steady_clock;
+  class HeaderList {
+   public:
+    void add(const std::string& line) {
+      curl_slist* longer = curl_slist_append(list_.get(), line.c_str());
+      if (longer == nullptr) throw std::bad_alloc();
+      (void)list_.release();
+      list_.reset(longer);
+    }
+    [[nodiscard]] curl_slist* get() const noexcept { return list_.get(); }
+
+   private:
+    struct Free {
+      void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
+    };
+    std::unique_ptr<curl_slist, Free> list_;
+  };
 
   HttpAnswer answer;
   const Sink* sink = nullptr;  // null: HEAD

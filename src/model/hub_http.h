@@ -11,6 +11,8 @@
 
 namespace attn::model {
 
+inline constexpr int kMostRedirects = 10;
+
 struct HttpAnswer {
   int status = 0;                              // 0: none came
   std::map<std::string, std::string> headers;  // names in lower case

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "model/hub.h"
+#include "model/hub_cache.h"
 
 namespace attn::model {
 
@@ -38,8 +39,6 @@ std::string home() {
   const bool known = ::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr;
   return known ? entry.pw_dir : ".";
 }
-
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 // $NAME and ${NAME}; names that are not set stay as they are.
 std::string with_variables(const std::string& text) {

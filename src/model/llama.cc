@@ -28,7 +28,7 @@
 namespace attn::model {
 namespace {
 
-struct Layer {
+struct LlamaLayer {
   nn::RmsNorm attention_norm, feed_norm;
   nn::Linear qkv, out;
   nn::Linear gate_up, down;
@@ -91,14 +91,14 @@ class Llama final : public Model {
   nn::Matrix do_logits(View<const float, 2> hidden, ThreadPool& pool) const override;
   nn::Weight do_output_projection(Kind kind, std::int64_t layer) const override;
 
-  [[nodiscard]] Layer make_layer(const Config& config, std::int64_t l) const;
+  [[nodiscard]] LlamaLayer make_layer(const Config& config, std::int64_t l) const;
   [[nodiscard]] nn::RmsNorm norm(const std::string& name, double epsilon) const;
   [[nodiscard]] nn::RopeTable turns(const Batch& batch, const Attend& attend) const;
   [[nodiscard]] Rule rule(std::int64_t window) const;
 
   Weights weights_;  // the embedding is read from the file
   AnyView<2> tokens_;
-  std::vector<Layer> layers_;
+  std::vector<LlamaLayer> layers_;
   nn::RmsNorm norm_;
   nn::Linear head_;
   RopeVariant rope_;
@@ -143,7 +143,7 @@ nn::Weight Llama::do_output_projection(Kind, std::int64_t layer) const {
                          facts_.width);
 }
 
-Layer Llama::make_layer(const Config& config, std::int64_t l) const {
+LlamaLayer Llama::make_layer(const Config& config, std::int64_t l) const {
   const std::string name = "layers." + std::to_string(l) + ".";
   const double epsilon = config.number({"rms_norm_eps"}, 1e-6);
   const std::int64_t q = facts_.heads.query_columns();
@@ -196,7 +196,7 @@ nn::Matrix Llama::do_decode(const Batch& batch, const Pass& pass) const {
   nn::embed(tokens_, batch.ids, x.view());
   pass.keep_hidden(false, 0, x.view());
   for (std::size_t l = 0; l < layers_.size(); ++l) {
-    const Layer& layer = layers_[l];
+    const LlamaLayer& layer = layers_[l];
     Attend& attention = near && layer.windowed ? *near : attend;
     layer.attention_norm(x.view(), y.view(), pool);
     const Attend::Rows qkv = attention.rows(static_cast<std::int64_t>(l), y.view());

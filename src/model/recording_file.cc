@@ -46,7 +46,7 @@ Shape<2> whole_of(const Reading& reading, Kind kind) {
 }
 
 // What cannot be read back is not written.
-void check(const Reading& reading, const Ranks& ranks) {
+void check_storable(const Reading& reading, const Ranks& ranks) {
   const Recording& recording = reading.recording;
   if (recording.attentions().empty()) throw std::invalid_argument("nothing was recorded: there is nothing to save");
   for (const AttentionRecord& a : recording.attentions()) {
@@ -227,7 +227,7 @@ void save_reading(const Reading& reading, const std::filesystem::path& file, con
 
 void save_reading(Ranks& ranks, const Reading& reading, const std::filesystem::path& file,
                   const std::function<void()>& between) {
-  check(reading, ranks);
+  check_storable(reading, ranks);
   Contents contents(reading);
   Metadata metadata;
   if (ranks.rank() == 0)
@@ -238,7 +238,7 @@ void save_reading(Ranks& ranks, const Reading& reading, const std::filesystem::p
 }
 
 void write_reading(const Reading& reading, const std::function<void(std::string_view)>& write) {
-  check(reading, *alone());
+  check_storable(reading, *alone());
   Contents contents(reading);
   const Metadata metadata = metadata_of(reading, contents);
   std::vector<TensorToStore> tensors;

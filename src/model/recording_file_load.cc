@@ -63,9 +63,9 @@ std::optional<std::string> text_or_none(const Config& from, const char* name) {
   return from.has({name}) ? std::optional(from.text({name})) : std::nullopt;
 }
 
-class Loader {
+class RecordingLoader {
  public:
-  Loader(const std::filesystem::path& file, const Ranks& ranks)
+  RecordingLoader(const std::filesystem::path& file, const Ranks& ranks)
       : ranks_(ranks),
         file_(SafeTensors::open(file)),
         version_(version_of(file_)),
@@ -373,14 +373,14 @@ class Loader {
 
 }  // namespace
 
-Reading load_reading(const std::filesystem::path& file) { return Loader(file, *alone()).run(); }
+Reading load_reading(const std::filesystem::path& file) { return RecordingLoader(file, *alone()).run(); }
 
 Reading load_reading(const std::filesystem::path& file, Ranks& ranks) {
   if (ranks.size() == 1) return load_reading(file);
   Reading part;
   std::string known;
   together(ranks, [&] {
-    Loader loader(file, ranks);
+    RecordingLoader loader(file, ranks);
     part = loader.run();
     known = loader.fingerprint();
   });

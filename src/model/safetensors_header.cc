@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr std::size_t kMostAxes = 64;
 
 // Walks over the text and tells how far it has come, which the parser keeps to itself.
-class Reading {
+class HeaderCursor {
  public:
   // NOLINTBEGIN(readability-identifier-naming): the names that std::iterator_traits asks for
   using iterator_category = std::input_iterator_tag;
@@ -31,13 +31,13 @@ class Reading {
   using reference = const char&;
   // NOLINTEND(readability-identifier-naming)
 
-  Reading(const char* at, const char** shown) : at_(at), shown_(shown) {}
+  HeaderCursor(const char* at, const char** shown) : at_(at), shown_(shown) {}
   reference operator*() const { return *at_; }
-  Reading& operator++() {
+  HeaderCursor& operator++() {
     *shown_ = ++at_;
     return *this;
   }
-  bool operator==(const Reading& o) const { return at_ == o.at_; }
+  bool operator==(const HeaderCursor& o) const { return at_ == o.at_; }
 
  private:
   const char* at_;
@@ -56,9 +56,9 @@ class Parser final : public nlohmann::json_sax<json> {
   Parser(std::string_view text, const HeaderPlace& place) : text_(text), place_(place), at_(text.data()) {}
 
   SafeTensorsHeader run() {
-    const Reading first(text_.data(), &at_);
+    const HeaderCursor first(text_.data(), &at_);
     const char* beyond = nullptr;
-    const Reading last(text_.data() + text_.size(), &beyond);
+    const HeaderCursor last(text_.data() + text_.size(), &beyond);
     json::sax_parse(first, last, this);
     if (at_ != text_.data() + text_.size()) fail("a zero byte in the header");  // the parser takes it for the end
     return std::move(header_);

@@ -87,7 +87,7 @@ std::vector<TensorToStore> wholes_of(const std::vector<PartToStore>& parts) {
   return wholes;
 }
 
-std::int64_t bytes_of(const PartToStore& part) { return part.whole.shape[0] * part.whole.shape[1] * kFloat; }
+std::int64_t part_bytes(const PartToStore& part) { return part.whole.shape[0] * part.whole.shape[1] * kFloat; }
 
 // The new file while ranks write it. Where one of them fails it is gone before any of them says so.
 class Common {
@@ -136,7 +136,7 @@ void write_safetensors(Ranks& ranks, const std::filesystem::path& file, const st
     if (common.file->beside().empty())
       throw Error(file.string(), "is no regular file: several processes cannot write it together");
     auto bytes = static_cast<std::int64_t>(header.size());
-    for (const PartToStore& part : parts) bytes += bytes_of(part);
+    for (const PartToStore& part : parts) bytes += part_bytes(part);
     common.file->reserve(bytes);
     common.file->write(header.data(), header.size());
     place = std::to_string(header.size()) + " " + std::filesystem::absolute(common.file->beside()).string();
@@ -148,7 +148,7 @@ void write_safetensors(Ranks& ranks, const std::filesystem::path& file, const st
     for (const PartToStore& part : parts) {
       if (between) between();
       write_part(shared, part, offset, ranks);
-      offset += bytes_of(part);
+      offset += part_bytes(part);
     }
     shared.close();
   });

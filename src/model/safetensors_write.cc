@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-std::int64_t bytes_of(const TensorToStore& tensor) {
+std::int64_t tensor_bytes(const TensorToStore& tensor) {
   const std::optional<std::int64_t> bytes = stored_bytes(tensor.dtype, tensor.shape);
   if (!bytes)
     throw std::invalid_argument("write_safetensors: tensor " + in_quotes(tensor.name) +
@@ -35,7 +35,7 @@ std::string safetensors_header(const std::vector<TensorToStore>& tensors,
     if (tensor.name == "__metadata__" || header.contains(tensor.name))
       throw std::invalid_argument("write_safetensors: two tensors are called " + in_quotes(tensor.name) +
                                   ", or it is a reserved name");
-    if (__builtin_add_overflow(begin, bytes_of(tensor), &end))
+    if (__builtin_add_overflow(begin, tensor_bytes(tensor), &end))
       throw std::invalid_argument("write_safetensors: more bytes than a file can have");
     header[tensor.name] = {{"dtype", name_of(tensor.dtype)}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
   }
@@ -71,7 +71,7 @@ void write_safetensors(const WriteBytes& write, const std::vector<TensorToStore>
                        const std::map<std::string, std::string, std::less<>>& metadata) {
   write(safetensors_header(tensors, metadata));
   for (const TensorToStore& tensor : tensors)
-    write({static_cast<const char*>(tensor.data), static_cast<std::size_t>(bytes_of(tensor))});
+    write({static_cast<const char*>(tensor.data), static_cast<std::size_t>(tensor_bytes(tensor))});
 }
 
 }  // namespace attn::model

@@ -31,39 +31,39 @@
 namespace attn::model {
 namespace {
 
-struct SelfAttention {
+struct T5SelfAttention {
   nn::RmsNorm norm;
   nn::Linear qkv, out;
 };
 
 // q reads the decoder's rows, k and v the encoder's, and those only once where there is a cache.
-struct CrossAttention {
+struct T5CrossAttention {
   nn::RmsNorm norm;
   nn::Linear q, kv, out;
 };
 
-struct FeedForward {
+struct T5FeedForward {
   nn::RmsNorm norm;
   nn::Linear in;  // one matrix, or two: gate and up
   nn::Linear out;
 };
 
-struct Block {
-  SelfAttention self;
-  std::optional<CrossAttention> cross;  // decoder only
-  FeedForward feed;
+struct T5Block {
+  T5SelfAttention self;
+  std::optional<T5CrossAttention> cross;  // decoder only
+  T5FeedForward feed;
 };
 
-struct Stack {
+struct T5Stack {
   bool decoder = false;
   AnyView<2> tokens;  // [vocabulary, width], in the file
   Rule rule;          // of self-attention
-  std::vector<Block> blocks;
+  std::vector<T5Block> blocks;
   nn::RmsNorm norm;
 };
 
 // What one pass writes to again and again, T rows each.
-struct Scratch {
+struct T5Scratch {
   nn::Matrix x;         // [T, width], the residual stream
   nn::Matrix normed;    // [T, width]
   nn::Matrix mixed;     // [T, H D]
@@ -98,14 +98,14 @@ T5Buckets bucket_rule(const Config& config, bool decoder) {
 }
 
 // Makes the stacks from what is stored.
-class Loader {
+class T5Loader {
  public:
-  Loader(const Config& config, const Facts& facts, const Weights& weights)
+  T5Loader(const Config& config, const Facts& facts, const Weights& weights)
       : config_(config), facts_(facts), weights_(weights), feed_(feed_forward_kind(config, facts.type)) {}
 
-  [[nodiscard]] Stack stack(bool decoder) const {
+  [[nodiscard]] T5Stack stack(bool decoder) const {
     const std::string name = decoder ? "decoder" : "encoder";
-    Stack stack;
+    T5Stack stack;
     stack.decoder = decoder;
     stack.tokens = table({name + ".embed_tokens.weight", "shared.weight"});
     stack.rule = {.causal = decoder, .scale = 1, .bias = bias(name, decoder)};
@@ -122,19 +122,19 @@ class Loader {
   }
 
  private:
-  [[nodiscard]] Block block(const std::string& name, bool decoder) const {
+  [[nodiscard]] T5Block block(const std::string& name, bool decoder) const {
     const std::int64_t width = facts_.width, inner = facts_.heads.query_columns();
     const auto linear = [&](const std::string& part, std::int64_t in, std::int64_t out) {
       return weights_.linear(name + part, in, out);
     };
-    Block block;
+    T5Block block;
     const std::string self = "0.SelfAttention.", cross = "1.EncDecAttention.", last = decoder ? "2" : "1";
     block.self.norm = norm(name + "0.layer_norm");
     block.self.qkv = linear_of(weights_, {linear(self + "q", width, inner), linear(self + "k", width, inner),
                                           linear(self + "v", width, inner)});
     block.self.out = linear_of(weights_, {linear(self + "o", inner, width)});
     if (decoder) {
-      CrossAttention& across = block.cross.emplace();
+      T5CrossAttention& across = block.cross.emplace();
       across.norm = norm(name + "1.layer_norm");
       across.q = linear_of(weights_, {linear(cross + "q", width, inner)});
       across.kv = linear_of(weights_, {linear(cross + "k", width, inner), linear(cross + "v", width, inner)});
@@ -182,7 +182,7 @@ class T5 final : public Model {
     facts_.parameters = weights_.parameters();
     facts_.bytes = weights_.bytes();
 
-    const Loader loader(config, facts_, weights_);
+    const T5Loader loader(config, facts_, weights_);
     encoder_ = loader.stack(false);
     if (facts_.form == Form::encoder) return;
     decoder_ = loader.stack(true);
@@ -222,13 +222,13 @@ class T5 final : public Model {
                            facts_.width);
   }
 
-  nn::Matrix run(const Stack& stack, const Batch& batch, const Pass& pass) const {
+  nn::Matrix run(const T5Stack& stack, const Batch& batch, const Pass& pass) const {
     const std::int64_t tokens = batch.tokens();
-    Scratch s{.x = nn::Matrix(tokens, facts_.width),
-              .normed = nn::Matrix(tokens, facts_.width),
-              .mixed = nn::Matrix(tokens, facts_.heads.query_columns()),
-              .wide = nn::Matrix(tokens, feed_.width),
-              .up = feed_.gated ? nn::Matrix(tokens, feed_.width) : nn::Matrix()};
+    T5Scratch s{.x = nn::Matrix(tokens, facts_.width),
+                .normed = nn::Matrix(tokens, facts_.width),
+                .mixed = nn::Matrix(tokens, facts_.heads.query_columns()),
+                .wide = nn::Matrix(tokens, feed_.width),
+                .up = feed_.gated ? nn::Matrix(tokens, feed_.width) : nn::Matrix()};
     const auto keep = [&](std::int64_t index) {
       pass.keep_hidden(stack.decoder, static_cast<std::size_t>(index), s.x.view());
     };
@@ -238,7 +238,7 @@ class T5 final : public Model {
 
     nn::embed(stack.tokens, batch.ids, s.x.view());
     std::int64_t layer = 0;
-    for (const Block& block : stack.blocks) {
+    for (const T5Block& block : stack.blocks) {
       keep(layer);
       look_around(block.self, layer, self, s, pass.pool);
       if (block.cross && cross) look_across(*block.cross, layer, *cross, s, pass);
@@ -250,7 +250,8 @@ class T5 final : public Model {
     return std::move(s.x);
   }
 
-  static void look_around(const SelfAttention& self, std::int64_t layer, Attend& attend, Scratch& s, ThreadPool& pool) {
+  static void look_around(const T5SelfAttention& self, std::int64_t layer, Attend& attend, T5Scratch& s,
+                          ThreadPool& pool) {
     self.norm(s.x.view(), s.normed.view(), pool);
     const Attend::Rows rows = attend.rows(layer, s.normed.view());
     self.qkv(s.normed.view(), {rows.q, rows.k, rows.v}, pool);
@@ -258,7 +259,7 @@ class T5 final : public Model {
     self.out(s.mixed.view(), s.x.view(), pool, {.add = s.x.view()});
   }
 
-  static void look_across(const CrossAttention& cross, std::int64_t layer, Attend& attend, Scratch& s,
+  static void look_across(const T5CrossAttention& cross, std::int64_t layer, Attend& attend, T5Scratch& s,
                           const Pass& pass) {
     cross.norm(s.x.view(), s.normed.view(), pass.pool);
     const Attend::Rows rows = attend.rows(layer, s.normed.view());
@@ -268,7 +269,7 @@ class T5 final : public Model {
     cross.out(s.mixed.view(), s.x.view(), pass.pool, {.add = s.x.view()});
   }
 
-  void feed_forward(const FeedForward& feed, Scratch& s, ThreadPool& pool) const {
+  void feed_forward(const T5FeedForward& feed, T5Scratch& s, ThreadPool& pool) const {
     feed.norm(s.x.view(), s.normed.view(), pool);
     if (feed_.gated) {
       feed.in(s.normed.view(), {s.wide.view(), s.up.view()}, pool);
@@ -281,7 +282,7 @@ class T5 final : public Model {
 
   Weights weights_;  // embeddings are read from its files
   FeedForwardKind feed_;
-  Stack encoder_, decoder_;
+  T5Stack encoder_, decoder_;
   float head_scale_ = 1;
   nn::Linear head_;
 };

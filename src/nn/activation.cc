@@ -11,7 +11,7 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kWork = 4;  // a number that goes through e^x costs about four that are only moved
+constexpr std::int64_t kActivationWork = 4;  // a number that goes through e^x costs about four that are only moved
 
 void check_alike(const char* what, const View<const float, 2>& a, const View<const float, 2>& b) {
   if (a.shape == b.shape) return;
@@ -19,8 +19,8 @@ void check_alike(const char* what, const View<const float, 2>& a, const View<con
                               "; they must be alike");
 }
 
-void run(View<float, 2> x, View<const float, 2> up, Activation f, ThreadPool& pool) {
-  split_rows(x.shape[0], x.shape[1] * kWork, pool, [&](std::int64_t first, std::int64_t count) {
+void run_activation(View<float, 2> x, View<const float, 2> up, Activation f, ThreadPool& pool) {
+  split_rows(x.shape[0], x.shape[1] * kActivationWork, pool, [&](std::int64_t first, std::int64_t count) {
     kernels::Activate task;
     task.x = {x.at(first), x.strides[0]};
     if (!up.empty()) task.up = {up.at(first), up.strides[0]};
@@ -36,17 +36,17 @@ void run(View<float, 2> x, View<const float, 2> up, Activation f, ThreadPool& po
 static_assert(static_cast<int>(Activation::tanh) == static_cast<int>(kernels::Activation::tanh));
 
 void activate(View<float, 2> x, Activation f, ThreadPool& pool) {
-  if (f != Activation::none) run(x, {}, f, pool);
+  if (f != Activation::none) run_activation(x, {}, f, pool);
 }
 
 void activate_gate(View<float, 2> gate, View<const float, 2> up, Activation f, ThreadPool& pool) {
   check_alike("activate_gate: gate and up", gate, up);
-  if (!gate.empty()) run(gate, up, f, pool);
+  if (!gate.empty()) run_activation(gate, up, f, pool);
 }
 
 void activate(View<const float, 2> x, Activation f, View<float, 2> y, ThreadPool& pool) {
   check_alike("activate: x and y", x, y);
-  split_rows(x.shape[0], x.shape[1] * kWork, pool, [&](std::int64_t first, std::int64_t count) {
+  split_rows(x.shape[0], x.shape[1] * kActivationWork, pool, [&](std::int64_t first, std::int64_t count) {
     kernels::Activate task;
     task.x = {y.at(first), y.strides[0]};
     task.from = {x.at(first), x.strides[0]};
@@ -60,7 +60,7 @@ void activate(View<const float, 2> x, Activation f, View<float, 2> y, ThreadPool
 namespace {
 
 void run_backward(const kernels::ActivateBackward& all, ThreadPool& pool) {
-  split_rows(all.rows, all.width * kWork, pool, [&](std::int64_t first, std::int64_t count) {
+  split_rows(all.rows, all.width * kActivationWork, pool, [&](std::int64_t first, std::int64_t count) {
     kernels::ActivateBackward task = all;
     task.x.data += first * all.x.stride;
     task.dy.data += first * all.dy.stride;

@@ -31,7 +31,7 @@ std::vector<Piece> pieces_of(const Parameters& parameters) {
   return pieces;
 }
 
-void check(const Parameters& parameters, const std::deque<AdamW::Moments>& moments) {
+void check_moments(const Parameters& parameters, const std::deque<AdamW::Moments>& moments) {
   bool alike = parameters.all().size() == moments.size();
   for (std::size_t n = 0; alike && n < moments.size(); ++n) {
     const Matrix& value = parameters.all()[n].value;
@@ -53,7 +53,7 @@ AdamW::AdamW(const Parameters& parameters, const AdamWOptions& options) : option
 }
 
 void AdamW::step(Parameters& parameters, float rate, float scale, ThreadPool& pool) {
-  check(parameters, moments_);
+  check_moments(parameters, moments_);
   ++steps_;
   const auto passed = static_cast<double>(steps_);
   const double beta1 = static_cast<double>(options_.beta1), beta2 = static_cast<double>(options_.beta2);

@@ -11,7 +11,7 @@
 namespace attn::nn {
 namespace {
 
-void run(const AnyView<2>& table, std::span<const std::int32_t> ids, const View<float, 2>& out, bool add) {
+void gather_rows(const AnyView<2>& table, std::span<const std::int32_t> ids, const View<float, 2>& out, bool add) {
   if (out.shape[0] != std::ssize(ids) || out.shape[1] != table.shape[1]) {
     throw std::invalid_argument("embed: " + std::to_string(ids.size()) + " rows of " + std::to_string(table.shape[1]) +
                                 " numbers do not make " + std::to_string(out.shape[0]) + " x " +
@@ -30,10 +30,10 @@ void run(const AnyView<2>& table, std::span<const std::int32_t> ids, const View<
 }  // namespace
 
 void embed(const AnyView<2>& table, std::span<const std::int32_t> ids, View<float, 2> out) {
-  run(table, ids, out, false);
+  gather_rows(table, ids, out, false);
 }
 void add_embedded(const AnyView<2>& table, std::span<const std::int32_t> ids, View<float, 2> out) {
-  run(table, ids, out, true);
+  gather_rows(table, ids, out, true);
 }
 
 void embed_backward(std::span<const std::int32_t> ids, View<const float, 2> d_out, View<float, 2> gradient,

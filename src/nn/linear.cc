@@ -14,13 +14,12 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kPackPanels = 4;                      // panels packed at a time
 constexpr std::int64_t kPartBytes = std::int64_t{16} << 20;  // of panels, after which pages can be given back
 
 std::int64_t inputs_of(const Weight& w) { return w.matrix.shape[w.input_first ? 0 : 1]; }
 std::int64_t outputs_of(const Weight& w) { return w.matrix.shape[w.input_first ? 1 : 0]; }
 
-void check(std::span<const Weight> weights) {
+void check_weights(std::span<const Weight> weights) {
   if (weights.empty()) throw std::invalid_argument("Linear: no weights");
   for (const Weight& w : weights) {
     const std::string shape = shape_text(w.matrix.shape[0], w.matrix.shape[1]);
@@ -83,7 +82,7 @@ Linear::Linear(std::span<const Weight> weights, OnPacked on_packed) : pending_(s
 }
 
 void Linear::lay_out(std::span<const Weight> weights) {
-  check(weights);
+  check_weights(weights);
   const std::int64_t columns = kernels::panel_columns();
   inputs_ = inputs_of(weights.front());
   type_ = common_type(weights);

@@ -14,8 +14,8 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kWork = 6;    // what a logit costs
-constexpr std::int64_t kRows = 256;  // of logits that there are at a time
+constexpr std::int64_t kLogitWork = 6;  // what a logit costs
+constexpr std::int64_t kRows = 256;     // of logits that there are at a time
 
 void check_labels(const char* name, std::span<const std::int32_t> labels, std::int64_t rows, std::int64_t classes) {
   if (std::ssize(labels) != rows) {
@@ -31,11 +31,11 @@ void check_labels(const char* name, std::span<const std::int32_t> labels, std::i
 }
 
 // The gradient is written if there is room for it.
-Loss run(const View<const float, 2>& logits, std::span<const std::int32_t> labels, float weight,
-         const View<float, 2>& gradient, ThreadPool& pool) {
+Loss cross_entropy_rows(const View<const float, 2>& logits, std::span<const std::int32_t> labels, float weight,
+                        const View<float, 2>& gradient, ThreadPool& pool) {
   const std::int64_t classes = logits.shape[1];
   std::vector<kernels::RowLoss> rows(labels.size());
-  split_rows(logits.shape[0], classes * kWork, pool, [&](std::int64_t first, std::int64_t count) {
+  split_rows(logits.shape[0], classes * kLogitWork, pool, [&](std::int64_t first, std::int64_t count) {
     for (std::int64_t r = first; r < first + count; ++r) {
       const std::int32_t label = labels[static_cast<std::size_t>(r)];
       float* const to = gradient.empty() ? nullptr : gradient.at(r);
@@ -81,8 +81,8 @@ class Head {
     for (const std::int32_t row : rows) labels.push_back(task_.labels[static_cast<std::size_t>(row)]);
     embed(task_.x, rows, x);
     multiply(forward_, x, logits);
-    if (task_.dx.empty()) return run(logits, labels, 1, {}, pool_);
-    const Loss loss = run(logits, labels, task_.weight, logits, pool_);
+    if (task_.dx.empty()) return cross_entropy_rows(logits, labels, 1, {}, pool_);
+    const Loss loss = cross_entropy_rows(logits, labels, task_.weight, logits, pool_);
     multiply(backward_, logits, dx);
     for (std::int64_t r = 0; r < count; ++r) {
       std::copy_n(dx.at(r), inputs, task_.dx.at(rows[static_cast<std::size_t>(r)]));
@@ -120,12 +120,12 @@ Loss& Loss::operator+=(const Loss& other) noexcept {
 
 Loss cross_entropy(View<float, 2> logits, std::span<const std::int32_t> labels, float weight, ThreadPool& pool) {
   check_labels("cross_entropy", labels, logits.shape[0], logits.shape[1]);
-  return run(logits, labels, weight, logits, pool);
+  return cross_entropy_rows(logits, labels, weight, logits, pool);
 }
 
 Loss cross_entropy_loss(View<const float, 2> logits, std::span<const std::int32_t> labels, ThreadPool& pool) {
   check_labels("cross_entropy_loss", labels, logits.shape[0], logits.shape[1]);
-  return run(logits, labels, 1, {}, pool);
+  return cross_entropy_rows(logits, labels, 1, {}, pool);
 }
 
 std::int64_t count_labels(std::span<const std::int32_t> labels) noexcept {

@@ -12,9 +12,9 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kWork = 2;  // a row is read more than once, but from the first cache
+constexpr std::int64_t kNormWork = 2;  // a row is read more than once, but from the first cache
 
-void check(const char* name, const View<const float, 2>& x, const View<const float, 2>& out, std::int64_t width) {
+void check_norm(const char* name, const View<const float, 2>& x, const View<const float, 2>& out, std::int64_t width) {
   if (x.shape == out.shape && x.shape[1] == width) return;
   throw std::invalid_argument(std::string(name) + ": x is " + shape_text(x) + " and the result " + shape_text(out) +
                               "; with " + std::to_string(width) + " weights both must have that width");
@@ -26,13 +26,13 @@ void check_bias(const char* name, std::int64_t biases, std::int64_t weights) {
                               std::to_string(weights) + " weights; give as many, or none");
 }
 
-void check(const Norm& layer, const View<const float, 2>& x, const View<const float, 2>& out) {
-  check("norm", x, out, layer.weight.value.shape[0]);
+void check_norm(const Norm& layer, const View<const float, 2>& x, const View<const float, 2>& out) {
+  check_norm("norm", x, out, layer.weight.value.shape[0]);
   if (!layer.bias.empty()) check_bias("norm", layer.bias.value.shape[0], layer.weight.value.shape[0]);
 }
 
-void run(const kernels::Normalize& all, ThreadPool& pool) {
-  split_rows(all.rows, all.width * kWork, pool, [&](std::int64_t first, std::int64_t count) {
+void run_normalize(const kernels::Normalize& all, ThreadPool& pool) {
+  split_rows(all.rows, all.width * kNormWork, pool, [&](std::int64_t first, std::int64_t count) {
     kernels::Normalize task = all;
     task.x.data += first * all.x.stride;
     task.out.data += first * all.out.stride;
@@ -53,43 +53,43 @@ kernels::Normalize task_of(const View<const float, 2>& x, const View<float, 2>& 
 }  // namespace
 
 void LayerNorm::operator()(View<const float, 2> x, View<float, 2> out, ThreadPool& pool) const {
-  check("LayerNorm", x, out, std::ssize(weight));
+  check_norm("LayerNorm", x, out, std::ssize(weight));
   if (!bias.empty()) check_bias("LayerNorm", std::ssize(bias), std::ssize(weight));
   kernels::Normalize task = task_of(x, out);
   task.weight = weight.data();
   task.bias = bias.empty() ? nullptr : bias.data();
   task.epsilon = epsilon;
-  run(task, pool);
+  run_normalize(task, pool);
 }
 
 void RmsNorm::operator()(View<const float, 2> x, View<float, 2> out, ThreadPool& pool) const {
-  check("RmsNorm", x, out, std::ssize(weight));
+  check_norm("RmsNorm", x, out, std::ssize(weight));
   kernels::Normalize task = task_of(x, out);
   task.weight = weight.data();
   task.epsilon = epsilon;
   task.centered = false;
-  run(task, pool);
+  run_normalize(task, pool);
 }
 
 void norm(const Norm& layer, View<const float, 2> x, View<float, 2> y, ThreadPool& pool) {
-  check(layer, x, y);
+  check_norm(layer, x, y);
   kernels::Normalize task = task_of(x, y);
   task.weight = layer.weight.value.data;
   task.bias = layer.bias.value.data;
   task.epsilon = layer.epsilon;
   task.centered = layer.centered;
-  run(task, pool);
+  run_normalize(task, pool);
 }
 
 // Gradients of weight and bias are summed over blocks of rows first, and these in order.
 void norm_backward(const Norm& layer, const NormBackward& task, ThreadPool& pool) {
   constexpr std::int64_t kBlock = 64;
-  check(layer, task.x, task.dy);
-  check(layer, task.x, task.dx);
+  check_norm(layer, task.x, task.dy);
+  check_norm(layer, task.x, task.dx);
   const std::int64_t rows = task.x.shape[0], width = task.x.shape[1], blocks = divide_up(rows, kBlock);
   if (rows == 0) return;
   float* const sums = reserve_scratch(Use::sums, 2 * blocks * width);
-  split_rows(blocks, kBlock * width * 2 * kWork, pool, [&](std::int64_t first, std::int64_t count) {
+  split_rows(blocks, kBlock * width * 2 * kNormWork, pool, [&](std::int64_t first, std::int64_t count) {
     std::fill_n(sums + first * 2 * width, count * 2 * width, 0.0F);
     for (std::int64_t b = first; b < first + count; ++b) {
       kernels::NormalizeBackward part;

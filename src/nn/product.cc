@@ -9,7 +9,6 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kPackPanels = 4;                  // panels packed at a time
 constexpr std::int64_t kTransposed = 8;                  // strips that are transposed at a time: whole cache lines
 constexpr std::int64_t kTasksPerThread = 4;              // so that nobody waits long for the last one
 constexpr std::int64_t kAlone = std::int64_t{16} << 10;  // floats of x that the caller packs while others would wake

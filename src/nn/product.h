@@ -11,6 +11,8 @@
 
 namespace attn::nn {
 
+inline constexpr std::int64_t kPackPanels = 4;  // panels packed at a time
+
 constexpr std::int64_t divide_up(std::int64_t n, std::int64_t by) noexcept { return (n + by - 1) / by; }
 
 std::string shape_text(std::int64_t rows, std::int64_t columns);

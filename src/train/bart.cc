@@ -9,7 +9,7 @@
 namespace attn::train {
 namespace {
 
-constexpr float kEpsilon = 1e-5F;
+constexpr float kBartEpsilon = 1e-5F;
 constexpr std::int64_t kFirstPosition = 2;  // the table's first rows stand for padding and are never used
 
 class Bart final : public Learner {
@@ -72,7 +72,7 @@ class Bart final : public Learner {
     nn::EmbeddingWeights embedding;
     embedding.words = words_;
     embedding.positions = parameters_.matrix(name + "embed_positions.weight", kFirstPosition + shape_.positions, width);
-    embedding.norm = add_norm(parameters_, name + "layernorm_embedding", width, kEpsilon);
+    embedding.norm = add_norm(parameters_, name + "layernorm_embedding", width, kBartEpsilon);
     embedding.first_position = kFirstPosition;
     embedding.dropout = shape_.dropout;
     std::vector<nn::Block> blocks;
@@ -94,14 +94,14 @@ class Bart final : public Learner {
     const std::string name = stack + "layers." + std::to_string(index) + ".";
     nn::BlockWeights weights;
     weights.self = attention(name + "self_attn.");
-    weights.self_norm = add_norm(parameters_, name + "self_attn_layer_norm", width, kEpsilon);
+    weights.self_norm = add_norm(parameters_, name + "self_attn_layer_norm", width, kBartEpsilon);
     if (decoder) {
       weights.cross = attention(name + "encoder_attn.");
-      weights.cross_norm = add_norm(parameters_, name + "encoder_attn_layer_norm", width, kEpsilon);
+      weights.cross_norm = add_norm(parameters_, name + "encoder_attn_layer_norm", width, kBartEpsilon);
     }
     weights.feed.up = add_dense(parameters_, name + "fc1", width, inner);
     weights.feed.down = add_dense(parameters_, name + "fc2", inner, width);
-    weights.feed_norm = add_norm(parameters_, name + "final_layer_norm", width, kEpsilon);
+    weights.feed_norm = add_norm(parameters_, name + "final_layer_norm", width, kBartEpsilon);
     nn::BlockConfig config;
     config.self = {.width = width, .heads = shape_.heads, .dropout = shape_.dropout};
     config.cross = config.self;

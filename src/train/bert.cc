@@ -13,7 +13,7 @@
 namespace attn::train {
 namespace {
 
-constexpr float kEpsilon = 1e-12F;
+constexpr float kBertEpsilon = 1e-12F;
 constexpr std::int64_t kTypes = 2;
 constexpr std::uint64_t kHeadPlace = std::uint64_t{1} << 40;  // of dropout; beyond all of the stack
 
@@ -37,7 +37,7 @@ class FillHead final : public Head {
  public:
   FillHead(nn::Parameters& to, const Shape& shape, const nn::Learned<2>& words)
       : dense_(add_dense(to, "cls.predictions.transform.dense", shape.width, shape.width)),
-        norm_(add_norm(to, "cls.predictions.transform.LayerNorm", shape.width, kEpsilon)),
+        norm_(add_norm(to, "cls.predictions.transform.LayerNorm", shape.width, kBertEpsilon)),
         decoder_{.w = words, .b = to.vector("cls.predictions.bias", shape.vocabulary)} {}
 
   nn::Loss run(View<const float, 2> hidden, const Batch& batch, View<float, 2> d_hidden,
@@ -188,7 +188,7 @@ class Bert final : public Learner {
     embedding.words = words_;
     embedding.positions = parameters_.matrix(name + "position_embeddings.weight", shape_.positions, width);
     embedding.types = parameters_.matrix(name + "token_type_embeddings.weight", kTypes, width);
-    embedding.norm = add_norm(parameters_, name + "LayerNorm", width, kEpsilon);
+    embedding.norm = add_norm(parameters_, name + "LayerNorm", width, kBertEpsilon);
     embedding.dropout = shape_.dropout;
     std::vector<nn::Block> blocks;
     for (std::int64_t i = 0; i < shape_.layers; ++i) blocks.push_back(make_block(i));
@@ -206,10 +206,10 @@ class Bert final : public Learner {
     weights.self.k = dense("attention.self.key", width, width);
     weights.self.v = dense("attention.self.value", width, width);
     weights.self.out = dense("attention.output.dense", width, width);
-    weights.self_norm = add_norm(parameters_, name + "attention.output.LayerNorm", width, kEpsilon);
+    weights.self_norm = add_norm(parameters_, name + "attention.output.LayerNorm", width, kBertEpsilon);
     weights.feed.up = dense("intermediate.dense", width, inner);
     weights.feed.down = dense("output.dense", inner, width);
-    weights.feed_norm = add_norm(parameters_, name + "output.LayerNorm", width, kEpsilon);
+    weights.feed_norm = add_norm(parameters_, name + "output.LayerNorm", width, kBertEpsilon);
     nn::BlockConfig config;
     config.self = {.width = width, .heads = shape_.heads, .dropout = shape_.dropout};
     config.dropout = shape_.dropout;

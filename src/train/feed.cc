@@ -65,7 +65,7 @@ std::vector<Batch> all_batches(const FeedPlan& plan, const Corpus& corpus, const
   return batches;
 }
 
-std::span<const std::int32_t> part_of(std::span<const std::int32_t> ids, std::int64_t first, std::int64_t count) {
+std::span<const std::int32_t> ids_from(std::span<const std::int32_t> ids, std::int64_t first, std::int64_t count) {
   return ids.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
 
@@ -123,8 +123,8 @@ class TextFeed final : public Feed {
   }
 
   void add(Batch& batch, std::span<const std::int32_t> ids, std::int64_t first) const {
-    batch.add(part_of(ids, first, plan_.length));
-    const auto next = part_of(ids, first + 1, plan_.length);
+    batch.add(ids_from(ids, first, plan_.length));
+    const auto next = ids_from(ids, first + 1, plan_.length);
     batch.labels.insert(batch.labels.end(), next.begin(), next.end());
   }
 
@@ -222,7 +222,7 @@ class FillFeed final : public PieceFeed {
   void add(Batch& batch, std::span<const std::int32_t> ids, Random& random) const {
     const std::int64_t length = std::min(piece_length(random), std::ssize(ids));
     const std::int64_t first = random.below(std::ssize(ids) - length + 1);
-    add_framed(batch, part_of(ids, first, length));
+    add_framed(batch, ids_from(ids, first, length));
     hide(batch, random, length);
   }
 
@@ -268,7 +268,7 @@ class ClassFeed final : public PieceFeed {
  private:
   void add(Batch& batch, const Sequences& from, std::int64_t n) const {
     const auto at = static_cast<std::size_t>(n);
-    add_framed(batch, part_of(from.ids[at], 0, std::min(room(), std::ssize(from.ids[at]))));
+    add_framed(batch, ids_from(from.ids[at], 0, std::min(room(), std::ssize(from.ids[at]))));
     batch.labels.push_back(from.labels[at]);
   }
 };
@@ -293,8 +293,8 @@ class PairFeed final : public Feed {
  private:
   void add(Batch& batch, const Sequences& from, std::int64_t n) const {
     const auto at = static_cast<std::size_t>(n);
-    batch.add_source(part_of(from.ids[at], 0, std::min(plan_.length, std::ssize(from.ids[at]))));
-    const auto said = part_of(from.targets[at], 0, std::min(plan_.length, std::ssize(from.targets[at])));
+    batch.add_source(ids_from(from.ids[at], 0, std::min(plan_.length, std::ssize(from.ids[at]))));
+    const auto said = ids_from(from.targets[at], 0, std::min(plan_.length, std::ssize(from.targets[at])));
     std::vector<std::int32_t> given = {start_};
     given.insert(given.end(), said.begin(), said.end() - 1);
     batch.add(given);
@@ -307,7 +307,7 @@ class PairFeed final : public Feed {
   Order order_;
 };
 
-void check(const FeedPlan& plan, const Corpus& corpus) {
+void check_feed(const FeedPlan& plan, const Corpus& corpus) {
   const std::int64_t least = plan.task == Task::lm ? 2 : 3;
   if (plan.length < least) {
     throw std::invalid_argument("sequences of " + std::to_string(plan.length) + " tokens; they must have at least " +
@@ -326,7 +326,7 @@ void check(const FeedPlan& plan, const Corpus& corpus) {
 }  // namespace
 
 std::unique_ptr<Feed> make_feed(const FeedPlan& plan, const Corpus& corpus, const text::Tokenizer& tokenizer) {
-  check(plan, corpus);
+  check_feed(plan, corpus);
   switch (plan.task) {
     case Task::lm:
       return std::make_unique<TextFeed>(plan, corpus, tokenizer);

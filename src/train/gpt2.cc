@@ -10,7 +10,7 @@
 namespace attn::train {
 namespace {
 
-constexpr float kEpsilon = 1e-5F;
+constexpr float kGpt2Epsilon = 1e-5F;
 
 // "<name>.weight" [in, out], as GPT-2 stores its matrices.
 nn::Dense add_conv1d(nn::Parameters& to, const std::string& name, std::int64_t in, std::int64_t out) {
@@ -87,20 +87,20 @@ class Gpt2 final : public Learner {
                                    .dropout = shape_.dropout};
     std::vector<nn::Block> blocks;
     for (std::int64_t i = 0; i < shape_.layers; ++i) blocks.push_back(make_block(i));
-    return {embedding, std::move(blocks), add_norm(parameters_, "transformer.ln_f", width, kEpsilon), 0};
+    return {embedding, std::move(blocks), add_norm(parameters_, "transformer.ln_f", width, kGpt2Epsilon), 0};
   }
 
   nn::Block make_block(std::int64_t index) {
     const std::int64_t width = shape_.width;
     const std::string name = "transformer.h." + std::to_string(index) + ".";
     nn::BlockWeights weights;
-    weights.self_norm = add_norm(parameters_, name + "ln_1", width, kEpsilon);
+    weights.self_norm = add_norm(parameters_, name + "ln_1", width, kGpt2Epsilon);
     const nn::Dense qkv = add_conv1d(parameters_, name + "attn.c_attn", width, 3 * width);
     weights.self.q = outputs_of(qkv, 0, width);
     weights.self.k = outputs_of(qkv, width, width);
     weights.self.v = outputs_of(qkv, 2 * width, width);
     weights.self.out = add_conv1d(parameters_, name + "attn.c_proj", width, width);
-    weights.feed_norm = add_norm(parameters_, name + "ln_2", width, kEpsilon);
+    weights.feed_norm = add_norm(parameters_, name + "ln_2", width, kGpt2Epsilon);
     weights.feed.up = add_conv1d(parameters_, name + "mlp.c_fc", width, shape_.inner_width());
     weights.feed.down = add_conv1d(parameters_, name + "mlp.c_proj", shape_.inner_width(), width);
     nn::BlockConfig config;

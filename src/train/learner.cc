@@ -10,7 +10,7 @@
 namespace attn::train {
 namespace {
 
-void check(const Shape& shape) {
+void check_model_shape(const Shape& shape) {
   const auto need = [](std::int64_t value, const char* name) {
     if (value >= 1) return;
     throw std::invalid_argument("a model with " + std::to_string(value) + " " + name + "; it must have at least one");
@@ -78,7 +78,7 @@ void Learner::initialise(std::uint64_t seed) {
 }
 
 std::unique_ptr<Learner> make_learner(Task task, const Shape& shape) {
-  check(shape);
+  check_model_shape(shape);
   switch (task) {
     case Task::lm:
       return make_gpt2(shape);

@@ -31,14 +31,14 @@ std::size_t first_of(const Batch& batch, std::size_t r, std::size_t size) {
   return first;
 }
 
-std::span<const std::int32_t> part_of(const std::vector<std::int32_t>& all, std::int64_t first, std::int64_t end) {
+std::span<const std::int32_t> ids_between(const std::vector<std::int32_t>& all, std::int64_t first, std::int64_t end) {
   return std::span(all).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
 }
 
 // All gradients one behind the other, a piece at a time.
-class Gradients {
+class FlatGradients {
  public:
-  explicit Gradients(nn::Parameters& parameters) {
+  explicit FlatGradients(nn::Parameters& parameters) {
     for (nn::Parameter& p : parameters.all()) {
       parts_.emplace_back(p.gradient.data(), static_cast<std::size_t>(p.size()));
       size_ += parts_.back().size();
@@ -83,21 +83,21 @@ Share share_of(const Batch& batch, int rank, int size) {
                 .first_source_row = batch.source.empty() ? 0 : batch.source_starts[first],
                 .labels = nn::count_labels(batch.labels)};
   for (std::size_t s = first; s < end; ++s) {
-    share.batch.add(part_of(batch.ids, batch.starts[s], batch.starts[s + 1]));
+    share.batch.add(ids_between(batch.ids, batch.starts[s], batch.starts[s + 1]));
     if (batch.source.empty()) continue;
-    share.batch.add_source(part_of(batch.source, batch.source_starts[s], batch.source_starts[s + 1]));
+    share.batch.add_source(ids_between(batch.source, batch.source_starts[s], batch.source_starts[s + 1]));
   }
   const bool by_token = batch.labels.size() == batch.ids.size();
   const std::span<const std::int32_t> labels =
-      by_token ? part_of(batch.labels, batch.starts[first], batch.starts[end])
-               : part_of(batch.labels, static_cast<std::int64_t>(first), static_cast<std::int64_t>(end));
+      by_token ? ids_between(batch.labels, batch.starts[first], batch.starts[end])
+               : ids_between(batch.labels, static_cast<std::int64_t>(first), static_cast<std::int64_t>(end));
   share.batch.labels.assign(labels.begin(), labels.end());
   return share;
 }
 
 void sum_gradients(Ranks& ranks, nn::Parameters& parameters) {
   if (ranks.size() == 1) return;
-  const Gradients all(parameters);
+  const FlatGradients all(parameters);
   std::vector<float> bucket(std::min(kBucket, all.size()));
   for (std::size_t first = 0; first < all.size(); first += bucket.size()) {
     const std::span<float> piece = std::span(bucket).first(std::min(bucket.size(), all.size() - first));

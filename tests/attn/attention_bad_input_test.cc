@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "attn/attention.h"
+#include "support/numbers.h"
 #include "support/problem.h"
 
 namespace attn::test {
@@ -19,13 +19,11 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-const float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr Sizes kSizes{2, 4, 2, 5, 7, 16, 24};
-
 // A call with everything in place, for a test to spoil one thing of.
-struct Call {
-  Call() : p(plain_problem(kSizes)), results(kSizes, true), in(p.inputs()) {
+struct ForwardCall {
+  static constexpr Sizes kSizes{2, 4, 2, 5, 7, 16, 24};
+
+  ForwardCall() : p(plain_problem(kSizes)), results(kSizes, true), in(p.inputs()) {
     out = results.out.floats();
     lse = results.lse_view();
   }
@@ -52,7 +50,7 @@ std::string refusal(const std::function<void()>& f) {
 }
 
 // Makes the call, which must be refused by every form of attention() without a trace in the results.
-std::string refused(Call& c) {
+std::string refused(ForwardCall& c) {
   ThreadPool pool(1);
   const std::string message = refusal([&] { attention(c.in, c.p.options, c.out, c.lse, pool); });
   refusal([&] { attention(c.in, c.p.options, c.out, c.lse, c.results.weights_view(), pool); });
@@ -68,25 +66,25 @@ testing::Matcher<std::string> has(const std::vector<std::int64_t>& numbers) {
 }
 
 TEST(BadInput, CallWithEverythingInPlaceIsTaken) {
-  Call c;
+  ForwardCall c;
   ThreadPool pool(1);
   EXPECT_NO_THROW(attention(c.in, c.p.options, c.out, c.lse, pool));
   EXPECT_FALSE(c.results.untouched());
 }
 
-struct Spoiled {
+struct SpoiledAxis {
   const char* name;
   std::size_t axis;
   std::int64_t value;
 };
 
-class WrongAxis : public testing::TestWithParam<Spoiled> {};
+class WrongAxis : public testing::TestWithParam<SpoiledAxis> {};
 
 // Each axis of each array in turn; sizes are smaller than the right ones, so that nothing is read out of bounds even if
 // the check were missing.
 TEST_P(WrongAxis, IsRefusedAndTheMessageHasTheNumber) {
   const auto [name, axis, value] = GetParam();
-  Call c;
+  ForwardCall c;
   const std::string which = name;
   std::int64_t right = 0;
   const auto spoil = [&](auto& view) {
@@ -103,12 +101,12 @@ TEST_P(WrongAxis, IsRefusedAndTheMessageHasTheNumber) {
   EXPECT_THAT(message, has({right}));
 }
 INSTANTIATE_TEST_SUITE_P(Every, WrongAxis,
-                         testing::Values(Spoiled{"q", 0, 1}, Spoiled{"q", 1, 2}, Spoiled{"q", 2, 3},
-                                         Spoiled{"q", 3, 15}, Spoiled{"k", 0, 1}, Spoiled{"k", 1, 1},
-                                         Spoiled{"k", 2, 6}, Spoiled{"k", 3, 15}, Spoiled{"v", 0, 1},
-                                         Spoiled{"v", 1, 1}, Spoiled{"v", 2, 6}, Spoiled{"out", 0, 1},
-                                         Spoiled{"out", 1, 3}, Spoiled{"out", 2, 4}, Spoiled{"out", 3, 23},
-                                         Spoiled{"lse", 0, 1}, Spoiled{"lse", 1, 3}, Spoiled{"lse", 2, 4}),
+                         testing::Values(SpoiledAxis{"q", 0, 1}, SpoiledAxis{"q", 1, 2}, SpoiledAxis{"q", 2, 3},
+                                         SpoiledAxis{"q", 3, 15}, SpoiledAxis{"k", 0, 1}, SpoiledAxis{"k", 1, 1},
+                                         SpoiledAxis{"k", 2, 6}, SpoiledAxis{"k", 3, 15}, SpoiledAxis{"v", 0, 1},
+                                         SpoiledAxis{"v", 1, 1}, SpoiledAxis{"v", 2, 6}, SpoiledAxis{"out", 0, 1},
+                                         SpoiledAxis{"out", 1, 3}, SpoiledAxis{"out", 2, 4}, SpoiledAxis{"out", 3, 23},
+                                         SpoiledAxis{"lse", 0, 1}, SpoiledAxis{"lse", 1, 3}, SpoiledAxis{"lse", 2, 4}),
                          [](const auto& test) { return test.param.name + std::to_string(test.param.axis); });
 
 TEST(BadInput, HeadsThatDoNotDivideAreNamed) {
@@ -122,12 +120,12 @@ TEST(BadInput, HeadsThatDoNotDivideAreNamed) {
 TEST(BadInput, NegativeSizesAndNoKeyHeadsAreRefused) {
   for (const std::size_t axis : {0U, 1U, 2U, 3U}) {
     SCOPED_TRACE(axis);
-    Call c;
+    ForwardCall c;
     c.in.q.shape[axis] = c.in.k.shape[axis] = c.in.v.shape[axis] = c.out.shape[axis] = -1;
     if (axis < 3) c.lse.shape[axis] = -1;
     EXPECT_THAT(refused(c), HasSubstr("-1"));
   }
-  Call c;
+  ForwardCall c;
   c.in.k.shape[1] = c.in.v.shape[1] = 0;
   EXPECT_THAT(refused(c), has({4, 0}));
 }
@@ -178,14 +176,14 @@ TEST(BadInput, MaskOfAnotherSizeIsRefused) {
   const std::vector<std::uint8_t> bits(2 * 4 * 5 * 7, 1);
   const auto mask_of = [&](const Shape<4>& shape) { return table(View<const std::uint8_t, 4>(bits.data(), shape)); };
   for (const Shape<4>& shape : {Shape<4>{1, 1, 5, 6}, {1, 1, 4, 7}, {1, 3, 5, 7}, {2, 1, 5, 3}}) {
-    Call c;
+    ForwardCall c;
     c.p.options.mask = mask_of(shape);
     EXPECT_THAT(refused(c), AllOf(has({5, 7}), has({shape[2], shape[3]})));
   }
-  Call padded;
+  ForwardCall padded;
   padded.p.options.mask = Padding{{1, 2, 3}};
   EXPECT_THAT(refused(padded), has({3, 2}));
-  Call documents;
+  ForwardCall documents;
   documents.p.options.mask = Document{{0, 0, 1}};
   EXPECT_THAT(refused(documents), has({3}));
 }
@@ -193,7 +191,7 @@ TEST(BadInput, MaskOfAnotherSizeIsRefused) {
 TEST(BadInput, BiasOfAnotherSizeIsRefused) {
   const std::vector<float> numbers(4 * 11, 0.0F);
   for (const Shape<2>& shape : {Shape<2>{1, 10}, {1, 12}, {2, 11}, {3, 11}, {0, 11}}) {
-    Call c;
+    ForwardCall c;
     c.p.options.bias = {numbers.data(), shape};
     EXPECT_THAT(refused(c), has({shape[0], shape[1], 11}));
   }
@@ -203,7 +201,7 @@ TEST(BadInput, DenseBiasOfAnotherSizeIsRefused) {
   const std::vector<float> numbers(2 * 4 * 5 * 7, 0.0F);
   for (const Shape<4>& shape :
        {Shape<4>{3, 1, 1, 7}, {1, 2, 5, 7}, {1, 1, 4, 7}, {1, 1, 5, 6}, {1, 1, 5, 1}, {2, 4, 0, 7}}) {
-    Call c;
+    ForwardCall c;
     c.p.options.dense_bias = {numbers.data(), shape};
     EXPECT_THAT(refused(c), has({shape[0], shape[1], shape[2], shape[3], 7}));
   }
@@ -212,7 +210,7 @@ TEST(BadInput, DenseBiasOfAnotherSizeIsRefused) {
 TEST(BadInput, SinkOfAnotherSizeIsRefused) {
   const std::vector<float> numbers(5, 0.0F);
   for (const std::int64_t n : {1, 3, 5}) {
-    Call c;
+    ForwardCall c;
     c.p.options.sink = {numbers.data(), {n}};
     EXPECT_THAT(refused(c), has({n, 4}));
   }
@@ -220,17 +218,17 @@ TEST(BadInput, SinkOfAnotherSizeIsRefused) {
 
 TEST(BadInput, ScaleSoftcapAndDropoutMustBeNumbersThatMakeSense) {
   for (const float scale : {kNan, kInfinity, -kInfinity}) {
-    Call c;
+    ForwardCall c;
     c.p.options.scale = scale;
     EXPECT_THAT(refused(c), HasSubstr("scale"));
   }
   for (const float softcap : {kNan, kInfinity, -1.0F}) {
-    Call c;
+    ForwardCall c;
     c.p.options.softcap = softcap;
     EXPECT_THAT(refused(c), HasSubstr("softcap"));
   }
   for (const float rate : {kNan, -0.1F, 1.0F, 1.5F, kInfinity}) {
-    Call c;
+    ForwardCall c;
     c.p.options.dropout.rate = rate;
     EXPECT_THAT(refused(c), AllOf(HasSubstr("dropout"), HasSubstr("1)")));
   }
@@ -239,7 +237,7 @@ TEST(BadInput, ScaleSoftcapAndDropoutMustBeNumbersThatMakeSense) {
 TEST(BadInput, LastAxisThatIsNotDenseIsRefused) {
   for (const char* which : {"q", "k", "v", "out", "lse"}) {
     SCOPED_TRACE(which);
-    Call c;
+    ForwardCall c;
     const std::string name = which;
     if (name == "q" || name == "k") c.in.q.shape[3] = c.in.k.shape[3] = 8;
     if (name == "q") c.in.q.strides[3] = 2;
@@ -255,7 +253,7 @@ TEST(BadInput, LastAxisThatIsNotDenseIsRefused) {
 
 TEST(BadInput, PlanOfAnotherShapeIsRefused) {
   for (const Extent& other : {Extent{1, 4, 5, 7}, {2, 2, 5, 7}, {2, 4, 6, 7}, {2, 4, 5, 8}}) {
-    Call c;
+    ForwardCall c;
     const TilePlan plan(Mask{}, other);
     c.p.options.plan = &plan;
     EXPECT_THAT(refused(c), has({other.queries, other.keys, 5, 7}));
@@ -265,7 +263,7 @@ TEST(BadInput, PlanOfAnotherShapeIsRefused) {
 TEST(BadInput, MissingArraysAreRefused) {
   for (const int which : {0, 1, 2, 3}) {
     SCOPED_TRACE(which);
-    Call c;
+    ForwardCall c;
     if (which == 0) c.in.q.data = nullptr;
     if (which == 1) c.in.k.data = nullptr;
     if (which == 2) c.in.v.data = nullptr;

@@ -4,19 +4,16 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "attn/attention.h"
+#include "support/numbers.h"
 #include "support/problem.h"
 #include "support/targets.h"
 
 namespace attn::test {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-const float kNan = std::numeric_limits<float>::quiet_NaN();
 
 bool row_is(const Results& r, const Shape<3>& row, const std::function<bool(float)>& says) {
   for (std::int64_t e = 0; e < r.out.shape()[3]; ++e)

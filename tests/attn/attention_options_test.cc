@@ -3,18 +3,16 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "attn/attention.h"
+#include "support/numbers.h"
 #include "support/problem.h"
 #include "support/reference.h"
 #include "support/targets.h"
 
 namespace attn::test {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TEST(Scale, DefaultIsOneOverTheRootOfTheWidth) {
   Problem p = plain_problem({1, 2, 2, 20, 70, 25, 9});

@@ -16,11 +16,11 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr Sizes kSizes{2, 4, 2, 5, 7, 16, 24};
-
 // A call with everything in place, for a test to spoil one thing of.
-struct Call {
-  Call() : p(make()), r(kSizes), d_out(random_d_out(p)), g(p), in(p.inputs()), to(g.to()) {
+struct BackwardCall {
+  static constexpr Sizes kSizes{2, 4, 2, 5, 7, 16, 24};
+
+  BackwardCall() : p(make()), r(kSizes), d_out(random_d_out(p)), g(p), in(p.inputs()), to(g.to()) {
     const Results& read = r;
     outputs = {read.out.floats(), read.lse_view(), d_out.floats()};
   }
@@ -40,7 +40,7 @@ struct Call {
   Outputs outputs;
 };
 
-std::string refused(Call& c) {
+std::string refused(BackwardCall& c) {
   ThreadPool pool(1);
   std::string message;
   try {
@@ -55,7 +55,7 @@ std::string refused(Call& c) {
 }
 
 TEST(BackwardBadInput, CallWithEverythingInPlaceIsTaken) {
-  Call c;
+  BackwardCall c;
   ThreadPool pool(1);
   c.r.out.fill_with(0);
   c.r.lse.fill_with(0);
@@ -63,16 +63,16 @@ TEST(BackwardBadInput, CallWithEverythingInPlaceIsTaken) {
   EXPECT_FALSE(c.g.untouched());
 }
 
-struct Spoiled {
+struct ShortenedAxis {
   const char* name;
   std::size_t axis;
 };
 
-class BackwardWrongAxis : public testing::TestWithParam<Spoiled> {};
+class BackwardWrongAxis : public testing::TestWithParam<ShortenedAxis> {};
 
 TEST_P(BackwardWrongAxis, IsRefusedAndTheMessageHasBothNumbers) {
   const auto [name, axis] = GetParam();
-  Call c;
+  BackwardCall c;
   std::int64_t right = 0;
   const auto spoil = [&, at = axis](auto& view) { right = view.shape[at]--; };
   const std::string which = name;
@@ -90,22 +90,24 @@ TEST_P(BackwardWrongAxis, IsRefusedAndTheMessageHasBothNumbers) {
   EXPECT_THAT(refused(c), AllOf(HasSubstr(std::to_string(right)), HasSubstr(std::to_string(right - 1))));
 }
 INSTANTIATE_TEST_SUITE_P(Every, BackwardWrongAxis,
-                         testing::Values(Spoiled{"q", 0}, Spoiled{"q", 2}, Spoiled{"q", 3}, Spoiled{"k", 0},
-                                         Spoiled{"k", 2}, Spoiled{"v", 1}, Spoiled{"v", 3}, Spoiled{"out", 0},
-                                         Spoiled{"out", 1}, Spoiled{"out", 2}, Spoiled{"out", 3}, Spoiled{"lse", 0},
-                                         Spoiled{"lse", 1}, Spoiled{"lse", 2}, Spoiled{"d_out", 1}, Spoiled{"d_out", 2},
-                                         Spoiled{"d_out", 3}, Spoiled{"dq", 1}, Spoiled{"dq", 2}, Spoiled{"dq", 3},
-                                         Spoiled{"dk", 1}, Spoiled{"dk", 2}, Spoiled{"dk", 3}, Spoiled{"dv", 1},
-                                         Spoiled{"dv", 2}, Spoiled{"dv", 3}, Spoiled{"d_bias", 0}, Spoiled{"d_bias", 1},
-                                         Spoiled{"d_sink", 0}),
+                         testing::Values(ShortenedAxis{"q", 0}, ShortenedAxis{"q", 2}, ShortenedAxis{"q", 3},
+                                         ShortenedAxis{"k", 0}, ShortenedAxis{"k", 2}, ShortenedAxis{"v", 1},
+                                         ShortenedAxis{"v", 3}, ShortenedAxis{"out", 0}, ShortenedAxis{"out", 1},
+                                         ShortenedAxis{"out", 2}, ShortenedAxis{"out", 3}, ShortenedAxis{"lse", 0},
+                                         ShortenedAxis{"lse", 1}, ShortenedAxis{"lse", 2}, ShortenedAxis{"d_out", 1},
+                                         ShortenedAxis{"d_out", 2}, ShortenedAxis{"d_out", 3}, ShortenedAxis{"dq", 1},
+                                         ShortenedAxis{"dq", 2}, ShortenedAxis{"dq", 3}, ShortenedAxis{"dk", 1},
+                                         ShortenedAxis{"dk", 2}, ShortenedAxis{"dk", 3}, ShortenedAxis{"dv", 1},
+                                         ShortenedAxis{"dv", 2}, ShortenedAxis{"dv", 3}, ShortenedAxis{"d_bias", 0},
+                                         ShortenedAxis{"d_bias", 1}, ShortenedAxis{"d_sink", 0}),
                          [](const auto& test) { return test.param.name + std::to_string(test.param.axis); });
 
 TEST(BackwardBadInput, GradientOfADenseBiasMustBeShapedLikeItAndThereMustBeOne) {
-  Call none;
+  BackwardCall none;
   Tensor room({1, 1, 1, 1});
   none.to.d_dense_bias = room.floats();
   EXPECT_THAT(refused(none), HasSubstr("there is no dense bias"));
-  Call other;
+  BackwardCall other;
   other.p.give_dense_bias(9, {1, 1, other.p.sizes.N, other.p.sizes.M});
   other.to.d_dense_bias = room.floats();
   EXPECT_THAT(refused(other), HasSubstr("d_dense_bias"));
@@ -113,48 +115,48 @@ TEST(BackwardBadInput, GradientOfADenseBiasMustBeShapedLikeItAndThereMustBeOne) 
 
 TEST(BackwardBadInput, MissingArraysAreNamed) {
   const auto without = [](auto spoil) {
-    Call c;
+    BackwardCall c;
     spoil(c);
     return refused(c);
   };
-  EXPECT_THAT(without([](Call& c) { c.outputs.d_out.data = nullptr; }), HasSubstr("d_out is missing"));
-  EXPECT_THAT(without([](Call& c) { c.outputs.out.data = nullptr; }), HasSubstr("out is missing"));
-  EXPECT_THAT(without([](Call& c) { c.outputs.lse.data = nullptr; }), HasSubstr("lse is missing"));
-  EXPECT_THAT(without([](Call& c) { c.to.dq.data = nullptr; }), HasSubstr("dq is missing"));
-  EXPECT_THAT(without([](Call& c) { c.to.dk.data = nullptr; }), HasSubstr("dk is missing"));
-  EXPECT_THAT(without([](Call& c) { c.to.dv.data = nullptr; }), HasSubstr("dv is missing"));
+  EXPECT_THAT(without([](BackwardCall& c) { c.outputs.d_out.data = nullptr; }), HasSubstr("d_out is missing"));
+  EXPECT_THAT(without([](BackwardCall& c) { c.outputs.out.data = nullptr; }), HasSubstr("out is missing"));
+  EXPECT_THAT(without([](BackwardCall& c) { c.outputs.lse.data = nullptr; }), HasSubstr("lse is missing"));
+  EXPECT_THAT(without([](BackwardCall& c) { c.to.dq.data = nullptr; }), HasSubstr("dq is missing"));
+  EXPECT_THAT(without([](BackwardCall& c) { c.to.dk.data = nullptr; }), HasSubstr("dk is missing"));
+  EXPECT_THAT(without([](BackwardCall& c) { c.to.dv.data = nullptr; }), HasSubstr("dv is missing"));
 }
 
 TEST(BackwardBadInput, GradientOfLogSumsMustBeShapedLikeThem) {
-  Call c;
+  BackwardCall c;
   c.outputs.d_lse = c.outputs.lse;
   c.outputs.d_lse.shape[2] = 6;
   EXPECT_THAT(refused(c), AllOf(HasSubstr("d_lse"), HasSubstr("6"), HasSubstr("5")));
 }
 
 TEST(BackwardBadInput, LastAxisMustBeDense) {
-  Call c;
+  BackwardCall c;
   c.to.dk.strides[3] = 2;
   EXPECT_THAT(refused(c), AllOf(HasSubstr("dk"), HasSubstr("dense")));
-  Call d;
+  BackwardCall d;
   d.outputs.d_out.strides[3] = 2;
   EXPECT_THAT(refused(d), AllOf(HasSubstr("d_out"), HasSubstr("dense")));
 }
 
 TEST(BackwardBadInput, GradientsOfWhatIsNotThereAreRefused) {
-  Call c;
+  BackwardCall c;
   c.p.options.bias = {};
   EXPECT_THAT(refused(c), HasSubstr("no bias"));
-  Call d;
+  BackwardCall d;
   d.p.options.sink = {};
   EXPECT_THAT(refused(d), HasSubstr("no sink"));
 }
 
 TEST(BackwardBadInput, OptionsAreCheckedAsForwards) {
-  Call c;
+  BackwardCall c;
   c.p.options.dropout.rate = 1;
   EXPECT_THAT(refused(c), HasSubstr("dropout"));
-  Call d;
+  BackwardCall d;
   d.p.options.mask = Padding{{1, 2, 3}};
   EXPECT_NE(refused(d), "");
 }

@@ -4,21 +4,18 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "attn/backward.h"
 #include "backward_support.h"
+#include "support/numbers.h"
 #include "support/problem.h"
 #include "support/random.h"
 #include "support/targets.h"
 
 namespace attn::test {
 namespace {
-
-const float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 double sum_of(const Tensor& t) {
   double sum = 0;

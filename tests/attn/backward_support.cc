@@ -3,22 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tuple>
 
+#include "support/numbers.h"
 #include "support/reference.h"
 
 namespace attn::test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// A sequence, as in attention.h's Packing.
-struct Stretch {
-  std::int64_t b = 0, number = 0;
-  std::int64_t first_query = 0, queries = 0, first_key = 0, keys = 0;
-  std::int64_t bias_zero = 0;
-};
 
 // Row-major access to numbers of any type, in double.
 class Array {
@@ -53,7 +44,7 @@ class Differentiator {
     scale_ = p.options.scale ? *p.options.scale : 1 / std::sqrt(static_cast<double>(p.sizes.D));
   }
 
-  void solve(const Stretch& s) {
+  void solve(const TextbookSequence& s) {
     for (std::int64_t h = 0; h < p_.sizes.H; ++h)
       for (std::int64_t i = 0; i < s.queries; ++i) solve_row(s, h, i);
   }
@@ -65,7 +56,8 @@ class Differentiator {
     double slope = 1;  // of the cap
   };
 
-  Score score(const Stretch& s, std::int64_t h, std::int64_t i, std::int64_t j, std::size_t q, std::size_t k) const {
+  Score score(const TextbookSequence& s, std::int64_t h, std::int64_t i, std::int64_t j, std::size_t q,
+              std::size_t k) const {
     Score x;
     for (std::size_t d = 0; d < q_.width(); ++d) x.value += scale_ * q_[q + d] * k_[k + d];
     if (const double cap = p_.options.softcap; cap > 0) {
@@ -77,12 +69,12 @@ class Differentiator {
     for (const View<const float, 4>& dense : {p_.options.dense_bias, p_.options.mask.bias()}) {
       if (dense.empty()) continue;
       const auto& n = dense.shape;
-      x.value += dense(n[0] == 1 ? 0 : s.number, n[1] == 1 ? 0 : h, n[2] == 1 ? 0 : i, j);
+      x.value += dense(n[0] == 1 ? 0 : s.batch, n[1] == 1 ? 0 : h, n[2] == 1 ? 0 : i, j);
     }
     return x;
   }
 
-  void solve_row(const Stretch& s, std::int64_t h, std::int64_t i) {
+  void solve_row(const TextbookSequence& s, std::int64_t h, std::int64_t i) {
     const std::size_t q = q_.at(s.b, h, s.first_query + i), o = d_out_.at(s.b, h, s.first_query + i);
     const std::int64_t g = h / (p_.sizes.H / p_.sizes.G);
     const double lse = book_.lse[o / d_out_.width()];
@@ -92,11 +84,11 @@ class Differentiator {
     double delta = 0;
     for (std::size_t e = 0; e < d_out_.width(); ++e) delta += d_out_[o + e] * book_.out[o + e];
     for (std::int64_t j = 0; j < s.keys; ++j) {
-      if (!p_.options.mask.allows(s.number, h, i, j)) continue;
+      if (!p_.options.mask.allows(s.batch, h, i, j)) continue;
       const std::size_t k = k_.at(s.b, g, s.first_key + j), v = v_.at(s.b, g, s.first_key + j);
       const Score x = score(s, h, i, j, q, k);
       const double weight = std::exp(x.value - lse);
-      const double kept = rate == 0 ? 1 : dropout_keeps(p_.options.dropout, s.number, h, i, j) ? 1 / (1.0 - rate) : 0;
+      const double kept = rate == 0 ? 1 : dropout_keeps(p_.options.dropout, s.batch, h, i, j) ? 1 / (1.0 - rate) : 0;
       double dp = 0, size = 0;
       for (std::size_t e = 0; e < v_.width(); ++e) {
         dp += kept * d_out_[o + e] * v_[v + e];
@@ -112,7 +104,7 @@ class Differentiator {
       }
       if (!p_.dense_bias.empty()) {
         const auto& n = p_.options.dense_bias.shape;
-        const std::int64_t row = ((n[0] == 1 ? 0 : s.number) * n[1] + (n[1] == 1 ? 0 : h)) * n[2] + (n[2] == 1 ? 0 : i);
+        const std::int64_t row = ((n[0] == 1 ? 0 : s.batch) * n[1] + (n[1] == 1 ? 0 : h)) * n[2] + (n[2] == 1 ? 0 : i);
         result_.d_dense_bias.add(static_cast<std::size_t>(row * n[3] + j), ds, doubt);
       }
       for (std::size_t d = 0; d < q_.width(); ++d) {
@@ -175,20 +167,14 @@ void backward_into(const Problem& p, const Packing* packing, const Tensor& d_out
 TextbookGradients textbook_gradients(const Problem& p, const Tensor& d_out) {
   const Textbook book = textbook(p.inputs(), p.options);
   Differentiator d(p, book, d_out);
-  for (std::int64_t b = 0; b < p.sizes.B; ++b) d.solve({b, b, 0, p.sizes.N, 0, p.sizes.M, p.sizes.N - 1});
+  for (const TextbookSequence& s : sequences_of(p.inputs())) d.solve(s);
   return d.take();
 }
 
 TextbookGradients textbook_gradients(const Problem& p, const Packing& packing, const Tensor& d_out) {
   const Textbook book = textbook(p.inputs(), p.options, packing);
   Differentiator d(p, book, d_out);
-  std::int64_t longest = 0;
-  for (std::size_t s = 0; s + 1 < packing.queries.size(); ++s)
-    longest = std::max(longest, packing.queries[s + 1] - packing.queries[s]);
-  for (std::size_t s = 0; s + 1 < packing.queries.size(); ++s) {
-    const std::int64_t q = packing.queries[s], k = packing.keys[s];
-    d.solve({0, static_cast<std::int64_t>(s), q, packing.queries[s + 1] - q, k, packing.keys[s + 1] - k, longest - 1});
-  }
+  for (const TextbookSequence& s : sequences_of(packing)) d.solve(s);
   return d.take();
 }
 

@@ -140,12 +140,12 @@ void expect_differences(Problem& p) {
   }
 }
 
-constexpr Sizes kSizes{2, 4, 2, 27, 70, 9, 5};
+constexpr Sizes kDifferenceSizes{2, 4, 2, 27, 70, 9, 5};
 
 class MaskDifferences : public testing::TestWithParam<const char*> {};
 
 TEST_P(MaskDifferences, AreTheGradient) {
-  Problem p = plain_problem(kSizes);
+  Problem p = plain_problem(kDifferenceSizes);
   p.options.mask = parse_mask(GetParam());
   expect_differences(p);
 }
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Every, MaskDifferences,
                                          "prefix(4) | causal", "~causal(6)", "padding(0,5)"));
 
 TEST(Differences, OfTablesDocumentsAndAdditiveMasksAreTheGradient) {
-  Problem p = plain_problem(kSizes);
+  Problem p = plain_problem(kDifferenceSizes);
   std::vector<std::uint8_t> bits(2 * 4 * 27 * 70);
   for (std::size_t n = 0; n < bits.size(); ++n) bits[n] = hash(n) % 3 == 0 ? 1 : 0;
   p.options.mask = table(View<const std::uint8_t, 4>(bits.data(), {2, 4, 27, 70}));
@@ -173,7 +173,7 @@ TEST(Differences, OfTablesDocumentsAndAdditiveMasksAreTheGradient) {
 }
 
 TEST(Differences, OfScaleSoftcapAndDenseBiasAreTheGradient) {
-  Problem p = plain_problem(kSizes);
+  Problem p = plain_problem(kDifferenceSizes);
   p.options.scale = 0.7F;
   expect_differences(p);
   p.options.softcap = 1.5F;
@@ -185,7 +185,7 @@ TEST(Differences, OfScaleSoftcapAndDenseBiasAreTheGradient) {
 
 TEST(Differences, OfABiasByDistanceAreTheGradient) {
   for (const bool per_head : {false, true}) {
-    Problem p = plain_problem(kSizes);
+    Problem p = plain_problem(kDifferenceSizes);
     p.give_bias(5, per_head);
     expect_differences(p);
     p.options.softcap = 2.0F;
@@ -195,7 +195,7 @@ TEST(Differences, OfABiasByDistanceAreTheGradient) {
 }
 
 TEST(Differences, OfASinkAreTheGradientAlsoForRowsThatSeeNothing) {
-  Problem p = plain_problem(kSizes);
+  Problem p = plain_problem(kDifferenceSizes);
   p.give_sink(5);
   expect_differences(p);
   p.options.mask = Causal{-4};
@@ -203,7 +203,7 @@ TEST(Differences, OfASinkAreTheGradientAlsoForRowsThatSeeNothing) {
 }
 
 TEST(Differences, WithTheVeryWeightsThatDropoutKeptAreTheGradient) {
-  Problem p = plain_problem(kSizes);
+  Problem p = plain_problem(kDifferenceSizes);
   p.options.dropout = {0.3F, 11};
   expect_differences(p);
   p.options.mask = Causal{30};
@@ -214,7 +214,7 @@ TEST(Differences, WithTheVeryWeightsThatDropoutKeptAreTheGradient) {
 }
 
 TEST(Differences, OfOutputsAndLogSumsTogetherAreTheGradient) {
-  Problem p = plain_problem(kSizes);
+  Problem p = plain_problem(kDifferenceSizes);
   p.options.mask = Causal{-4};
   p.options.softcap = 3.0F;
   p.options.dropout = {0.3F, 11};

@@ -15,8 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "support/numbers.h"
+
 namespace attn {
 namespace {
+
+using test::kHuge;
 
 // What Options::bias says about query i and key j.
 float at(const DistanceBias& bias, std::int64_t h, std::int64_t i, std::int64_t j, std::int64_t queries) {
@@ -110,7 +114,6 @@ TEST(DistanceBias, EmptyProblemsHaveEmptyTables) {
 }
 
 TEST(DistanceBias, SizesAreChecked) {
-  constexpr auto kHuge = std::numeric_limits<std::int64_t>::max();
   EXPECT_THROW(DistanceBias(0, {1, 1}), std::invalid_argument);
   EXPECT_THROW(DistanceBias(1, {-1, 1}), std::invalid_argument);
   EXPECT_THROW(DistanceBias(1, {1, -1}), std::invalid_argument);
@@ -163,8 +166,7 @@ TEST(T5Bucket, KeysBehindTheQueryShareBucketZeroUnlessBidirectional) {
 }
 
 TEST(T5Bucket, StaysInRangeAtAnyDistance) {
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(t5_bucket(kMost, {}), 31);
+  EXPECT_EQ(t5_bucket(kHuge, {}), 31);
   EXPECT_EQ(t5_bucket(std::numeric_limits<std::int64_t>::min(), {}), 15);
   EXPECT_EQ(t5_bucket(std::numeric_limits<std::int64_t>::min(), {.bidirectional = false}), 31);
 }

@@ -17,10 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "support/numbers.h"
+
 namespace attn {
 namespace {
 
-constexpr auto kHuge = std::numeric_limits<std::int64_t>::max();
+using test::kHuge;
 
 template <typename T>
 T element(float x) {

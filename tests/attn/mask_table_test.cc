@@ -12,14 +12,17 @@
 
 #include "attn/mask.h"
 #include "mask_trees.h"
+#include "support/numbers.h"
 
 namespace attn {
 namespace {
 
-using testing::count;
-using testing::expect_same;
-using ::testing::HasSubstr;
-using ::testing::ThrowsMessage;
+using test::count;
+using test::expect_same;
+using test::kInfinity;
+using test::kNan;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 TEST(MaskTable, OwnsItsCopyAndReadsStridedViews) {
   std::vector<std::uint8_t> wide(4 * 10, 0);
@@ -81,7 +84,7 @@ TEST(TableAxes, RefusesOtherShapesWithBothSizes) {
   using Sizes = std::vector<std::int64_t>;
   const auto refused = [&](const Sizes& shape, const Sizes& strides, const std::string& named) {
     EXPECT_THAT([&] { table_axes(shape, strides, e); },
-                ThrowsMessage<std::invalid_argument>(::testing::AllOf(HasSubstr(named), HasSubstr("[2,3,4,5]"))));
+                ThrowsMessage<std::invalid_argument>(testing::AllOf(HasSubstr(named), HasSubstr("[2,3,4,5]"))));
   };
   refused({3, 5}, {5, 1}, "[3,5]");
   refused({4, 6}, {6, 1}, "[4,6]");
@@ -90,9 +93,6 @@ TEST(TableAxes, RefusesOtherShapesWithBothSizes) {
   refused({4, 5}, {1, 4}, "dense");
   refused({}, {}, "[]");
 }
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 Mask additive_row(const std::vector<float>& values) {
   return additive(View<const float, 4>(values.data(), {1, 1, 1, static_cast<std::int64_t>(values.size())}));
@@ -152,7 +152,7 @@ TEST(AdditiveMask, RefusesToBeNegatedOrAddedToAnotherShape) {
   EXPECT_THAT([&] { ~three; }, ThrowsMessage<std::invalid_argument>(HasSubstr("additive[1,1,1,3]")));
   EXPECT_THROW(~(Causal{} & three), std::invalid_argument);
   EXPECT_THAT([&] { three & four; },
-              ThrowsMessage<std::invalid_argument>(::testing::AllOf(HasSubstr("[1,1,1,3]"), HasSubstr("[1,1,1,4]"))));
+              ThrowsMessage<std::invalid_argument>(testing::AllOf(HasSubstr("[1,1,1,3]"), HasSubstr("[1,1,1,4]"))));
 }
 
 }  // namespace

@@ -12,19 +12,20 @@
 #include <vector>
 
 #include "mask_trees.h"
+#include "support/numbers.h"
 
 namespace attn {
 namespace {
 
-using testing::count;
-using testing::expect_same;
-using testing::for_each_pair;
-using ::testing::HasSubstr;
-using testing::MaskSample;
-using testing::MaskTrees;
-using ::testing::ThrowsMessage;
+using test::count;
+using test::expect_same;
+using test::for_each_pair;
+using test::kHuge;
+using test::MaskSample;
+using test::MaskTrees;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 
 void expect_true_rows(const MaskSample& sample, const Extent& e) {
@@ -136,16 +137,16 @@ TEST(MaskRules, HaveTheKnownNumbersOfPairs) {
 
 TEST(MaskRules, TakeTheLargestAndSmallestNumbers) {
   const Extent e{1, 1, 70, 130};
-  expect_same(Causal{kMost}, Mask{}, e);
+  expect_same(Causal{kHuge}, Mask{}, e);
   expect_same(Causal{kLeast}, ~Mask{}, e);
   expect_same(Window(kUnlimited, 0), Causal{}, e);
   expect_same(Window{kUnlimited}, Mask{}, e);
-  expect_same(Padding{{kMost}}, Mask{}, e);
-  expect_same(Global{kMost}, Mask{}, e);
-  expect_same(Block{kMost}, Mask{}, e);
-  expect_same(Sparse{kMost}, Mask{}, e);
-  for (const Mask& mask : {Mask(Causal{kMost}), Mask(Window{kUnlimited}), Mask(Padding{{kMost}}), Mask(Block{kMost}),
-                           Mask(Sparse{kMost}), Mask(Global{kMost})}) {
+  expect_same(Padding{{kHuge}}, Mask{}, e);
+  expect_same(Global{kHuge}, Mask{}, e);
+  expect_same(Block{kHuge}, Mask{}, e);
+  expect_same(Sparse{kHuge}, Mask{}, e);
+  for (const Mask& mask : {Mask(Causal{kHuge}), Mask(Window{kUnlimited}), Mask(Padding{{kHuge}}), Mask(Block{kHuge}),
+                           Mask(Sparse{kHuge}), Mask(Global{kHuge})}) {
     EXPECT_EQ(mask.cover({0, 0, 0, 70, 0, 130}), Cover::all) << mask.text();
   }
   EXPECT_EQ(Mask(Causal{kLeast}).cover({0, 0, 0, 70, 0, 130}), Cover::none);
@@ -166,7 +167,7 @@ TEST(MaskRules, RefuseSizesThatMeanNothing) {
 TEST(MaskRules, OfAnotherSizeAreRefusedWithBothSizes) {
   const auto refused = [](const Mask& mask, const Extent& e, const std::string& mine, const std::string& theirs) {
     EXPECT_THAT([&] { mask.check(e); },
-                ThrowsMessage<std::invalid_argument>(::testing::AllOf(HasSubstr(mine), HasSubstr(theirs))));
+                ThrowsMessage<std::invalid_argument>(testing::AllOf(HasSubstr(mine), HasSubstr(theirs))));
   };
   const std::vector<std::uint8_t> ones(24, 1);
   refused(Padding{{3, 5}}, {7, 1, 8, 8}, "2 lengths", "7 sequences");

@@ -14,8 +14,8 @@
 namespace attn {
 namespace {
 
-using testing::MaskSample;
-using testing::MaskTrees;
+using test::MaskSample;
+using test::MaskTrees;
 
 std::string error_of(const std::string& text) {
   try {
@@ -171,8 +171,8 @@ TEST(MaskText, ErrorNamesTheColumnAndWhatIsWrong) {
   };
   for (const Case& c : cases) {
     const std::string error = error_of(c.text);
-    EXPECT_THAT(error, ::testing::StartsWith("mask: column " + std::to_string(c.column) + ": ")) << c.text;
-    EXPECT_THAT(error.substr(0, error.find('\n')), ::testing::HasSubstr(c.what)) << c.text;
+    EXPECT_THAT(error, testing::StartsWith("mask: column " + std::to_string(c.column) + ": ")) << c.text;
+    EXPECT_THAT(error.substr(0, error.find('\n')), testing::HasSubstr(c.what)) << c.text;
     const std::size_t caret = error.size() - error.rfind('\n') - 1;  // two spaces before column 1
     EXPECT_EQ(caret, c.column + 2) << error;
   }
@@ -190,12 +190,12 @@ TEST(MaskText, ErrorInALongTextShowsOnlyThePlace) {
 
 TEST(MaskText, OfAHostileKindNeverOverflowsTheStack) {
   const int many = 1'000'000;
-  EXPECT_THAT(error_of(std::string(many, '(')), ::testing::StartsWith("mask: column 200: nested deeper than 200"));
+  EXPECT_THAT(error_of(std::string(many, '(')), testing::StartsWith("mask: column 200: nested deeper than 200"));
   std::string negations;
   for (int k = 0; k < many; ++k) negations += "~(";
-  EXPECT_THAT(error_of(negations), ::testing::HasSubstr("nested deeper than 200"));
+  EXPECT_THAT(error_of(negations), testing::HasSubstr("nested deeper than 200"));
   EXPECT_EQ(parse_mask(std::string(many, '~') + "causal").text(), "causal");
-  EXPECT_THAT(error_of("block(" + std::string(many, '9') + ")"), ::testing::HasSubstr("does not fit 64 bits"));
+  EXPECT_THAT(error_of("block(" + std::string(many, '9') + ")"), testing::HasSubstr("does not fit 64 bits"));
 
   std::string chain = "window(0)";
   for (int k = 0; k < 100'000; ++k) chain += "|window(0)&causal";
@@ -206,7 +206,7 @@ TEST(MaskText, OfAHostileKindNeverOverflowsTheStack) {
 TEST(MaskText, NestedThroughEveryOperatorIsLimitedToo) {
   std::string text = "causal";
   for (int k = 0; k < 150; ++k) text = "~(block(2) & " + text + ")";
-  EXPECT_THAT(error_of(text), ::testing::HasSubstr("nested deeper than 200"));
+  EXPECT_THAT(error_of(text), testing::HasSubstr("nested deeper than 200"));
 }
 
 TEST(MaskText, MadeOfRandomPiecesIsReadOrRefusedButNothingElse) {
@@ -223,7 +223,7 @@ TEST(MaskText, MadeOfRandomPiecesIsReadOrRefusedButNothingElse) {
       ASSERT_EQ(parse_mask(mask.text()).text(), mask.text()) << text;
       ++read;
     } catch (const std::invalid_argument& error) {
-      ASSERT_THAT(error.what(), ::testing::StartsWith("mask: column ")) << text;
+      ASSERT_THAT(error.what(), testing::StartsWith("mask: column ")) << text;
     }
   }
   EXPECT_GT(read, 100);

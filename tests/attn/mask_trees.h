@@ -12,7 +12,7 @@
 
 #include "attn/mask.h"
 
-namespace attn::testing {
+namespace attn::test {
 
 using Truth = std::function<bool(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j)>;
 
@@ -150,4 +150,4 @@ class MaskTrees {
   std::mt19937 random_;
 };
 
-}  // namespace attn::testing
+}  // namespace attn::test

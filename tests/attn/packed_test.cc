@@ -32,7 +32,7 @@ Results run_packed(const Problem& p, const Offsets& queries, const Offsets& keys
   return r;
 }
 
-Offsets random_lengths(Random& random, std::int64_t sequences) {
+Offsets random_sequence_lengths(Random& random, std::int64_t sequences) {
   Offsets lengths(static_cast<std::size_t>(sequences));
   for (auto& n : lengths)
     n = random.chance(0.15)  ? 0
@@ -46,8 +46,8 @@ TEST(Packed, EachSequenceIsAsItIsAlone) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const std::int64_t sequences = random.between(1, 6);
-    const Offsets queries = offsets_of(random_lengths(random, sequences));
-    const Offsets keys = random.chance(0.5) ? queries : offsets_of(random_lengths(random, sequences));
+    const Offsets queries = offsets_of(random_sequence_lengths(random, sequences));
+    const Offsets keys = random.chance(0.5) ? queries : offsets_of(random_sequence_lengths(random, sequences));
     Problem p = plain_problem({1, 4, 2, queries.back(), keys.back(), 24, 16}, 100 * seed);
     p.options.mask = parse_mask(random.pick<const char*>(
         {"everything", "causal", "window(7)", "causal & window(20)", "block(16)", "~causal(3)"}));
@@ -73,7 +73,8 @@ TEST(Packed, EveryOptionAgreesWithTheTextbook) {
     SCOPED_TRACE(seed);
     Random random(1000 + seed);
     const std::int64_t sequences = random.between(1, 5);
-    const Offsets lengths = random_lengths(random, sequences), other = random_lengths(random, sequences);
+    const Offsets lengths = random_sequence_lengths(random, sequences),
+                  other = random_sequence_lengths(random, sequences);
     const bool cross = random.chance(0.5);
     const Offsets queries = offsets_of(lengths), keys = cross ? offsets_of(other) : queries;
     Problem p = plain_problem({1, 4, 2, queries.back(), keys.back(), 24, 16}, 100 * seed,
@@ -126,7 +127,7 @@ TEST(Packed, NoSequencesAreAnEmptyResult) {
   EXPECT_NO_THROW(run_packed(p, {0, 0, 0}, {0, 0, 0}));
 }
 
-std::string refusal(const Problem& p, const Offsets& queries, const Offsets& keys) {
+std::string packing_refusal(const Problem& p, const Offsets& queries, const Offsets& keys) {
   Results r(p.sizes);
   ThreadPool pool(1);
   std::string message;
@@ -146,14 +147,16 @@ TEST(Packed, OffsetsMustRiseFromZeroToTheEnd) {
   const Problem p = plain_problem({1, 2, 2, 20, 30, 8, 8});
   const Offsets good_queries{0, 5, 20}, good_keys{0, 10, 30};
   EXPECT_NO_THROW(run_packed(p, good_queries, good_keys));
-  EXPECT_THAT(refusal(p, {0, 5, 19}, good_keys), testing::AllOf(testing::HasSubstr("19"), testing::HasSubstr("20")));
-  EXPECT_THAT(refusal(p, good_queries, {0, 10, 31}),
+  EXPECT_THAT(packing_refusal(p, {0, 5, 19}, good_keys),
+              testing::AllOf(testing::HasSubstr("19"), testing::HasSubstr("20")));
+  EXPECT_THAT(packing_refusal(p, good_queries, {0, 10, 31}),
               testing::AllOf(testing::HasSubstr("31"), testing::HasSubstr("30")));
-  EXPECT_THAT(refusal(p, {1, 5, 20}, good_keys), testing::HasSubstr("1"));
-  EXPECT_THAT(refusal(p, {0, 25, 20}, good_keys), testing::HasSubstr("25"));
-  EXPECT_THAT(refusal(p, {0, -5, 20}, good_keys), testing::HasSubstr("-5"));
-  EXPECT_THAT(refusal(p, {0, 5, 9, 20}, good_keys), testing::AllOf(testing::HasSubstr("4"), testing::HasSubstr("3")));
-  EXPECT_NE(refusal(p, {}, {}), "");
+  EXPECT_THAT(packing_refusal(p, {1, 5, 20}, good_keys), testing::HasSubstr("1"));
+  EXPECT_THAT(packing_refusal(p, {0, 25, 20}, good_keys), testing::HasSubstr("25"));
+  EXPECT_THAT(packing_refusal(p, {0, -5, 20}, good_keys), testing::HasSubstr("-5"));
+  EXPECT_THAT(packing_refusal(p, {0, 5, 9, 20}, good_keys),
+              testing::AllOf(testing::HasSubstr("4"), testing::HasSubstr("3")));
+  EXPECT_NE(packing_refusal(p, {}, {}), "");
 }
 
 TEST(Packed, PlanDenseBiasAndBatchesAreRefused) {
@@ -161,15 +164,16 @@ TEST(Packed, PlanDenseBiasAndBatchesAreRefused) {
   const Offsets offsets{0, 5, 20};
   const TilePlan plan(Mask{}, {2, 2, 15, 15});
   p.options.plan = &plan;
-  EXPECT_THAT(refusal(p, offsets, offsets), testing::HasSubstr("plan"));
+  EXPECT_THAT(packing_refusal(p, offsets, offsets), testing::HasSubstr("plan"));
   p.options.plan = nullptr;
   p.give_dense_bias(3, {1, 1, 20, 20});
-  EXPECT_THAT(refusal(p, offsets, offsets), testing::HasSubstr("dense"));
+  EXPECT_THAT(packing_refusal(p, offsets, offsets), testing::HasSubstr("dense"));
   const Problem two = plain_problem({2, 2, 2, 20, 20, 8, 8});
-  EXPECT_THAT(refusal(two, offsets, offsets), testing::HasSubstr("2"));
+  EXPECT_THAT(packing_refusal(two, offsets, offsets), testing::HasSubstr("2"));
   Problem biased = plain_problem({1, 2, 2, 20, 20, 8, 8});
   biased.give_bias(3, true);  // 39 wide; the longest sequence has 15
-  EXPECT_THAT(refusal(biased, offsets, offsets), testing::AllOf(testing::HasSubstr("39"), testing::HasSubstr("29")));
+  EXPECT_THAT(packing_refusal(biased, offsets, offsets),
+              testing::AllOf(testing::HasSubstr("39"), testing::HasSubstr("29")));
 }
 
 }  // namespace

@@ -15,8 +15,8 @@
 namespace attn {
 namespace {
 
-using testing::MaskSample;
-using testing::MaskTrees;
+using test::MaskSample;
+using test::MaskTrees;
 
 // The pairs of one tile row, counted: 1 where a plan lets them be seen once.
 std::vector<int> seen_in_row(const TilePlan& plan, std::int64_t b, std::int64_t h, std::int64_t t) {
@@ -216,8 +216,8 @@ TEST(TilePlan, OfAMaskThatForbidsEverythingHasNoSpans) {
 }
 
 TEST(TilePlan, RefusesSizesItCannotHave) {
-  using ::testing::HasSubstr;
-  using ::testing::ThrowsMessage;
+  using testing::HasSubstr;
+  using testing::ThrowsMessage;
   EXPECT_THAT(([] { TilePlan(Mask{}, {1, 1, -1, 4}); }), ThrowsMessage<std::invalid_argument>(HasSubstr("-1")));
   EXPECT_THAT(([] { TilePlan(Padding{{3, 5}}, {3, 1, 8, 8}); }), ThrowsMessage<std::invalid_argument>(HasSubstr("3")));
   const std::int64_t keys = (std::int64_t{1} << 31) * kTileKeys;

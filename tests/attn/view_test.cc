@@ -11,11 +11,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "support/numbers.h"
+
 namespace attn {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+using test::kInfinity;
+using test::kNan;
 
 std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
@@ -63,7 +65,7 @@ std::vector<float> hard_positive_floats(bool for_half) {
     const auto middle = static_cast<float>((low + high) / 2);
     for (float x : {static_cast<float>(low), middle}) {
       all.push_back(x);
-      all.push_back(std::nextafter(x, kInf));
+      all.push_back(std::nextafter(x, kInfinity));
       if (x > 0) all.push_back(std::nextafter(x, 0.0f));
     }
   }
@@ -116,7 +118,7 @@ TEST(Half, LimitsAreWhereTheyBelong) {
   EXPECT_EQ(to_half(65519.996f).bits, 0x7bff);
   EXPECT_EQ(to_half(65520).bits, 0x7c00);
   EXPECT_EQ(to_half(-1e38f).bits, 0xfc00);
-  EXPECT_EQ(to_half(kInf).bits, 0x7c00);
+  EXPECT_EQ(to_half(kInfinity).bits, 0x7c00);
   EXPECT_EQ(to_half(0x1p-24f).bits, 1);
   EXPECT_EQ(to_half(0x1p-25f).bits, 0) << "a tie, to even";
   EXPECT_EQ(to_half(std::nextafter(0x1p-25f, 1.0f)).bits, 1);
@@ -155,8 +157,8 @@ TEST(Bfloat, RoundsToNearestWithTiesToEven) {
 }
 
 TEST(Bfloat, SpecialNumbersStayWhatTheyAre) {
-  EXPECT_EQ(to_bfloat(kInf).bits, 0x7f80);
-  EXPECT_EQ(to_bfloat(-kInf).bits, 0xff80);
+  EXPECT_EQ(to_bfloat(kInfinity).bits, 0x7f80);
+  EXPECT_EQ(to_bfloat(-kInfinity).bits, 0xff80);
   EXPECT_EQ(to_bfloat(std::numeric_limits<float>::max()).bits, 0x7f80) << "nearer to 2^128 than to the largest";
   EXPECT_TRUE(std::isnan(to_float(to_bfloat(kNan))));
   EXPECT_TRUE(std::isnan(to_float(to_bfloat(float_of(0x7f800001u))))) << "a NaN whose upper bits are infinity's";

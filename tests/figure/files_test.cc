@@ -117,7 +117,7 @@ TEST(Formats, AreKnownByTheEndOfTheName) {
     EXPECT_THROW(format_of(wrong), std::invalid_argument) << wrong;
 }
 
-std::string refusal(const Figure& figure, const Output& output = {}) {
+std::string figure_refusal(const Figure& figure, const Output& output = {}) {
   try {
     draw(figure, output);
   } catch (const std::invalid_argument& wrong) {
@@ -128,42 +128,42 @@ std::string refusal(const Figure& figure, const Output& output = {}) {
 }
 
 TEST(BadFigures, WithoutCellsAreRefused) {
-  EXPECT_EQ(refusal(Heatmap{}), "the heatmap has nothing to draw");
-  EXPECT_EQ(refusal(Grid{}), "the grid has nothing to draw");
-  EXPECT_EQ(refusal(Overview{}), "the overview has nothing to draw");
-  EXPECT_EQ(refusal(HeadView{}), "the head view has nothing to draw");
-  EXPECT_EQ(refusal(MaskPicture{}), "the mask has nothing to draw");
-  EXPECT_EQ(refusal(Bars{}), "the bar chart has nothing to draw");
-  EXPECT_EQ(refusal(Curves{}), "the chart has nothing to draw");
+  EXPECT_EQ(figure_refusal(Heatmap{}), "the heatmap has nothing to draw");
+  EXPECT_EQ(figure_refusal(Grid{}), "the grid has nothing to draw");
+  EXPECT_EQ(figure_refusal(Overview{}), "the overview has nothing to draw");
+  EXPECT_EQ(figure_refusal(HeadView{}), "the head view has nothing to draw");
+  EXPECT_EQ(figure_refusal(MaskPicture{}), "the mask has nothing to draw");
+  EXPECT_EQ(figure_refusal(Bars{}), "the bar chart has nothing to draw");
+  EXPECT_EQ(figure_refusal(Curves{}), "the chart has nothing to draw");
 }
 
 TEST(BadFigures, LabelsMustBeAsManyAsTheCells) {
   Heatmap map = test::heatmap(3, 4);
   map.columns.pop_back();
-  EXPECT_EQ(refusal(std::move(map)), "3 labels for 4 columns; there must be one for each, or none");
+  EXPECT_EQ(figure_refusal(std::move(map)), "3 labels for 4 columns; there must be one for each, or none");
 }
 
 TEST(BadFigures, ColoursAndNumbersMustBeSuch) {
   Heatmap map = test::heatmap(2, 2);
   map.shade.cmap = "jet";
-  EXPECT_NE(refusal(std::move(map)).find("there is no colour map 'jet'"), std::string::npos);
+  EXPECT_NE(figure_refusal(std::move(map)).find("there is no colour map 'jet'"), std::string::npos);
   map = test::heatmap(2, 2);
   map.shade.range = Range{1, 0};
-  EXPECT_NE(refusal(std::move(map)).find("is no range"), std::string::npos);
+  EXPECT_NE(figure_refusal(std::move(map)).find("is no range"), std::string::npos);
   map = test::heatmap(2, 2);
   map.cells.data()[3] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(refusal(std::move(map)), "cell (1, 1) is not a finite number and has no colour");
+  EXPECT_EQ(figure_refusal(std::move(map)), "cell (1, 1) is not a finite number and has no colour");
 }
 
 TEST(BadFigures, CurvesMustHaveAPlaceOnTheirAxes) {
   Curves curves;
   curves.curves.push_back({"loss", {1, 2, 3}, {1, 2}});
-  EXPECT_EQ(refusal(curves), "curve 'loss' has 3 x for 2 y");
+  EXPECT_EQ(figure_refusal(curves), "curve 'loss' has 3 x for 2 y");
   curves.curves[0].y = {1, 0, 2};
   curves.log_y = true;
-  EXPECT_EQ(refusal(curves), "curve 'loss' reaches 0, which a log axis does not have");
+  EXPECT_EQ(figure_refusal(curves), "curve 'loss' reaches 0, which a log axis does not have");
   curves.curves[0].y[1] = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(refusal(curves), "a number of curve 'loss' is not finite");
+  EXPECT_EQ(figure_refusal(curves), "a number of curve 'loss' is not finite");
 }
 
 TEST(BadFigures, AHeadMustHaveAWeightForEveryPair) {
@@ -171,13 +171,13 @@ TEST(BadFigures, AHeadMustHaveAWeightForEveryPair) {
   view.queries = {"a", "b"};
   view.keys = {"a"};
   view.heads.push_back({"Head 3", test::weights(2, 2, 1)});
-  EXPECT_EQ(refusal(std::move(view)), "head 'Head 3' has 2 x 2 weights for 2 queries and 1 keys");
+  EXPECT_EQ(figure_refusal(std::move(view)), "head 'Head 3' has 2 x 2 weights for 2 queries and 1 keys");
 }
 
 TEST(BadFigures, ResolutionsAndSizesHaveBounds) {
-  EXPECT_NE(refusal(test::heatmap(2, 2), {.dpi = 0}), "");
-  EXPECT_NE(refusal(test::heatmap(2, 2), {.dpi = std::numeric_limits<double>::quiet_NaN()}), "");
-  EXPECT_NE(refusal(test::heatmap(1, 40000)).find("at most 32767"), std::string::npos);
+  EXPECT_NE(figure_refusal(test::heatmap(2, 2), {.dpi = 0}), "");
+  EXPECT_NE(figure_refusal(test::heatmap(2, 2), {.dpi = std::numeric_limits<double>::quiet_NaN()}), "");
+  EXPECT_NE(figure_refusal(test::heatmap(1, 40000)).find("at most 32767"), std::string::npos);
 }
 
 TEST(OddFigures, AreDrawnAllTheSame) {

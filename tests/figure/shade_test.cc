@@ -14,7 +14,7 @@ namespace {
 
 using test::table;
 
-std::string refusal(const Shade& shade, const Range& numbers) {
+std::string shade_refusal(const Shade& shade, const Range& numbers) {
   try {
     static_cast<void>(Shader(shade, numbers));
   } catch (const std::invalid_argument& wrong) {
@@ -91,12 +91,12 @@ TEST(Shader, ShadesATableAsItShadesEachNumber) {
 }
 
 TEST(Shader, RefusesWhatIsNoRange) {
-  EXPECT_EQ(refusal({.range = Range{1, 1}}, {0, 1}),
+  EXPECT_EQ(shade_refusal({.range = Range{1, 1}}, {0, 1}),
             "the colours' range 1 to 1 is no range: its end must lie above its start");
-  EXPECT_NE(refusal({.range = Range{0.5, 0.1}}, {0, 1}), "");
-  EXPECT_NE(refusal({.range = Range{0, std::numeric_limits<double>::infinity()}}, {0, 1}), "");
-  EXPECT_NE(refusal({.range = Range{std::numeric_limits<double>::quiet_NaN(), 1}}, {0, 1}), "");
-  EXPECT_EQ(refusal({.scale = Scale::log, .range = Range{-2, -1}}, {0, 1}),
+  EXPECT_NE(shade_refusal({.range = Range{0.5, 0.1}}, {0, 1}), "");
+  EXPECT_NE(shade_refusal({.range = Range{0, std::numeric_limits<double>::infinity()}}, {0, 1}), "");
+  EXPECT_NE(shade_refusal({.range = Range{std::numeric_limits<double>::quiet_NaN(), 1}}, {0, 1}), "");
+  EXPECT_EQ(shade_refusal({.scale = Scale::log, .range = Range{-2, -1}}, {0, 1}),
             "a log scale needs a range that ends above 0");
 }
 

@@ -33,7 +33,7 @@ bool same_bits(const nn::Matrix& a, const nn::Matrix& b) {
 }
 
 template <typename Call>
-std::string refusal(const Call& call) {
+std::string ablation_refusal(const Call& call) {
   try {
     call();
   } catch (const std::invalid_argument& wrong) {
@@ -94,12 +94,13 @@ TEST(Ablation, ProgressThatThrowsEndsTheWork) {
 
 TEST(Ablation, WhatIsNotThereIsNamed) {
   Read bert("bert"), bare("bert-half");
-  EXPECT_NE(refusal([&] { static_cast<void>(bare.ablation({0})); }).find("no head that predicts"), std::string::npos);
-  EXPECT_NE(refusal([&] { static_cast<void>(bert.ablation({99})); }).find("no token 99"), std::string::npos);
-  EXPECT_NE(refusal([&] { static_cast<void>(bert.ablation({})); }).find("no token"), std::string::npos);
+  EXPECT_NE(ablation_refusal([&] { static_cast<void>(bare.ablation({0})); }).find("no head that predicts"),
+            std::string::npos);
+  EXPECT_NE(ablation_refusal([&] { static_cast<void>(bert.ablation({99})); }).find("no token 99"), std::string::npos);
+  EXPECT_NE(ablation_refusal([&] { static_cast<void>(bert.ablation({})); }).find("no token"), std::string::npos);
   const Ablation ablation = bert.ablation({0});
   const auto without = [&](HeadName head) {
-    return refusal([&] { static_cast<void>(ablation.without(std::vector{head}, bert.pool)); });
+    return ablation_refusal([&] { static_cast<void>(ablation.without(std::vector{head}, bert.pool)); });
   };
   EXPECT_EQ(without({Kind::self, 0, 4}), "there is no layer 0, head 4: layers count from 0 to 2, heads from 0 to 3");
   EXPECT_EQ(without({Kind::cross, 0, 0}), "a bert has no attention of kind 'cross', only self");

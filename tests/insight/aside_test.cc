@@ -21,7 +21,7 @@ namespace {
 
 using test::refusal_of;
 
-std::shared_ptr<const Specimen> read(const char* model, ThreadPool& pool) {
+std::shared_ptr<const Specimen> golden_specimen(const char* model, ThreadPool& pool) {
   const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/" + model);
   const model::Text text{"The quick brown fox jumps over the lazy dog.", std::nullopt, std::nullopt};
   return std::make_shared<RecordedSpecimen>(model::read(reader, text, {.value_norms = true}, pool));
@@ -63,7 +63,7 @@ TEST(Aside, AnyWindowIsTheSameWhoeverAskedForWhatBefore) {
 TEST(Aside, RowsOfAModelSumToOneOrNothing) {
   ThreadPool pool(2);
   for (const char* const model : {"bert", "gpt2"}) {
-    const auto whole = read(model, pool);
+    const auto whole = golden_specimen(model, pool);
     for (const auto& shown : {whole, std::shared_ptr<const Specimen>(merged_words(whole))}) {
       const auto rest = set_aside(shown);
       const std::vector<text::Token>& keys = rest->keys(Kind::self);
@@ -98,7 +98,7 @@ TEST(Aside, TilesAndProfilesAreOfWhatIsLeft) {
 
 TEST(Aside, OnlyWeightsHaveSinks) {
   ThreadPool pool(2);
-  const std::string said = refusal_of([&] { set_aside(value_weighted(read("bert", pool))); });
+  const std::string said = refusal_of([&] { set_aside(value_weighted(golden_specimen("bert", pool))); });
   EXPECT_EQ(said, "sinks are set aside among weights: these are weights times norms");
 }
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -15,18 +14,18 @@
 
 #include "model/recording_file.h"
 #include "model/safetensors.h"
+#include "support/numbers.h"
 #include "support/temporary_folder.h"
 
 namespace attn::insight {
 namespace {
 
+using test::kInfinity;
+using test::kNan;
 using testing::HasSubstr;
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinite = std::numeric_limits<float>::infinity();
-
-model::Reading read_golden(const std::string& name, ThreadPool& pool,
-                           const std::string& words = "The fox jumps over it.") {
+model::Reading reading_to_check(const std::string& name, ThreadPool& pool,
+                                const std::string& words = "The fox jumps over it.") {
   const model::Reader reader = model::Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / name);
   model::Text text;
   text.text = words;
@@ -37,7 +36,7 @@ model::Reading read_golden(const std::string& name, ThreadPool& pool,
 // A recording with some of its numbers changed where they lie in the file.
 class SpoiltFile {
  public:
-  SpoiltFile(const std::string& model, ThreadPool& pool) : SpoiltFile(read_golden(model, pool)) {}
+  SpoiltFile(const std::string& model, ThreadPool& pool) : SpoiltFile(reading_to_check(model, pool)) {}
   explicit SpoiltFile(const model::Reading& reading) { model::save_reading(reading, folder_ / "x.attn"); }
   SpoiltFile& set(const std::string& tensor, std::int64_t row, std::int64_t column, float value, bool add = false) {
     const model::SafeTensors file = model::SafeTensors::open(folder_ / "x.attn");
@@ -68,7 +67,7 @@ class Check : public testing::Test {
 
 TEST_F(Check, WhatModelsGivePasses) {
   for (const char* name : {"bert", "gpt2", "mistral", "llama", "t5", "bart"}) {
-    const RecordedSpecimen specimen(read_golden(name, pool_));
+    const RecordedSpecimen specimen(reading_to_check(name, pool_));
     const CheckResult result = check_weights(specimen, {}, pool_);
     EXPECT_FALSE(result.failure) << name << ": " << to_string(*result.failure);
     EXPECT_LT(result.deviation, 1e-5) << name;
@@ -95,8 +94,8 @@ TEST_F(Check, AnLseThatIsNotFiniteIsNamed) {
     return failure_of(SpoiltFile("bert", pool_).set("self.2.lse", 1, 4, value).open(), pool_);
   };
   EXPECT_THAT(with(kNan), HasSubstr("layer 2, head 1, row 4: lse is NaN"));
-  EXPECT_THAT(with(kInfinite), HasSubstr("layer 2, head 1, row 4: lse is inf"));
-  EXPECT_THAT(with(-kInfinite), HasSubstr("layer 2, head 1, row 4: lse is -inf"));
+  EXPECT_THAT(with(kInfinity), HasSubstr("layer 2, head 1, row 4: lse is inf"));
+  EXPECT_THAT(with(-kInfinity), HasSubstr("layer 2, head 1, row 4: lse is -inf"));
 }
 
 TEST_F(Check, AQueryOrKeyThatIsNotANumberIsNamed) {
@@ -119,7 +118,7 @@ TEST_F(Check, TheFirstFailureIsToldWhateverTheNumberOfThreads) {
 TEST_F(Check, ASampleHasTheFirstAndTheLastRowAndEveryLse) {
   const CheckOptions few{.most_weights = 1, .progress = {}};
   const auto file = [&] {
-    return SpoiltFile(read_golden(
+    return SpoiltFile(reading_to_check(
         "bert", pool_, "the fox jumps over it and the dog sleeps and then it wakes up and looks at the fox"));
   };
   const CheckResult result = check_weights(file().open(), few, pool_);
@@ -137,7 +136,7 @@ TEST_F(Check, ASampleHasTheFirstAndTheLastRowAndEveryLse) {
 }
 
 TEST_F(Check, ANumberThatIsNoWeightIsToldBesideTheFirstFailure) {
-  for (const auto& [number, told] : {std::pair{50.0F, "50"}, {-0.5F, "-0.5"}, {kNan, "NaN"}, {kInfinite, "inf"}}) {
+  for (const auto& [number, told] : {std::pair{50.0F, "50"}, {-0.5F, "-0.5"}, {kNan, "NaN"}, {kInfinity, "inf"}}) {
     TableSpecimen::Tables tables{.layers = 1, .heads = 2, .numbers = nn::Matrix(4, 2)};
     std::fill_n(tables.numbers.data(), 8, 0.5F);
     tables.numbers.row(0)[0] = 0.9F;
@@ -173,7 +172,7 @@ class Leaky final : public Specimen {
 };
 
 TEST_F(Check, AMaskedPlaceMustBeExactlyZero) {
-  RecordedSpecimen inner(read_golden("gpt2", pool_));
+  RecordedSpecimen inner(reading_to_check("gpt2", pool_));
   EXPECT_EQ(failure_of(Leaky(inner), pool_), "layer 0, head 1, row 0: key 5 is masked, but its weight is 1e-30");
 }
 
@@ -192,7 +191,7 @@ TEST_F(Check, TablesOfTheUsersAreCheckedTheSameWay) {
 }
 
 TEST_F(Check, WhatProgressThrowsEndsTheWork) {
-  const RecordedSpecimen specimen(read_golden("bert", pool_));
+  const RecordedSpecimen specimen(reading_to_check("bert", pool_));
   std::int64_t last = -1;
   check_weights(specimen, {.progress = [&](std::int64_t done, std::int64_t) { last = done; }}, pool_);
   EXPECT_EQ(last, std::ssize(specimen.heads()));

@@ -97,7 +97,7 @@ TEST(Compare, IsSymmetric) {
   }
 }
 
-TableSpecimen table(std::vector<float> numbers, const std::string& letters) {
+TableSpecimen lettered_table(std::vector<float> numbers, const std::string& letters) {
   const auto n = static_cast<std::int64_t>(letters.size());
   TableSpecimen::Tables tables{1, 1, nn::Matrix(n, n)};
   std::ranges::copy(numbers, tables.numbers.data());
@@ -106,21 +106,22 @@ TableSpecimen table(std::vector<float> numbers, const std::string& letters) {
 
 TEST(Compare, RowsThatShareNothingDifferByOne) {
   ThreadPool pool(1);
-  const TableSpecimen one = table({0, 1, 1, 0}, "ab"), other = table({1, 0, 0, 1}, "ab");
+  const TableSpecimen one = lettered_table({0, 1, 1, 0}, "ab"), other = lettered_table({1, 0, 0, 1}, "ab");
   EXPECT_DOUBLE_EQ(compare(one, other, pool).heads[0].change, 1);
 }
 
 // Keys that the other text lacks are one bin, however many they are: rows (.5 on a, .5 elsewhere) are the same.
 TEST(Compare, KeysThatTheOtherTextLacksAreOneBin) {
   ThreadPool pool(1);
-  const TableSpecimen one = table({0.5F, 0.25F, 0.25F, 0, 0, 1, 0, 0, 1}, "axy");
-  const TableSpecimen other = table({0.5F, 0.5F, 0, 1}, "az");
+  const TableSpecimen one = lettered_table({0.5F, 0.25F, 0.25F, 0, 0, 1, 0, 0, 1}, "axy");
+  const TableSpecimen other = lettered_table({0.5F, 0.5F, 0, 1}, "az");
   EXPECT_NEAR(compare(one, other, pool).heads[0].change, 0, 1e-15);
 }
 
 TEST(Compare, OneRowIsTheDivergenceOfTheTextbook) {
   ThreadPool pool(1);
-  const TableSpecimen one = table({0.75F, 0.25F, 0, 1}, "ax"), other = table({0.25F, 0.75F, 0, 1}, "ay");
+  const TableSpecimen one = lettered_table({0.75F, 0.25F, 0, 1}, "ax"),
+                      other = lettered_table({0.25F, 0.75F, 0, 1}, "ay");
   const double expected = (0.75 * std::log2(0.75 / 0.5) + 0.25 * std::log2(0.25 / 0.5));
   EXPECT_NEAR(compare(one, other, pool).heads[0].change, expected, 1e-12);
 }
@@ -135,7 +136,7 @@ TEST(Compare, DifferentShapesAreNamed) {
 
 TEST(Compare, TextsWithoutACommonTokenAreRefused) {
   ThreadPool pool(1);
-  const TableSpecimen one = table({1, 0, 0, 1}, "ab"), other = table({1, 0, 0, 1}, "cd");
+  const TableSpecimen one = lettered_table({1, 0, 0, 1}, "ab"), other = lettered_table({1, 0, 0, 1}, "cd");
   EXPECT_NE(refusal_of([&] { compare(one, other, pool); }).find("no token in common"), std::string::npos);
 }
 

@@ -18,29 +18,30 @@ namespace {
 using test::random_matrix;
 using test::shared_matrix;
 
-constexpr std::int64_t kTokens = 17, kHeads = 2, kWidth = 8;
+constexpr std::int64_t kRecordTokens = 17, kRecordHeads = 2, kRecordWidth = 8;
 
 // One layer that obeys the rule; lse is what attention() writes.
 model::Reading reading_of(const model::Rule& rule, ThreadPool& pool) {
   model::AttentionRecord a;
-  a.shape = {kHeads, kHeads, kWidth};
+  a.shape = {kRecordHeads, kRecordHeads, kRecordWidth};
   a.rule = rule;
-  a.queries = a.keys = kTokens;
-  a.q = random_matrix(kTokens, kHeads * kWidth, 1);
-  a.k = random_matrix(kTokens, kHeads * kWidth, 2);
-  a.lse = nn::Matrix(kHeads, kTokens);
+  a.queries = a.keys = kRecordTokens;
+  a.q = random_matrix(kRecordTokens, kRecordHeads * kRecordWidth, 1);
+  a.k = random_matrix(kRecordTokens, kRecordHeads * kRecordWidth, 2);
+  a.lse = nn::Matrix(kRecordHeads, kRecordTokens);
   Options options;
   options.mask = rule.mask();
   options.scale = rule.scale;
   options.softcap = rule.softcap;
   if (rule.distance_bias) options.bias = rule.distance_bias->view();
-  if (rule.sink) options.sink = {rule.sink->data(), {kHeads}};
-  nn::Matrix out(kHeads * kTokens, kWidth);
-  const Inputs in{a.q_heads(0, kTokens), a.k_heads(0, kTokens), a.k_heads(0, kTokens)};
-  attention(in, options, {out.data(), {1, kHeads, kTokens, kWidth}}, {a.lse.data(), {1, kHeads, kTokens}}, pool);
+  if (rule.sink) options.sink = {rule.sink->data(), {kRecordHeads}};
+  nn::Matrix out(kRecordHeads * kRecordTokens, kRecordWidth);
+  const Inputs in{a.q_heads(0, kRecordTokens), a.k_heads(0, kRecordTokens), a.k_heads(0, kRecordTokens)};
+  attention(in, options, {out.data(), {1, kRecordHeads, kRecordTokens, kRecordWidth}},
+            {a.lse.data(), {1, kRecordHeads, kRecordTokens}}, pool);
   model::Reading reading;
   reading.recording.insert(std::move(a));
-  reading.tokens.resize(kTokens);
+  reading.tokens.resize(kRecordTokens);
   return reading;
 }
 
@@ -49,24 +50,24 @@ model::Rule everything_at_once() {
           .window = 9,
           .scale = 0.6F,
           .softcap = 1.5F,
-          .distance_bias = shared_matrix(kHeads, 2 * kTokens - 1, 3),
-          .sink = shared_matrix(1, kHeads, 4)};
+          .distance_bias = shared_matrix(kRecordHeads, 2 * kRecordTokens - 1, 3),
+          .sink = shared_matrix(1, kRecordHeads, 4)};
 }
 
 TEST(AttentionFromElsewhere, ATraceShowsSoftcapBiasAndSink) {
   ThreadPool pool(1);
   const model::Rule rule = everything_at_once();
   const model::Reading reading = reading_of(rule, pool);
-  for (std::int64_t head = 0; head < kHeads; ++head) {
+  for (std::int64_t head = 0; head < kRecordHeads; ++head) {
     const nn::Matrix table = reading.recording.weights({Kind::self, 0, head, 0}, pool);
-    for (std::int64_t i = 0; i < kTokens; ++i) {
+    for (std::int64_t i = 0; i < kRecordTokens; ++i) {
       double row = std::exp(rule.sink->row(0)[head]);
-      for (std::int64_t j = 0; j < kTokens; ++j) {
+      for (std::int64_t j = 0; j < kRecordTokens; ++j) {
         const Trace t = trace(reading, {{Kind::self, 0, head}, i, j}, nullptr, pool);
         EXPECT_NEAR(t.weight, table.row(i)[j], 1e-5) << head << ' ' << i << ' ' << j;
         EXPECT_EQ(t.softcap, 1.5);
         EXPECT_EQ(t.bucket, std::nullopt);
-        EXPECT_EQ(t.bias, rule.distance_bias->row(head)[j - i + kTokens - 1]);
+        EXPECT_EQ(t.bias, rule.distance_bias->row(head)[j - i + kRecordTokens - 1]);
         EXPECT_EQ(t.sink, rule.sink->row(0)[head]);
         if (t.allowed) {
           EXPECT_NEAR(t.score, 1.5 * std::tanh(t.dot * t.scale / 1.5) + *t.bias, 1e-12);
@@ -89,12 +90,12 @@ TEST(AttentionFromElsewhere, RowsSumToOneWithWhatTheSinkTakes) {
   model::Reading reading = reading_of(spoilt, pool);
   model::Recording without;
   model::AttentionRecord a;
-  a.shape = {kHeads, kHeads, kWidth};
-  a.queries = a.keys = kTokens;
-  a.q = random_matrix(kTokens, kHeads * kWidth, 1);
-  a.k = random_matrix(kTokens, kHeads * kWidth, 2);
-  a.lse = nn::Matrix(kHeads, kTokens);
-  std::copy_n(reading.recording.attention(Kind::self, 0).lse.data(), kHeads * kTokens, a.lse.data());
+  a.shape = {kRecordHeads, kRecordHeads, kRecordWidth};
+  a.queries = a.keys = kRecordTokens;
+  a.q = random_matrix(kRecordTokens, kRecordHeads * kRecordWidth, 1);
+  a.k = random_matrix(kRecordTokens, kRecordHeads * kRecordWidth, 2);
+  a.lse = nn::Matrix(kRecordHeads, kRecordTokens);
+  std::copy_n(reading.recording.attention(Kind::self, 0).lse.data(), kRecordHeads * kRecordTokens, a.lse.data());
   spoilt.sink = nullptr;
   a.rule = spoilt;
   without.insert(std::move(a));
@@ -114,9 +115,9 @@ TEST_P(SightOfARule, IsWhatTheMaskAllows) {
   const RecordedSpecimen specimen(reading_of(GetParam().rule, pool));
   const Sight sight = sight_of(specimen, {Kind::self, 0, 1});
   const Mask mask = GetParam().rule.mask();
-  for (std::int64_t i = 0; i < kTokens; ++i) {
-    std::int64_t from = kTokens, to = 0;
-    for (std::int64_t j = 0; j < kTokens; ++j) {
+  for (std::int64_t i = 0; i < kRecordTokens; ++i) {
+    std::int64_t from = kRecordTokens, to = 0;
+    for (std::int64_t j = 0; j < kRecordTokens; ++j) {
       if (!mask.allows(0, 1, i, j)) continue;
       from = std::min(from, j);
       to = j + 1;

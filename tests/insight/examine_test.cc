@@ -18,7 +18,7 @@ namespace {
 
 using test::on_ranks;
 
-model::Reading read_golden(const std::string& name, ThreadPool& pool) {
+model::Reading reading_to_examine(const std::string& name, ThreadPool& pool) {
   const model::Reader reader = model::Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / name);
   model::Text text;
   text.text = "The fox jumps over the fox, and over it again.";
@@ -85,16 +85,16 @@ class Examine : public testing::TestWithParam<const char*> {
   test::TemporaryFolder folder_;
 };
 
-TEST_P(Examine, FindsWhatOneProcessFinds) { expect_same_of_ranks(read_golden(GetParam(), pool_)); }
+TEST_P(Examine, FindsWhatOneProcessFinds) { expect_same_of_ranks(reading_to_examine(GetParam(), pool_)); }
 
 INSTANTIATE_TEST_SUITE_P(Golden, Examine, testing::Values("bert", "gpt2", "mistral", "t5", "bart"));
 
 TEST_F(Examine, OneKindIsCountedAndAllAreChecked) {
-  expect_same_of_ranks(read_golden("t5", pool_), {}, {.beyond = 3, .kind = Kind::cross});
+  expect_same_of_ranks(reading_to_examine("t5", pool_), {}, {.beyond = 3, .kind = Kind::cross});
 }
 
 TEST_F(Examine, AFailureIsNamedAsInTheWhole) {
-  model::Reading reading = read_golden("t5", pool_);
+  model::Reading reading = reading_to_examine("t5", pool_);
   const_cast<model::AttentionRecord&>(reading.recording.attention(Kind::decoder, 1)).lse.row(2)[4] += 1;
   const_cast<model::AttentionRecord&>(reading.recording.attention(Kind::cross, 0)).lse.row(1)[2] -= 3;
   expect_same_of_ranks(reading);
@@ -134,7 +134,7 @@ TEST_F(Examine, RulesOfModelsThatRanElsewhereComeWithTheirHeads) {
 }
 
 TEST_F(Examine, ProgressCountsTheHeadsOfAllRanks) {
-  model::save_reading(read_golden("bert", pool_), folder_ / "x.attn");
+  model::save_reading(reading_to_examine("bert", pool_), folder_ / "x.attn");
   on_ranks(3, [&](Ranks& ranks) {
     ThreadPool pool(1);
     const SpreadSubject part(model::load_reading(folder_ / "x.attn", ranks));

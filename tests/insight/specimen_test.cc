@@ -22,7 +22,8 @@ TableSpecimen::Tables random_tables(std::int64_t layers, std::int64_t heads, std
   return tables;
 }
 
-std::string refusal(TableSpecimen::Tables tables, std::vector<std::string> queries, std::vector<std::string> keys) {
+std::string table_refusal(TableSpecimen::Tables tables, std::vector<std::string> queries,
+                          std::vector<std::string> keys) {
   try {
     const TableSpecimen made(std::move(tables), std::move(queries), std::move(keys));
   } catch (const std::invalid_argument& wrong) {
@@ -85,8 +86,9 @@ TEST(TableSpecimen, TokensThatAreMissingAreNumbered) {
 }
 
 TEST(TableSpecimen, ANumberOfTokensThatDoesNotFitNamesBothNumbers) {
-  EXPECT_EQ(refusal(random_tables(1, 1, 2, 3), {"a"}, {}), "there are 1 tokens for 2 rows of the table");
-  EXPECT_EQ(refusal(random_tables(1, 1, 2, 3), {"a", "b"}, {"c"}), "there are 1 tokens for 3 columns of the table");
+  EXPECT_EQ(table_refusal(random_tables(1, 1, 2, 3), {"a"}, {}), "there are 1 tokens for 2 rows of the table");
+  EXPECT_EQ(table_refusal(random_tables(1, 1, 2, 3), {"a", "b"}, {"c"}),
+            "there are 1 tokens for 3 columns of the table");
 }
 
 TEST(TableSpecimen, NoWeightAboveTheDiagonalMeansCausal) {

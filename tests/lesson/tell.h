@@ -8,13 +8,16 @@
 
 namespace attn::lesson {
 
+inline Told tell_given(const std::string& name, const Given& given) {
+  ThreadPool pool(2);
+  return find_lesson(name)->tell(given, {.pool = pool});
+}
+
 inline Told tell(const std::string& name, const std::vector<std::string>& settings = {}, const std::string& json = {}) {
-  const Lesson& lesson = *find_lesson(name);
-  Given given = lesson.given;
+  Given given = find_lesson(name)->given;
   for (const std::string& one : settings) given.set(one);
   if (!json.empty()) given.read(json);
-  ThreadPool pool(2);
-  return lesson.tell(given, {.pool = pool});
+  return tell_given(name, given);
 }
 
 inline const Array& array(const Told& told, const std::string& name) { return *told.arrays.find(name); }

@@ -14,8 +14,7 @@ using model::Memory;
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::vector<std::int32_t> kIds = {3, 14, 1, 5, 9, 2, 6};
-const std::vector<std::int32_t> kTarget = {2, 8, 8, 17};
+const std::vector<std::int32_t> kBartTarget = {2, 8, 8, 17};
 
 // An encoder of two layers and a decoder of one, 16 wide, for at most 8 tokens.
 SmallModel small_bart() {
@@ -58,7 +57,7 @@ SmallModel small_bart() {
 
 class BartFiles : public EncoderDecoderFiles {
  protected:
-  BartFiles() : EncoderDecoderFiles(kIds, kTarget) {}
+  BartFiles() : EncoderDecoderFiles(kSmallIds, kBartTarget) {}
 };
 
 TEST_F(BartFiles, ModelWithoutItsPrefixGivesTheSameBits) {
@@ -143,11 +142,7 @@ TEST_F(BartFiles, FactsTellTheTwoStacksApartAndHaveTheFamilysDefaults) {
   EXPECT_EQ(facts.decoder_start, 2);
 }
 
-struct Refused {
-  const char *name, *value, *message;
-};
-
-class BartConfigRefused : public testing::TestWithParam<Refused> {};
+class BartConfigRefused : public testing::TestWithParam<RefusedConfig> {};
 
 TEST_P(BartConfigRefused, SaysWhatIsWrong) {
   SmallModel m = small_bart();
@@ -156,10 +151,10 @@ TEST_P(BartConfigRefused, SaysWhatIsWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Options, BartConfigRefused,
-                         testing::Values(Refused{"decoder_attention_heads", "5",
-                                                 "5 heads cannot share a width of 16 evenly"},
-                                         Refused{"encoder_layers", "0", "encoder_layers is 0"},
-                                         Refused{"activation_function", "\"mish\"", "activation \"mish\""}));
+                         testing::Values(RefusedConfig{"decoder_attention_heads", "5",
+                                                       "5 heads cannot share a width of 16 evenly"},
+                                         RefusedConfig{"encoder_layers", "0", "encoder_layers is 0"},
+                                         RefusedConfig{"activation_function", "\"mish\"", "activation \"mish\""}));
 
 TEST(BartTensors, PositionsThatDoNotFitTheConfigurationAreRefusedWithBothShapes) {
   SmallModel m = small_bart();

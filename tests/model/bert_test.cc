@@ -17,17 +17,16 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-const std::vector<std::int32_t> kIds = {3, 14, 1, 5, 9, 2, 6};
 const std::vector<std::int32_t> kTypes = {0, 0, 0, 0, 1, 1, 1};
 
 class BertFiles : public testing::Test {
  protected:
-  std::vector<float> hidden(const Model& m, const Batch& batch = Batch(kIds, kTypes)) {
+  std::vector<float> hidden(const Model& m, const Batch& batch = Batch(kSmallIds, kTypes)) {
     return numbers_of(m.encode(batch, {.pool = pool_}));
   }
   std::vector<float> hidden(const SmallModel& m) { return hidden(*m.load()); }
   std::vector<float> logits(const Model& m) {
-    return numbers_of(m.logits(m.encode(Batch(kIds, kTypes), {.pool = pool_}).view(), pool_));
+    return numbers_of(m.logits(m.encode(Batch(kSmallIds, kTypes), {.pool = pool_}).view(), pool_));
   }
   std::vector<float> logits(const SmallModel& m) { return logits(*m.load()); }
 
@@ -89,7 +88,7 @@ TEST_F(BertFiles, FactsSayWhatTheFileHolds) {
                 [](const auto& t) { return t.first.starts_with("cls.") || t.first.starts_with("bert.pooler"); });
   const auto without = m.load();
   EXPECT_FALSE(without->facts().has_pooler);
-  const nn::Matrix states = without->encode(Batch(kIds), {.pool = pool_});
+  const nn::Matrix states = without->encode(Batch(kSmallIds), {.pool = pool_});
   EXPECT_THAT([&] { static_cast<void>(without->logits(states.view(), pool_)); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("no language-model head")));
   EXPECT_THAT([&] { static_cast<void>(without->pooled(states.view(), pool_)); },
@@ -106,7 +105,7 @@ TEST_F(BertFiles, HeadThatIsNeitherStoredNorTiedIsNotThere) {
 
 TEST_F(BertFiles, ThreadsThatAskForLogitsAtOnceGetTheSameBits) {
   const auto m = small_bert().load();
-  const nn::Matrix states = m->encode(Batch(kIds), {.pool = pool_});
+  const nn::Matrix states = m->encode(Batch(kSmallIds), {.pool = pool_});
   std::vector<std::vector<float>> results(4);
   {
     std::vector<std::jthread> threads;
@@ -118,7 +117,7 @@ TEST_F(BertFiles, ThreadsThatAskForLogitsAtOnceGetTheSameBits) {
     }
   }
   for (const auto& result : results) EXPECT_EQ(result, results[0]);
-  EXPECT_EQ(results[0].size(), kIds.size() * 20);
+  EXPECT_EQ(results[0].size(), kSmallIds.size() * 20);
 }
 
 // A vocabulary this large is packed in parts. Words that are copies of the first ones must get the same logits wherever
@@ -136,7 +135,7 @@ TEST_F(BertFiles, WordsOfALargeVocabularyHaveTheirOwnLogits) {
     bias[static_cast<std::size_t>(word)] = bias[static_cast<std::size_t>(word % 1000)];
   }
   const auto loaded = m.load();
-  const nn::Matrix states = loaded->encode(Batch(kIds), {.pool = pool_});
+  const nn::Matrix states = loaded->encode(Batch(kSmallIds), {.pool = pool_});
   const nn::Matrix logits = loaded->logits(states.view(), pool_);
   std::int64_t different = 0;
   for (std::int64_t i = 0; i < logits.rows(); ++i)
@@ -156,7 +155,7 @@ TEST_F(BertFiles, RobertaWithOneTypeReadsAPairAsIfItHadNone) {
   m.config["type_vocab_size"] = "1";
   m.tensors["roberta.embeddings.token_type_embeddings.weight"] = {{1, 12}, std::vector<float>(12, 0.5F)};
   const auto loaded = m.load();
-  EXPECT_EQ(hidden(*loaded, Batch(kIds, kTypes)), hidden(*loaded, Batch(kIds)));
+  EXPECT_EQ(hidden(*loaded, Batch(kSmallIds, kTypes)), hidden(*loaded, Batch(kSmallIds)));
 }
 
 TEST_F(BertFiles, RobertaHasAsManyPositionsAsLieBehindThePadding) {
@@ -171,11 +170,7 @@ TEST_F(BertFiles, RobertaHasAsManyPositionsAsLieBehindThePadding) {
   EXPECT_THAT(m.load_error(), AllOf(HasSubstr("max_position_embeddings is 16"), HasSubstr("= 16")));
 }
 
-struct Refused {
-  const char *name, *value, *message;
-};
-
-class BertConfigRefused : public testing::TestWithParam<Refused> {};
+class BertConfigRefused : public testing::TestWithParam<RefusedConfig> {};
 
 TEST_P(BertConfigRefused, SaysWhatIsWrong) {
   SmallModel m = small_bert();
@@ -185,14 +180,14 @@ TEST_P(BertConfigRefused, SaysWhatIsWrong) {
 
 INSTANTIATE_TEST_SUITE_P(
     Options, BertConfigRefused,
-    testing::Values(Refused{"position_embedding_type", "\"relative_key\"", "\"relative_key\" is not supported"},
-                    Refused{"is_decoder", "true", "is_decoder true is not supported"},
-                    Refused{"num_attention_heads", "5", "5 heads cannot share a width of 12 evenly"},
-                    Refused{"num_attention_heads", "0", "num_attention_heads is 0"},
-                    Refused{"hidden_size", "-12", "hidden_size is -12"},
-                    Refused{"hidden_act", "\"mish\"", "activation \"mish\" is not one of gelu"},
-                    Refused{"eos_token_id", "[1, 99999999999]", "eos_token_id is 99999999999"},
-                    Refused{"hidden_size", "9223372036854775807", "hidden_size is 9223372036854775807"}));
+    testing::Values(RefusedConfig{"position_embedding_type", "\"relative_key\"", "\"relative_key\" is not supported"},
+                    RefusedConfig{"is_decoder", "true", "is_decoder true is not supported"},
+                    RefusedConfig{"num_attention_heads", "5", "5 heads cannot share a width of 12 evenly"},
+                    RefusedConfig{"num_attention_heads", "0", "num_attention_heads is 0"},
+                    RefusedConfig{"hidden_size", "-12", "hidden_size is -12"},
+                    RefusedConfig{"hidden_act", "\"mish\"", "activation \"mish\" is not one of gelu"},
+                    RefusedConfig{"eos_token_id", "[1, 99999999999]", "eos_token_id is 99999999999"},
+                    RefusedConfig{"hidden_size", "9223372036854775807", "hidden_size is 9223372036854775807"}));
 
 TEST_F(BertFiles, TensorOfAnotherShapeIsNamedWithBothShapes) {
   SmallModel m = small_bert();

@@ -24,8 +24,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::ThrowsMessage;
 
-const std::vector<std::int32_t> kIds = {3, 14, 1, 5, 9, 2, 6};
-
 SmallModel small_classifier() {
   SmallModel m = small_bert();
   m.config["architectures"] = R"(["BertForSequenceClassification"])";
@@ -54,9 +52,9 @@ TEST_F(Labels, AreThoseOfTheConfigurationInTheOrderOfTheirIds) {
 TEST_F(Labels, LogitsAreTheClassifierOfThePooledFirstToken) {
   const SmallModel small = small_classifier();
   const auto m = small.load();
-  const nn::Matrix hidden = m->encode(Batch(kIds), {.pool = pool_});
+  const nn::Matrix hidden = m->encode(Batch(kSmallIds), {.pool = pool_});
   const nn::Matrix pooled = m->pooled(nn::rows_of(hidden.view(), 0, 1), pool_);
-  const auto got = logits(*m, Batch(kIds));
+  const auto got = logits(*m, Batch(kSmallIds));
   ASSERT_EQ(got.size(), 3U);
   for (std::size_t label = 0; label < 3; ++label) {
     double expected = small.tensors.at("classifier.bias").numbers[label];
@@ -68,9 +66,9 @@ TEST_F(Labels, LogitsAreTheClassifierOfThePooledFirstToken) {
 
 TEST_F(Labels, OfATextAreTheSameInABatchAsAlone) {
   const auto m = small_classifier().load();
-  Batch both(kIds);
+  Batch both(kSmallIds);
   both.add(std::vector<std::int32_t>{2, 7, 1});
-  auto expected = logits(*m, Batch(kIds));
+  auto expected = logits(*m, Batch(kSmallIds));
   const auto second = logits(*m, Batch({2, 7, 1}));
   expected.insert(expected.end(), second.begin(), second.end());
   const auto got = logits(*m, both);

@@ -20,16 +20,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Config config(const std::string& json) { return Config::parse(json, "config.json"); }
+Config config(const std::string& text) { return Config::parse(text, "config.json"); }
 
 // What parse() says about a text.
-std::string refusal(const std::string& json) {
-  return error_of([&] { (void)config(json); }).what();
+std::string config_refusal(const std::string& text) {
+  return error_of([&] { (void)config(text); }).what();
 }
 
 template <typename Ask>
-std::string complaint(const std::string& json, const Ask& ask) {
-  const Config c = config(json);
+std::string complaint(const std::string& text, const Ask& ask) {
+  const Config c = config(text);
   return error_of([&] { (void)ask(c); }).what();
 }
 
@@ -132,35 +132,35 @@ TEST(Config, AChildOutlivesItsParentAndNamesTheWholeWay) {
 TEST(Config, ListsItsNames) { EXPECT_THAT(config(R"({"b": 1, "a": null})").names(), ElementsAre("a", "b")); }
 
 TEST(Config, BrokenJsonNamesTheByte) {
-  const std::string said = refusal(R"({"a": 1,})");
+  const std::string said = config_refusal(R"({"a": 1,})");
   EXPECT_THAT(said, testing::StartsWith("config.json, byte 8: not JSON: "));
   EXPECT_THAT(said, HasSubstr("unexpected '}'"));
   EXPECT_THAT(said, testing::Not(HasSubstr("json.exception")));
-  EXPECT_THAT(refusal(""), testing::StartsWith("config.json, byte 0: not JSON: "));
-  EXPECT_THAT(refusal(R"({"a": 1)"), testing::StartsWith("config.json, byte 7: not JSON: "));
+  EXPECT_THAT(config_refusal(""), testing::StartsWith("config.json, byte 0: not JSON: "));
+  EXPECT_THAT(config_refusal(R"({"a": 1)"), testing::StartsWith("config.json, byte 7: not JSON: "));
 }
 
 TEST(Config, NanAndInfinityAsPythonWritesThemAreExplained) {
-  EXPECT_EQ(refusal(R"({"a": NaN})"),
+  EXPECT_EQ(config_refusal(R"({"a": NaN})"),
             "config.json, byte 6: not JSON: NaN and Infinity are no JSON numbers; a number or null is needed");
-  EXPECT_THAT(refusal(R"({"a": -Infinity})"), HasSubstr("byte 7: not JSON: NaN and Infinity are no"));
+  EXPECT_THAT(config_refusal(R"({"a": -Infinity})"), HasSubstr("byte 7: not JSON: NaN and Infinity are no"));
 }
 
 TEST(Config, OnlyAnObjectIsAConfiguration) {
-  EXPECT_EQ(refusal("[1]"), "config.json: is a list; a JSON object is needed");
-  EXPECT_EQ(refusal("3"), "config.json: is 3; a JSON object is needed");
-  EXPECT_EQ(refusal("null"), "config.json: is null; a JSON object is needed");
+  EXPECT_EQ(config_refusal("[1]"), "config.json: is a list; a JSON object is needed");
+  EXPECT_EQ(config_refusal("3"), "config.json: is 3; a JSON object is needed");
+  EXPECT_EQ(config_refusal("null"), "config.json: is null; a JSON object is needed");
 }
 
 TEST(Config, HostileTextIsRefusedInOneShortLine) {
-  EXPECT_THAT(refusal(std::string(1 << 20, '[')), HasSubstr("nested more than 64 deep"));
+  EXPECT_THAT(config_refusal(std::string(1 << 20, '[')), HasSubstr("nested more than 64 deep"));
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
-  EXPECT_THAT(refusal(objects), HasSubstr("nested more than 64 deep"));
-  EXPECT_LT(refusal("{\"" + std::string(1 << 20, 'x')).size(), 250);
-  EXPECT_LT(refusal("{\"a\": \"\xff\n\"}").size(), 250);
-  EXPECT_THAT(refusal(R"({"a": 1e999})"), HasSubstr("number overflow"));
-  EXPECT_THAT(refusal(std::string("{}\0{", 4)), HasSubstr("byte 2: not JSON: a zero byte"));
+  EXPECT_THAT(config_refusal(objects), HasSubstr("nested more than 64 deep"));
+  EXPECT_LT(config_refusal("{\"" + std::string(1 << 20, 'x')).size(), 250);
+  EXPECT_LT(config_refusal("{\"a\": \"\xff\n\"}").size(), 250);
+  EXPECT_THAT(config_refusal(R"({"a": 1e999})"), HasSubstr("number overflow"));
+  EXPECT_THAT(config_refusal(std::string("{}\0{", 4)), HasSubstr("byte 2: not JSON: a zero byte"));
   EXPECT_LT(
       complaint("{\"a\": \"" + std::string(1 << 20, 'x') + "\"}", [](const Config& c) { return c.integer({"a"}); })
           .size(),

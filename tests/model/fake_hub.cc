@@ -31,14 +31,14 @@ std::string hex_digest(const char* kind, const std::string& text) {
   return hex;
 }
 
-struct File {
-  std::string content, hash;
-  bool large = false;
-};
-
 }  // namespace
 
 struct FakeHub::State {
+  struct File {
+    std::string content, hash;
+    bool large = false;
+  };
+
   httplib::Server hub, store;
   int hub_port = 0, store_port = 0;
   std::thread hub_thread, store_thread;

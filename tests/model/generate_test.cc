@@ -7,23 +7,22 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "model/cache.h"
+#include "support/numbers.h"
 #include "support/random.h"
 
 namespace attn::model {
 namespace {
 
+using test::kInfinity;
+using test::kNan;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 std::vector<float> random_logits(std::size_t count, std::uint64_t stream) {
   std::vector<float> logits(count);

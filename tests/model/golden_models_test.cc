@@ -2,7 +2,6 @@
 // made.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -19,12 +18,6 @@ namespace {
 using model::Form;
 using model::Model;
 using nlohmann::json;
-
-std::string test_name(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
 
 class GoldenModels : public testing::TestWithParam<std::string> {
  protected:
@@ -147,7 +140,7 @@ TEST_P(GoldenModels, FactsAreKnownBeforeTheWeightsAreRead) {
   EXPECT_EQ(before.eos, after.eos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GoldenModels, testing::ValuesIn(golden_model_names()), test_name);
+INSTANTIATE_TEST_SUITE_P(Families, GoldenModels, testing::ValuesIn(golden_model_names()), model_test_name);
 
 class GoldenDecoders : public GoldenModels {};
 
@@ -177,7 +170,7 @@ TEST_P(GoldenDecoders, GreedyGenerationEqualsTransformers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GoldenDecoders, testing::ValuesIn(golden_model_names(true)), test_name);
+INSTANTIATE_TEST_SUITE_P(Families, GoldenDecoders, testing::ValuesIn(golden_model_names(true)), model_test_name);
 
 // Weights are packed for the instruction set at hand, so each one loads its own.
 TEST(GoldenTargets, EveryInstructionSetGivesWhatTransformersSays) {

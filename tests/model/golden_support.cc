@@ -70,6 +70,12 @@ std::vector<std::string> golden_model_names(bool only_decoding) {
   return names;
 }
 
+std::string model_test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 // ---- running ----
 
 namespace {

@@ -1,6 +1,8 @@
 // golden_support.h - reads tests/golden/models and runs them; make_models.py there says what the files hold.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -18,6 +20,7 @@ namespace attn::test {
 
 inline constexpr float kAttentionTolerance = 2e-5F;
 inline constexpr float kTolerance = 1e-4F;  // of hidden states and logits
+inline constexpr model::Keep kKeepEverything{.values = true, .inputs = true, .value_norms = true, .hidden = true};
 
 // A file of expected numbers.
 class Expected {
@@ -72,6 +75,9 @@ class GoldenModel {
 
 // Folders, by name; only_decoding: those that have a decoder.
 std::vector<std::string> golden_model_names(bool only_decoding = false);
+
+// The model's name, with letters that gtest takes.
+std::string model_test_name(const testing::TestParamInfo<std::string>& info);
 
 // Everything that a pass through a model gave.
 struct Outcome {

@@ -11,13 +11,11 @@ using model::Batch;
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::vector<std::int32_t> kIds = {3, 14, 1, 5, 9, 2, 6};
-
 class Gpt2Files : public testing::Test {
  protected:
   std::vector<float> logits(const SmallModel& small) {
     const auto m = small.load();
-    return numbers_of(m->logits(m->decode(Batch(kIds), {.pool = pool_}).view(), pool_));
+    return numbers_of(m->logits(m->decode(Batch(kSmallIds), {.pool = pool_}).view(), pool_));
   }
 
   ThreadPool pool_{2};
@@ -47,7 +45,7 @@ TEST_F(Gpt2Files, HeadThatIsNeitherStoredNorTiedIsNotThere) {
   m.config["tie_word_embeddings"] = "false";
   const auto loaded = m.load();
   EXPECT_FALSE(loaded->facts().has_logits);
-  const nn::Matrix states = loaded->decode(Batch(kIds), {.pool = pool_});
+  const nn::Matrix states = loaded->decode(Batch(kSmallIds), {.pool = pool_});
   EXPECT_THROW(static_cast<void>(loaded->logits(states.view(), pool_)), std::invalid_argument);
 }
 
@@ -74,11 +72,7 @@ TEST_F(Gpt2Files, NullsInTheConfigurationMeanNone) {
   EXPECT_TRUE(m.load()->facts().eos.empty());
 }
 
-struct Refused {
-  const char *name, *value, *message;
-};
-
-class Gpt2ConfigRefused : public testing::TestWithParam<Refused> {};
+class Gpt2ConfigRefused : public testing::TestWithParam<RefusedConfig> {};
 
 TEST_P(Gpt2ConfigRefused, SaysWhatIsWrong) {
   SmallModel m = small_gpt2();
@@ -87,10 +81,10 @@ TEST_P(Gpt2ConfigRefused, SaysWhatIsWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Options, Gpt2ConfigRefused,
-                         testing::Values(Refused{"add_cross_attention", "true", "add_cross_attention true"},
-                                         Refused{"n_head", "5", "5 heads cannot share a width of 12 evenly"},
-                                         Refused{"n_layer", "0", "n_layer is 0"},
-                                         Refused{"activation_function", "\"mish\"", "activation \"mish\""}));
+                         testing::Values(RefusedConfig{"add_cross_attention", "true", "add_cross_attention true"},
+                                         RefusedConfig{"n_head", "5", "5 heads cannot share a width of 12 evenly"},
+                                         RefusedConfig{"n_layer", "0", "n_layer is 0"},
+                                         RefusedConfig{"activation_function", "\"mish\"", "activation \"mish\""}));
 
 }  // namespace
 }  // namespace attn::test

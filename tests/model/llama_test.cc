@@ -24,7 +24,7 @@ json small(const std::string& type) {
 
 Facts facts_of(const json& config) { return llama_facts(Config::parse(config.dump(), "config.json")); }
 
-std::string message_of(const json& config) {
+std::string facts_message(const json& config) {
   try {
     facts_of(config);
   } catch (const Error& error) {
@@ -62,13 +62,13 @@ TEST(Llama, HeadsMayHaveAWidthOfTheirOwnAndEachItsOwnKeys) {
 TEST(Llama, HeadsThatCannotBeSharedAreAnErrorWithBothNumbers) {
   json config = small("llama");
   config["num_key_value_heads"] = 3;
-  EXPECT_THAT(message_of(config), HasSubstr("8 query heads cannot share 3 key heads"));
+  EXPECT_THAT(facts_message(config), HasSubstr("8 query heads cannot share 3 key heads"));
   config = small("llama");
   config["num_attention_heads"] = 6;
-  EXPECT_THAT(message_of(config), HasSubstr("6 heads cannot share a width of 64"));
+  EXPECT_THAT(facts_message(config), HasSubstr("6 heads cannot share a width of 64"));
   config = small("llama");
   config["head_dim"] = 1024;
-  EXPECT_THAT(message_of(config), HasSubstr("head_dim is 1024; at most 512"));
+  EXPECT_THAT(facts_message(config), HasSubstr("head_dim is 1024; at most 512"));
 }
 
 TEST(Llama, LayerTypesMustFitTheLayers) {
@@ -76,19 +76,19 @@ TEST(Llama, LayerTypesMustFitTheLayers) {
   config["use_sliding_window"] = true;
   config["sliding_window"] = 4;
   config["layer_types"] = {"full_attention", "sliding_attention"};
-  EXPECT_THAT(message_of(config), HasSubstr("layer_types names 2 layers; there are 3"));
+  EXPECT_THAT(facts_message(config), HasSubstr("layer_types names 2 layers; there are 3"));
   config["layer_types"] = {"full_attention", "sliding_attention", "chunked_attention"};
-  EXPECT_THAT(message_of(config), HasSubstr("'chunked_attention'; known are: full_attention, sliding_attention"));
+  EXPECT_THAT(facts_message(config), HasSubstr("'chunked_attention'; known are: full_attention, sliding_attention"));
   config["layer_types"] = {"full_attention", "sliding_attention", "full_attention"};
-  EXPECT_EQ(message_of(config), "no error");
+  EXPECT_EQ(facts_message(config), "no error");
 }
 
 TEST(Llama, AWindowOfNothingIsAnError) {
   json config = small("mistral");
   config["sliding_window"] = 0;
-  EXPECT_THAT(message_of(config), HasSubstr("sliding_window is 0"));
+  EXPECT_THAT(facts_message(config), HasSubstr("sliding_window is 0"));
   config["sliding_window"] = nullptr;
-  EXPECT_EQ(message_of(config), "no error");
+  EXPECT_EQ(facts_message(config), "no error");
 }
 
 }  // namespace

@@ -149,14 +149,8 @@ TEST_P(RealModels, TextsBecomeTheSameIds) {
   }
 }
 
-std::string test_name(const testing::TestParamInfo<std::string>& parameter) {
-  std::string name = parameter.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
 INSTANTIATE_TEST_SUITE_P(Models, RealModels,
-                         testing::Values("bert-base-uncased", "minilm", "bge-small-zh", "stories15M"), test_name);
+                         testing::Values("bert-base-uncased", "minilm", "bge-small-zh", "stories15M"), model_test_name);
 
 class RealBert : public RealModels {};
 
@@ -172,7 +166,7 @@ TEST_P(RealBert, TheCapitalOfFranceIsParis) {
   EXPECT_NEAR(best[0].probability, 0.417, 0.001);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, RealBert, testing::Values("bert-base-uncased"), test_name);
+INSTANTIATE_TEST_SUITE_P(Models, RealBert, testing::Values("bert-base-uncased"), model_test_name);
 
 class RealStories : public RealModels {};
 
@@ -183,7 +177,7 @@ TEST_P(RealStories, AHundredGreedyTokensEqualTransformers) {
   EXPECT_EQ(ids, expected_->integers("greedy/greedy"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, RealStories, testing::Values("stories15M"), test_name);
+INSTANTIATE_TEST_SUITE_P(Models, RealStories, testing::Values("stories15M"), model_test_name);
 
 }  // namespace
 }  // namespace attn::test

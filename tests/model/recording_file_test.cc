@@ -20,9 +20,8 @@ namespace attn::model {
 namespace {
 
 using test::error_of;
+using test::kKeepEverything;
 using testing::HasSubstr;
-
-constexpr Keep kEverything{.values = true, .inputs = true, .value_norms = true, .hidden = true};
 
 Reading read_golden(const std::string& model, Keep keep, ThreadPool& pool) {
   const Reader reader = Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / model);
@@ -91,7 +90,7 @@ class EveryFamily : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(EveryFamily, ComesBackInEveryBit) {
-  const Reading before = read_golden(GetParam(), kEverything, pool_);
+  const Reading before = read_golden(GetParam(), kKeepEverything, pool_);
   save_reading(before, folder_ / "x.attn");
   EXPECT_EQ(folder_.files(), 1U);
   const Reading after = load_reading(folder_ / "x.attn");

@@ -22,7 +22,7 @@ using test::random_matrix;
 using test::shared_matrix;
 using testing::HasSubstr;
 
-constexpr std::int64_t kHeads = 4, kKeyHeads = 2, kWidth = 8;
+constexpr std::int64_t kRuleHeads = 4, kRuleKeyHeads = 2, kRuleWidth = 8;
 
 Options options_of(const Rule& rule) {
   Options options;
@@ -42,16 +42,16 @@ Inputs inputs_of(const AttentionRecord& a) {
 AttentionRecord record_of(Rule rule, Kind kind, Shape<2> size, ThreadPool& pool) {
   AttentionRecord a;
   a.kind = kind;
-  a.shape = {kHeads, kKeyHeads, kWidth};
+  a.shape = {kRuleHeads, kRuleKeyHeads, kRuleWidth};
   a.rule = std::move(rule);
   a.queries = size[0];
   a.keys = size[1];
   a.q = random_matrix(a.queries, a.shape.query_columns(), 1);
   a.k = random_matrix(a.keys, a.shape.key_columns(), 2);
-  a.lse = nn::Matrix(kHeads, a.queries);
-  nn::Matrix out(a.queries * kHeads, kWidth);
-  attention(inputs_of(a), options_of(a.rule), {out.data(), {1, kHeads, a.queries, kWidth}},
-            {a.lse.data(), {1, kHeads, a.queries}}, pool);
+  a.lse = nn::Matrix(kRuleHeads, a.queries);
+  nn::Matrix out(a.queries * kRuleHeads, kRuleWidth);
+  attention(inputs_of(a), options_of(a.rule), {out.data(), {1, kRuleHeads, a.queries, kRuleWidth}},
+            {a.lse.data(), {1, kRuleHeads, a.queries}}, pool);
   return a;
 }
 
@@ -69,17 +69,17 @@ std::vector<Case> cases() {
       {"WindowToBothSides", {.window = 3, .scale = 0.5F}},
       {"DocumentsBesides", {.causal = true, .also = parse_mask("document(0,0,0,0,0,1,1,1,1,1,1,1,2,2,2,2,2,2,2)")}},
       {"AMaskOfNoRule", {.scale = 0.3F, .also = table}},
-      {"BiasByDistance", {.causal = true, .distance_bias = shared_matrix(kHeads, 37, 3)}},
+      {"BiasByDistance", {.causal = true, .distance_bias = shared_matrix(kRuleHeads, 37, 3)}},
       {"OneBiasForAllHeads", {.distance_bias = shared_matrix(1, 19 + 30 - 1, 4)}, Kind::cross, {19, 30}},
-      {"Sink", {.causal = true, .window = 5, .sink = shared_matrix(1, kHeads, 5)}},
+      {"Sink", {.causal = true, .window = 5, .sink = shared_matrix(1, kRuleHeads, 5)}},
       {"AllAtOnce",
        {.causal = true,
         .window = 9,
         .scale = 0.6F,
         .softcap = 2,
         .also = table,
-        .distance_bias = shared_matrix(kHeads, 37, 6),
-        .sink = shared_matrix(1, kHeads, 7)}},
+        .distance_bias = shared_matrix(kRuleHeads, 37, 6),
+        .sink = shared_matrix(1, kRuleHeads, 7)}},
   };
 }
 
@@ -90,11 +90,11 @@ class RecordedRule : public testing::TestWithParam<Case> {
   void expect_textbook(const Recording& recording) {
     const AttentionRecord& a = recording.attention(GetParam().kind, 0);
     const test::Textbook book = test::textbook(inputs_of(a), options_of(GetParam().rule));
-    nn::Matrix all(kHeads * a.queries, a.keys);
-    for (std::int64_t head = 0; head < kHeads; ++head) {
+    nn::Matrix all(kRuleHeads * a.queries, a.keys);
+    for (std::int64_t head = 0; head < kRuleHeads; ++head) {
       recording.weights({a.kind, 0, head, 0}, {}, nn::rows_of(all.view(), head * a.queries, a.queries), pool_);
     }
-    EXPECT_TRUE(test::weights_agree(book, {all.data(), {1, kHeads, a.queries, a.keys}}));
+    EXPECT_TRUE(test::weights_agree(book, {all.data(), {1, kRuleHeads, a.queries, a.keys}}));
   }
 
   ThreadPool pool_{2};
@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Recording, RecordedRule, testing::ValuesIn(cases()),
 TEST(RecordedRules, ABiasThatLayersShareIsStoredOnce) {
   ThreadPool pool(1);
   const test::TemporaryFolder folder;
-  const Rule rule{.distance_bias = shared_matrix(kHeads, 11, 8)};
+  const Rule rule{.distance_bias = shared_matrix(kRuleHeads, 11, 8)};
   Reading reading;
   for (const std::int64_t layer : {0, 1}) {
     AttentionRecord a = record_of(rule, Kind::self, {6, 6}, pool);

@@ -23,8 +23,8 @@ namespace {
 using test::random_matrix;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kHeads = 3;
-constexpr std::int64_t kWidth = 16;
+constexpr std::int64_t kRopeHeads = 3;
+constexpr std::int64_t kRopeWidth = 16;
 
 std::vector<std::int64_t> positions_from(std::int64_t first, std::int64_t count) {
   std::vector<std::int64_t> positions(static_cast<std::size_t>(count));
@@ -38,23 +38,23 @@ nn::Matrix turned(const nn::Matrix& x, std::int64_t first, const nn::Rope& rope,
   std::copy_n(x.data(), x.rows() * x.columns(), y.data());
   nn::RopeTable table(x.rows(), static_cast<std::int64_t>(rope.frequencies.size()));
   table.fill(0, positions_from(first, x.rows()), rope);
-  table.turn(y.view(), kHeads, pool);
+  table.turn(y.view(), kRopeHeads, pool);
   return y;
 }
 
 double dot(const float* a, const float* b) {
   double sum = 0;
-  for (std::int64_t d = 0; d < kWidth; ++d) sum += static_cast<double>(a[d]) * static_cast<double>(b[d]);
+  for (std::int64_t d = 0; d < kRopeWidth; ++d) sum += static_cast<double>(a[d]) * static_cast<double>(b[d]);
   return sum;
 }
 
-RopeVariant variant(const std::string& json, std::int64_t head_width = 16) {
-  return {Config::parse(json, "config.json"), head_width};
+RopeVariant variant(const std::string& config, std::int64_t head_width = 16) {
+  return {Config::parse(config, "config.json"), head_width};
 }
 
-std::string message_of(const std::string& json) {
+std::string variant_message(const std::string& config) {
   try {
-    variant(json);
+    variant(config);
   } catch (const Error& error) {
     return error.what();
   }
@@ -63,24 +63,24 @@ std::string message_of(const std::string& json) {
 
 TEST(Rope, PairsAreHalfAHeadApartAndTurnByPositionTimesFrequency) {
   ThreadPool pool(1);
-  const nn::Rope rope{nn::rope_frequencies(100, kWidth), 1};
-  const nn::Matrix x = random_matrix(1, kHeads * kWidth, 1);
+  const nn::Rope rope{nn::rope_frequencies(100, kRopeWidth), 1};
+  const nn::Matrix x = random_matrix(1, kRopeHeads * kRopeWidth, 1);
   const nn::Matrix y = turned(x, 7, rope, pool);
-  for (std::int64_t h = 0; h < kHeads; ++h) {
-    for (std::int64_t i = 0; i < kWidth / 2; ++i) {
-      const double angle = 7 * std::pow(100.0, -2.0 * static_cast<double>(i) / kWidth);
-      const double a = x.data()[h * kWidth + i];
-      const double b = x.data()[h * kWidth + i + kWidth / 2];
-      EXPECT_NEAR(y.data()[h * kWidth + i], a * std::cos(angle) - b * std::sin(angle), 2e-6);
-      EXPECT_NEAR(y.data()[h * kWidth + i + kWidth / 2], b * std::cos(angle) + a * std::sin(angle), 2e-6);
+  for (std::int64_t h = 0; h < kRopeHeads; ++h) {
+    for (std::int64_t i = 0; i < kRopeWidth / 2; ++i) {
+      const double angle = 7 * std::pow(100.0, -2.0 * static_cast<double>(i) / kRopeWidth);
+      const double a = x.data()[h * kRopeWidth + i];
+      const double b = x.data()[h * kRopeWidth + i + kRopeWidth / 2];
+      EXPECT_NEAR(y.data()[h * kRopeWidth + i], a * std::cos(angle) - b * std::sin(angle), 2e-6);
+      EXPECT_NEAR(y.data()[h * kRopeWidth + i + kRopeWidth / 2], b * std::cos(angle) + a * std::sin(angle), 2e-6);
     }
   }
 }
 
 TEST(Rope, ProductsOfTurnedRowsDependOnTheirDistanceAlone) {
   ThreadPool pool(1);
-  const nn::Rope rope{nn::rope_frequencies(10000, kWidth), 1};
-  const nn::Matrix x = random_matrix(6, kHeads * kWidth, 2);
+  const nn::Rope rope{nn::rope_frequencies(10000, kRopeWidth), 1};
+  const nn::Matrix x = random_matrix(6, kRopeHeads * kRopeWidth, 2);
   const nn::Matrix near = turned(x, 0, rope, pool);
   const nn::Matrix far = turned(x, 300, rope, pool);
   for (std::int64_t i = 0; i < 6; ++i)
@@ -89,18 +89,18 @@ TEST(Rope, ProductsOfTurnedRowsDependOnTheirDistanceAlone) {
 
 TEST(Rope, PositionZeroTurnsNothing) {
   ThreadPool pool(1);
-  const nn::Matrix x = random_matrix(1, kHeads * kWidth, 3);
-  const nn::Matrix y = turned(x, 0, {nn::rope_frequencies(10000, kWidth), 1}, pool);
+  const nn::Matrix x = random_matrix(1, kRopeHeads * kRopeWidth, 3);
+  const nn::Matrix y = turned(x, 0, {nn::rope_frequencies(10000, kRopeWidth), 1}, pool);
   for (std::int64_t i = 0; i < x.columns(); ++i) EXPECT_EQ(x.data()[i], y.data()[i]);
 }
 
 TEST(Rope, NumbersBeyondTheTurnedPartStay) {
   ThreadPool pool(1);
-  const nn::Matrix x = random_matrix(4, kHeads * kWidth, 4);
-  const nn::Matrix y = turned(x, 5, {nn::rope_frequencies(10000, kWidth / 2), 1}, pool);
+  const nn::Matrix x = random_matrix(4, kRopeHeads * kRopeWidth, 4);
+  const nn::Matrix y = turned(x, 5, {nn::rope_frequencies(10000, kRopeWidth / 2), 1}, pool);
   for (std::int64_t r = 0; r < 4; ++r) {
     for (std::int64_t c = 0; c < x.columns(); ++c) {
-      const bool is_turned = c % kWidth < kWidth / 2;
+      const bool is_turned = c % kRopeWidth < kRopeWidth / 2;
       EXPECT_EQ(x.row(r)[c] != y.row(r)[c], is_turned) << "row " << r << ", column " << c;
     }
   }
@@ -108,8 +108,8 @@ TEST(Rope, NumbersBeyondTheTurnedPartStay) {
 
 TEST(Rope, TheFactorMultipliesEveryTurnedNumber) {
   ThreadPool pool(1);
-  const nn::Matrix x = random_matrix(4, kHeads * kWidth, 5);
-  const std::vector<float> frequencies = nn::rope_frequencies(10000, kWidth);
+  const nn::Matrix x = random_matrix(4, kRopeHeads * kRopeWidth, 5);
+  const std::vector<float> frequencies = nn::rope_frequencies(10000, kRopeWidth);
   const nn::Matrix plain = turned(x, 5, {frequencies, 1}, pool);
   const nn::Matrix twice = turned(x, 5, {frequencies, 2}, pool);
   for (std::int64_t i = 0; i < 4 * x.columns(); ++i) EXPECT_EQ(2 * plain.data()[i], twice.data()[i]);
@@ -118,8 +118,8 @@ TEST(Rope, TheFactorMultipliesEveryTurnedNumber) {
 TEST(Rope, AnyNumberOfThreadsAndRowsGivesTheSameBits) {
   ThreadPool one(1);
   ThreadPool three(3);
-  const nn::Rope rope{nn::rope_frequencies(10000, kWidth), 1};
-  const nn::Matrix x = random_matrix(2000, kHeads * kWidth, 6);
+  const nn::Rope rope{nn::rope_frequencies(10000, kRopeWidth), 1};
+  const nn::Matrix x = random_matrix(2000, kRopeHeads * kRopeWidth, 6);
   const nn::Matrix alone = turned(x, 0, rope, one);
   const nn::Matrix together = turned(x, 0, rope, three);
   EXPECT_TRUE(std::equal(alone.data(), alone.data() + x.rows() * x.columns(), together.data()));
@@ -162,7 +162,7 @@ TEST(RopeVariant, StretchedTextsAreAsLongAsTheFactorSays) {
 }
 
 TEST(RopeVariant, UnknownKindNamesTheKnownOnes) {
-  const std::string message = message_of(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "twisted"}})");
+  const std::string message = variant_message(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "twisted"}})");
   EXPECT_THAT(message, HasSubstr("config.json"));
   EXPECT_THAT(message, HasSubstr("'twisted'"));
   for (const char* kind : {"default", "linear", "dynamic", "llama3", "yarn", "longrope"})
@@ -170,20 +170,21 @@ TEST(RopeVariant, UnknownKindNamesTheKnownOnes) {
 }
 
 TEST(RopeVariant, NumbersThatMakeNoSenseAreErrorsThatNameThem) {
-  EXPECT_THAT(message_of(R"({"max_position_embeddings": 8, "rope_theta": -1})"), HasSubstr("rope_theta"));
-  EXPECT_THAT(message_of(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "linear"}})"), HasSubstr("factor"));
-  EXPECT_THAT(message_of(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "linear", "factor": 0}})"),
+  EXPECT_THAT(variant_message(R"({"max_position_embeddings": 8, "rope_theta": -1})"), HasSubstr("rope_theta"));
+  EXPECT_THAT(variant_message(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "linear"}})"),
+              HasSubstr("factor"));
+  EXPECT_THAT(variant_message(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "linear", "factor": 0}})"),
               HasSubstr("factor of rotary positions must be above 0"));
-  EXPECT_THAT(message_of(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "llama3", "factor": 8,
+  EXPECT_THAT(variant_message(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "llama3", "factor": 8,
                             "low_freq_factor": 4, "high_freq_factor": 4}})"),
               HasSubstr("high_freq_factor"));
-  EXPECT_THAT(message_of(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "longrope",
+  EXPECT_THAT(variant_message(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "longrope",
                             "short_factor": [1, 2], "long_factor": [1, 2]}})"),
               HasSubstr("short_factor has 2 numbers; a head turns 8 pairs"));
-  EXPECT_THAT(message_of(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "linear", "factor": 2,
+  EXPECT_THAT(variant_message(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "linear", "factor": 2,
                             "partial_rotary_factor": 0.2}})"),
               HasSubstr("3 of the 16"));
-  EXPECT_THAT(message_of(R"({"max_position_embeddings": 8, "rope_parameters": {"full_attention":
+  EXPECT_THAT(variant_message(R"({"max_position_embeddings": 8, "rope_parameters": {"full_attention":
                             {"rope_type": "default"}}})"),
               HasSubstr("layer to layer"));
 }

@@ -1,4 +1,5 @@
-// Safetensors files that are wrong: nothing is believed before it is checked, and every refusal says what and where.
+// Safetensors files that are wrong: nothing is believed before it is checked, and every file_refusal says what and
+// where.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@ namespace {
 
 using test::entry;
 using test::error_of;
+using test::file_of_entries;
 using test::raw_file;
 using test::TemporaryFolder;
 using testing::AllOf;
@@ -27,18 +29,13 @@ using testing::EndsWith;
 using testing::HasSubstr;
 
 // What open() says about these bytes, without the path.
-std::string refusal(const std::string& bytes) {
+std::string file_refusal(const std::string& bytes) {
   const TemporaryFolder folder;
   const auto file = folder.write("m.safetensors", bytes);
   const std::string said = error_of([&] { (void)SafeTensors::open(file); }).what();
   EXPECT_EQ(said.find(file.string()), 0) << said;
   EXPECT_LT(said.size(), file.string().size() + 600) << "too long a line";
   return said.substr(std::min(said.size(), file.string().size()));
-}
-
-// A file of these entries with so many bytes of data.
-std::string with(const std::string& entries, std::size_t data_bytes) {
-  return raw_file("{" + entries + "}", std::string(data_bytes, '\0'));
 }
 
 TEST(SafeTensorsRefuses, WhatIsNoFile) {
@@ -51,102 +48,114 @@ TEST(SafeTensorsRefuses, WhatIsNoFile) {
 }
 
 TEST(SafeTensorsRefuses, AFileTooShortForALength) {
-  EXPECT_EQ(refusal(""), ": has 0 bytes; a safetensors file has at least 10");
-  EXPECT_EQ(refusal("1234567"), ": has 7 bytes; a safetensors file has at least 10");
+  EXPECT_EQ(file_refusal(""), ": has 0 bytes; a safetensors file has at least 10");
+  EXPECT_EQ(file_refusal("1234567"), ": has 7 bytes; a safetensors file has at least 10");
 }
 
 TEST(SafeTensorsRefuses, TruncatedHeaderNamesBothLengths) {
-  const std::string whole = with(entry("a", "[1]", 0, 4), 4);
-  EXPECT_EQ(refusal(whole.substr(0, 20)),
+  const std::string whole = file_of_entries(entry("a", "[1]", 0, 4), 4);
+  EXPECT_EQ(file_refusal(whole.substr(0, 20)),
             ", byte 0: the header has 54 bytes, but only 12 follow; was the file cut short?");
-  EXPECT_EQ(refusal(whole.substr(0, 8)),
+  EXPECT_EQ(file_refusal(whole.substr(0, 8)),
             ", byte 0: the header has 54 bytes, but only 0 follow; was the file cut short?");
 }
 
 TEST(SafeTensorsRefuses, AHugeHeaderLength) {
-  EXPECT_EQ(refusal(std::string(8, '\xff') + "{}"),
+  EXPECT_EQ(file_refusal(std::string(8, '\xff') + "{}"),
             ", byte 0: not a safetensors file: its header would have 18446744073709551615 bytes; at most 100000000 are "
             "allowed");
-  EXPECT_THAT(refusal(std::string("\x01\xe1\xf5\x05\0\0\0\0{}", 10)), HasSubstr("would have 100000001 bytes"));
-  EXPECT_THAT(refusal(std::string("\x00\xe1\xf5\x05\0\0\0\0{}", 10)), HasSubstr("100000000 bytes, but only 2 follow"));
+  EXPECT_THAT(file_refusal(std::string("\x01\xe1\xf5\x05\0\0\0\0{}", 10)), HasSubstr("would have 100000001 bytes"));
+  EXPECT_THAT(file_refusal(std::string("\x00\xe1\xf5\x05\0\0\0\0{}", 10)),
+              HasSubstr("100000000 bytes, but only 2 follow"));
 }
 
 TEST(SafeTensorsRefuses, AGitLfsPointerAndSaysWhatItIs) {
-  EXPECT_THAT(refusal("version https://git-lfs.example/spec/v1\noid sha256:00\nsize 4\n"),
+  EXPECT_THAT(file_refusal("version https://git-lfs.example/spec/v1\noid sha256:00\nsize 4\n"),
               HasSubstr("Git LFS pointer"));
 }
 
 TEST(SafeTensorsRefuses, AHeaderThatIsNotAnObject) {
-  EXPECT_EQ(refusal(raw_file("")), ", byte 8: the header does not begin with '{'");
-  EXPECT_EQ(refusal(raw_file(" {}")), ", byte 8: the header does not begin with '{'");
-  EXPECT_EQ(refusal(raw_file("[1]")), ", byte 8: the header does not begin with '{'");
+  EXPECT_EQ(file_refusal(raw_file("")), ", byte 8: the header does not begin with '{'");
+  EXPECT_EQ(file_refusal(raw_file(" {}")), ", byte 8: the header does not begin with '{'");
+  EXPECT_EQ(file_refusal(raw_file("[1]")), ", byte 8: the header does not begin with '{'");
 }
 
 TEST(SafeTensorsRefuses, BrokenJsonAndNamesTheByte) {
-  EXPECT_THAT(refusal(raw_file("{\"a\":}")), AllOf(HasSubstr(", byte 13: the header is not JSON: "), HasSubstr("'}'")));
-  EXPECT_THAT(refusal(raw_file("{} {}")), HasSubstr(", byte 11: the header is not JSON"));
-  EXPECT_THAT(refusal(raw_file("{")), HasSubstr("unexpected end of input"));
-  EXPECT_THAT(refusal(raw_file("{\"\xff\":1}")), HasSubstr("ill-formed UTF-8"));
-  EXPECT_THAT(refusal(raw_file(std::string("{}\0\0", 4))), HasSubstr("a zero byte in the header"));
-  EXPECT_THAT(refusal(raw_file("{\"a\":1e999}")), HasSubstr("number overflow"));
+  EXPECT_THAT(file_refusal(raw_file("{\"a\":}")),
+              AllOf(HasSubstr(", byte 13: the header is not JSON: "), HasSubstr("'}'")));
+  EXPECT_THAT(file_refusal(raw_file("{} {}")), HasSubstr(", byte 11: the header is not JSON"));
+  EXPECT_THAT(file_refusal(raw_file("{")), HasSubstr("unexpected end of input"));
+  EXPECT_THAT(file_refusal(raw_file("{\"\xff\":1}")), HasSubstr("ill-formed UTF-8"));
+  EXPECT_THAT(file_refusal(raw_file(std::string("{}\0\0", 4))), HasSubstr("a zero byte in the header"));
+  EXPECT_THAT(file_refusal(raw_file("{\"a\":1e999}")), HasSubstr("number overflow"));
 }
 
 TEST(SafeTensorsRefuses, DuplicateNamesAnywhere) {
-  EXPECT_THAT(refusal(with(entry("a", "[1]", 0, 4) + "," + entry("a", "[1]", 4, 8), 8)),
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[1]", 0, 4) + "," + entry("a", "[1]", 4, 8), 8)),
               HasSubstr("tensor 'a' is given twice"));
-  EXPECT_THAT(refusal(raw_file(R"({"__metadata__":{"k":"1","k":"2"}})")), HasSubstr("__metadata__ 'k' is given twice"));
-  EXPECT_THAT(refusal(raw_file(R"({"__metadata__":{},"__metadata__":{}})")), HasSubstr("__metadata__ is given twice"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"dtype":"F32","dtype":"F32"}})")),
+  EXPECT_THAT(file_refusal(raw_file(R"({"__metadata__":{"k":"1","k":"2"}})")),
+              HasSubstr("__metadata__ 'k' is given twice"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"__metadata__":{},"__metadata__":{}})")),
+              HasSubstr("__metadata__ is given twice"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"dtype":"F32","dtype":"F32"}})")),
               HasSubstr("tensor 'a': dtype is given twice"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"shape":[],"shape":[]}})")), HasSubstr("tensor 'a': shape is given twice"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"shape":[],"shape":[]}})")),
+              HasSubstr("tensor 'a': shape is given twice"));
 }
 
 TEST(SafeTensorsRefuses, EntriesOfTheWrongKind) {
-  EXPECT_THAT(refusal(raw_file(R"({"a":3})")), HasSubstr("tensor 'a' is the number 3; an object is needed"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":[]})")), HasSubstr("tensor 'a' is a list; an object is needed"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":null})")), HasSubstr("tensor 'a' is null; an object is needed"));
-  EXPECT_THAT(refusal(raw_file(R"({"__metadata__":"x"})")),
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":3})")), HasSubstr("tensor 'a' is the number 3; an object is needed"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":[]})")), HasSubstr("tensor 'a' is a list; an object is needed"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":null})")), HasSubstr("tensor 'a' is null; an object is needed"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"__metadata__":"x"})")),
               HasSubstr("__metadata__ is the text 'x'; an object is needed"));
-  EXPECT_THAT(refusal(raw_file(R"({"__metadata__":{"k":1}})")),
+  EXPECT_THAT(file_refusal(raw_file(R"({"__metadata__":{"k":1}})")),
               HasSubstr("__metadata__ 'k' is the number 1; a text is needed"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"dtype":4}})")), HasSubstr("tensor 'a': dtype is the number 4; a text is"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"shape":4}})")),
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"dtype":4}})")),
+              HasSubstr("tensor 'a': dtype is the number 4; a text is"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"shape":4}})")),
               HasSubstr("tensor 'a': shape is the number 4; a list of whole"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"data_offsets":{}}})")), HasSubstr("tensor 'a': data_offsets is an object; a"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"shape":["1"]}})")), HasSubstr("tensor 'a': shape contains the text '1'"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"shape":[true]}})")), HasSubstr("tensor 'a': shape contains true or false"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"strides":[1]}})")),
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"data_offsets":{}}})")),
+              HasSubstr("tensor 'a': data_offsets is an object; a"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"shape":["1"]}})")), HasSubstr("tensor 'a': shape contains the text '1'"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"shape":[true]}})")),
+              HasSubstr("tensor 'a': shape contains true or false"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"strides":[1]}})")),
               HasSubstr("tensor 'a': unknown field 'strides'; known are"));
 }
 
 TEST(SafeTensorsRefuses, EntriesThatLackAField) {
-  EXPECT_THAT(refusal(raw_file(R"({"a":{}})")), HasSubstr("tensor 'a' has no dtype"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})")), HasSubstr("tensor 'a' has no shape"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"dtype":"F32","shape":[]}})")), HasSubstr("tensor 'a' has no data_offsets"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{}})")), HasSubstr("tensor 'a' has no dtype"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})")),
+              HasSubstr("tensor 'a' has no shape"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"dtype":"F32","shape":[]}})")),
+              HasSubstr("tensor 'a' has no data_offsets"));
 }
 
 TEST(SafeTensorsRefuses, AnUnknownDtypeAndNamesTheKnown) {
-  EXPECT_THAT(refusal(with(entry("a", "[1]", 0, 4, "F31"), 4)),
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[1]", 0, 4, "F31"), 4)),
               HasSubstr("tensor 'a': unknown dtype 'F31'; known are F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, "
                         "U16, U8, BOOL, F8_E4M3, F8_E5M2"));
 }
 
 TEST(SafeTensorsRefuses, SizesThatAreNegativeNotWholeOrBeyond64Bits) {
-  EXPECT_THAT(refusal(with(entry("a", "[-1]", 0, 4), 4)),
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[-1]", 0, 4), 4)),
               HasSubstr("tensor 'a': shape contains the negative number -1"));
-  EXPECT_THAT(refusal(with(entry("a", "[1.0]", 0, 4), 4)), HasSubstr("tensor 'a': shape contains the number 1.0"));
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[1.0]", 0, 4), 4)),
+              HasSubstr("tensor 'a': shape contains the number 1.0"));
   EXPECT_THAT(
-      refusal(with(entry("a", "[9223372036854775808]", 0, 4), 4)),
+      file_refusal(file_of_entries(entry("a", "[9223372036854775808]", 0, 4), 4)),
       HasSubstr("contains the number 9223372036854775808; whole numbers from 0 to 9223372036854775807 are needed"));
-  EXPECT_THAT(refusal(with(entry("a", "[99999999999999999999]", 0, 4), 4)),
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[99999999999999999999]", 0, 4), 4)),
               HasSubstr("the number 99999999999999999999"));
-  EXPECT_THAT(refusal(with(entry("a", "[1]", -4, 0), 4)), HasSubstr("data_offsets contains the negative number -4"));
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[1]", -4, 0), 4)),
+              HasSubstr("data_offsets contains the negative number -4"));
 }
 
 TEST(SafeTensorsRefuses, ShapesWhoseProductOverflows) {
   for (const char* shape : {"[4294967296,4294967296]", "[9223372036854775807,2]", "[2305843009213693952]",
                             "[0,4294967296,4294967296]", "[4294967296,4294967296,0]"})
-    EXPECT_THAT(refusal(with(entry("a", shape, 0, 0), 0)),
+    EXPECT_THAT(file_refusal(file_of_entries(entry("a", shape, 0, 0), 0)),
                 HasSubstr("tensor 'a' has a shape whose bytes are more than"))
         << shape;
 }
@@ -154,50 +163,55 @@ TEST(SafeTensorsRefuses, ShapesWhoseProductOverflows) {
 TEST(SafeTensorsRefuses, TooManyAxesOrOffsets) {
   std::string shape = "[1";
   for (int i = 0; i < 64; ++i) shape += ",1";
-  EXPECT_THAT(refusal(with(entry("a", shape + "]", 0, 4), 4)), HasSubstr("tensor 'a': shape has more than 64 numbers"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"data_offsets":[0,1,2]}})")),
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", shape + "]", 0, 4), 4)),
+              HasSubstr("tensor 'a': shape has more than 64 numbers"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"data_offsets":[0,1,2]}})")),
               HasSubstr("data_offsets has more than 2 numbers"));
-  EXPECT_THAT(refusal(raw_file(R"({"a":{"dtype":"F32","shape":[],"data_offsets":[0]}})")),
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"dtype":"F32","shape":[],"data_offsets":[0]}})")),
               HasSubstr("data_offsets has 1 numbers; begin and end are needed"));
 }
 
 TEST(SafeTensorsRefuses, BytesThatDisagreeWithTheShape) {
-  EXPECT_THAT(refusal(with(entry("a", "[2,3]", 0, 20), 20)),
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[2,3]", 0, 20), 20)),
               HasSubstr("tensor 'a' has 20 bytes; its shape and dtype need 24"));
-  EXPECT_THAT(refusal(with(entry("a", "[0]", 0, 4), 4)),
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[0]", 0, 4), 4)),
               HasSubstr("tensor 'a' has 4 bytes; its shape and dtype need 0"));
-  EXPECT_THAT(refusal(with(entry("a", "[1]", 8, 4), 8)), HasSubstr("tensor 'a' begins at 8 and ends before it, at 4"));
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[1]", 8, 4), 8)),
+              HasSubstr("tensor 'a' begins at 8 and ends before it, at 4"));
 }
 
 TEST(SafeTensorsRefuses, DataThatEndsBeforeATensorDoes) {
-  EXPECT_THAT(refusal(with(entry("a", "[2]", 0, 8), 7)),
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[2]", 0, 8), 7)),
               HasSubstr("tensor 'a' ends at byte 8 of the data, but the file has 7; was it cut short?"));
 }
 
 TEST(SafeTensorsRefuses, OverlapsGapsAndLeftoversAndNamesBothPlaces) {
   const std::string two = entry("a", "[2]", 0, 8) + "," + entry("b", "[2]", 4, 12);
   const std::string at = std::to_string(8 + two.size() + 2 + 8);
-  EXPECT_THAT(refusal(with(two, 12)),
+  EXPECT_THAT(file_refusal(file_of_entries(two, 12)),
               HasSubstr("tensor 'b' begins here, but tensor 'a' ends at byte " + at + ": they overlap"));
-  EXPECT_THAT(refusal(with(entry("a", "[2]", 0, 8) + "," + entry("b", "[2]", 12, 20), 20)), EndsWith(": a gap"));
-  EXPECT_THAT(refusal(with(entry("a", "[2]", 4, 12), 12)), HasSubstr("tensor 'a' begins here, but the header ends at"));
-  EXPECT_THAT(refusal(with(entry("a", "[2]", 0, 8), 9)), HasSubstr("tensor 'a' ends here, but the file has 71 bytes"));
-  EXPECT_THAT(refusal(with("", 1)), HasSubstr("the header ends here, but the file has 11 bytes"));
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[2]", 0, 8) + "," + entry("b", "[2]", 12, 20), 20)),
+              EndsWith(": a gap"));
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[2]", 4, 12), 12)),
+              HasSubstr("tensor 'a' begins here, but the header ends at"));
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[2]", 0, 8), 9)),
+              HasSubstr("tensor 'a' ends here, but the file has 71 bytes"));
+  EXPECT_THAT(file_refusal(file_of_entries("", 1)), HasSubstr("the header ends here, but the file has 11 bytes"));
 }
 
 TEST(SafeTensorsRefuses, NestingOfAnyDepthWithoutDescending) {
   std::string deep = "{\"a\":";
   for (int i = 0; i < 1'000'000; ++i) deep += "{\"a\":";
-  EXPECT_THAT(refusal(raw_file(deep)), HasSubstr("tensor 'a': unknown field 'a'"));
-  EXPECT_THAT(refusal(raw_file("{\"a\":" + std::string(1'000'000, '['))), HasSubstr("tensor 'a' is a list"));
-  EXPECT_THAT(refusal(raw_file("{\"a\":{\"shape\":" + std::string(1'000'000, '['))),
+  EXPECT_THAT(file_refusal(raw_file(deep)), HasSubstr("tensor 'a': unknown field 'a'"));
+  EXPECT_THAT(file_refusal(raw_file("{\"a\":" + std::string(1'000'000, '['))), HasSubstr("tensor 'a' is a list"));
+  EXPECT_THAT(file_refusal(raw_file("{\"a\":{\"shape\":" + std::string(1'000'000, '['))),
               HasSubstr("shape contains a list"));
 }
 
 TEST(SafeTensorsRefuses, ALongOrWildNameInOneShortLine) {
-  EXPECT_THAT(refusal(raw_file("{\"" + std::string(1 << 20, 'n') + "\":1}")), HasSubstr("nnn...'"));
-  EXPECT_THAT(refusal(raw_file("{\"a\\nb\\u001b\":1}")), HasSubstr("tensor 'a?b?'"));
-  EXPECT_THAT(refusal(raw_file("{\"" + std::string(1 << 20, 'n'))), HasSubstr("the header is not JSON"));
+  EXPECT_THAT(file_refusal(raw_file("{\"" + std::string(1 << 20, 'n') + "\":1}")), HasSubstr("nnn...'"));
+  EXPECT_THAT(file_refusal(raw_file("{\"a\\nb\\u001b\":1}")), HasSubstr("tensor 'a?b?'"));
+  EXPECT_THAT(file_refusal(raw_file("{\"" + std::string(1 << 20, 'n'))), HasSubstr("the header is not JSON"));
 }
 
 // Either refused with attn::Error, or every tensor lies inside the file and has the bytes that its shape says.

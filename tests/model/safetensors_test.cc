@@ -17,16 +17,12 @@ namespace attn::model {
 namespace {
 
 using test::entry;
+using test::file_of_entries;
 using test::raw_file;
 using test::resident_file_kilobytes;
 using test::TemporaryFolder;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-// A file of these entries with so many bytes of data.
-std::string with(const std::string& entries, std::size_t data_bytes) {
-  return raw_file("{" + entries + "}", std::string(data_bytes, '\0'));
-}
 
 template <typename T>
 T first_of(const StoredTensor& tensor, std::size_t index = 0) {
@@ -73,7 +69,9 @@ TEST(SafeTensors, EveryDtypeHasItsNameAndSize) {
   }
   EXPECT_EQ(end, 3 * (8 + 4 + 2 + 2 + 8 + 4 + 2 + 1 + 8 + 4 + 2 + 1 + 1 + 1 + 1));
   const TemporaryFolder folder;
-  EXPECT_EQ(SafeTensors::open(folder.write("m", with(entries, static_cast<std::size_t>(end)))).tensors().size(), 15);
+  EXPECT_EQ(
+      SafeTensors::open(folder.write("m", file_of_entries(entries, static_cast<std::size_t>(end)))).tensors().size(),
+      15);
   EXPECT_EQ(name_of(Dtype::boolean), "BOOL");
   EXPECT_EQ(parse_dtype("f32"), std::nullopt);
   EXPECT_EQ(parse_dtype(""), std::nullopt);
@@ -89,7 +87,7 @@ TEST(SafeTensors, TensorsMayStandInAnyOrderAndZeroSizedOnesAnywhere) {
   const std::string entries = entry("z", "[2]", 0, 8) + "," + entry("b", "[0]", 8, 8) + "," + entry("c", "[1]", 8, 12) +
                               "," + entry("a", "[3,0,2]", 0, 0) + "," + entry("d", "[0]", 12, 12);
   const TemporaryFolder folder;
-  const SafeTensors file = SafeTensors::open(folder.write("m", with(entries, 12)));
+  const SafeTensors file = SafeTensors::open(folder.write("m", file_of_entries(entries, 12)));
   EXPECT_EQ(file.tensors().size(), 5);
   EXPECT_EQ(file.tensors().at("c").data - file.tensors().at("z").data, 8);
 }
@@ -142,7 +140,7 @@ TEST(SafeTensors, ReleasedPagesNoLongerCountAsOursAndCanBeReadAgain) {
 
 TEST(SafeTensors, ReleaseTouchesNothingOutsideTheMapping) {
   const TemporaryFolder folder;
-  const SafeTensors file = SafeTensors::open(folder.write("m", with(entry("a", "[1]", 0, 4), 4)));
+  const SafeTensors file = SafeTensors::open(folder.write("m", file_of_entries(entry("a", "[1]", 0, 4), 4)));
   std::vector<std::byte> mine(1 << 20, std::byte{7});
   StoredTensor foreign;
   foreign.data = mine.data();

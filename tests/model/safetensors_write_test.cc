@@ -14,6 +14,7 @@
 
 #include "model/safetensors.h"
 #include "support/errors.h"
+#include "support/safetensors_files.h"
 #include "support/small_disk.h"
 #include "support/temporary_folder.h"
 
@@ -21,15 +22,14 @@ namespace attn::model {
 namespace {
 
 using test::error_of;
+using test::kSixNumbers;
 using test::SmallDisk;
 using test::TemporaryFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::vector<float> kNumbers = {1, 2, 3, 4, 5, 6};
-
 void write_six(const std::filesystem::path& file) {
-  write_safetensors(file, {{"a", Dtype::f32, {2, 3}, kNumbers.data()}});
+  write_safetensors(file, {{"a", Dtype::f32, {2, 3}, kSixNumbers.data()}});
 }
 
 TEST(WriteSafeTensors, WhatIsWrittenIsReadBack) {
@@ -37,7 +37,7 @@ TEST(WriteSafeTensors, WhatIsWrittenIsReadBack) {
   const std::vector<std::uint16_t> halves = {0x3c00, 0x4000, 0x4200};
   const std::int64_t step = -5;
   write_safetensors(folder / "m",
-                    {{"z.weight", Dtype::f32, {2, 3}, kNumbers.data()},
+                    {{"z.weight", Dtype::f32, {2, 3}, kSixNumbers.data()},
                      {"half", Dtype::bf16, {3}, halves.data()},
                      {"none", Dtype::f32, {0, 7}, nullptr},
                      {"step", Dtype::i64, {}, &step}},
@@ -50,7 +50,7 @@ TEST(WriteSafeTensors, WhatIsWrittenIsReadBack) {
   EXPECT_THAT(z.shape, ElementsAre(2, 3));
   std::vector<float> numbers(6);
   std::memcpy(numbers.data(), z.data, 24);
-  EXPECT_EQ(numbers, kNumbers);
+  EXPECT_EQ(numbers, kSixNumbers);
   EXPECT_EQ(z.offset % 64, 0);
   EXPECT_EQ(file.tensors().at("half").data, z.data + 24) << "not in the order given";
   EXPECT_EQ(file.tensors().at("half").dtype, Dtype::bf16);
@@ -61,7 +61,7 @@ TEST(WriteSafeTensors, WhatIsWrittenIsReadBack) {
 TEST(WriteSafeTensors, DataIsAlignedForEveryLengthOfHeader) {
   const TemporaryFolder folder;
   for (std::size_t n = 1; n <= 65; ++n) {
-    write_safetensors(folder / "m", {{std::string(n, 'n'), Dtype::f32, {6}, kNumbers.data()}});
+    write_safetensors(folder / "m", {{std::string(n, 'n'), Dtype::f32, {6}, kSixNumbers.data()}});
     EXPECT_EQ(SafeTensors::open(folder / "m").tensors().begin()->second.offset % 64, 0) << n;
   }
 }
@@ -150,7 +150,7 @@ std::string argument_refusal(const std::vector<TensorToStore>& tensors,
 }
 
 TEST(WriteSafeTensors, WrongArgumentsAreRefusedBeforeAnythingIsWritten) {
-  const float* data = kNumbers.data();
+  const float* data = kSixNumbers.data();
   EXPECT_THAT(argument_refusal({{"a", Dtype::f32, {1}, data}, {"a", Dtype::f32, {1}, data}}),
               HasSubstr("two tensors are called 'a'"));
   EXPECT_THAT(argument_refusal({{"__metadata__", Dtype::f32, {1}, data}}), HasSubstr("reserved name"));

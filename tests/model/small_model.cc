@@ -14,12 +14,13 @@ namespace attn::test {
 
 namespace {
 
-constexpr std::int64_t kWidth = 12, kInner = 20, kVocabulary = 20, kPositions = 16, kLayers = 2;
+constexpr std::int64_t kSmallWidth = 12, kSmallInner = 20, kSmallVocabulary = 20, kSmallPositions = 16,
+                       kSmallLayers = 2;
 
 void add_head(SmallModel& m, const std::string& dense, const std::string& norm, const std::string& bias) {
-  m.add_linear(dense, kWidth, kWidth);
-  m.add_norm(norm, kWidth);
-  m.add(bias, {kVocabulary});
+  m.add_linear(dense, kSmallWidth, kSmallWidth);
+  m.add_norm(norm, kSmallWidth);
+  m.add(bias, {kSmallVocabulary});
 }
 
 }  // namespace
@@ -96,23 +97,24 @@ SmallModel small_bert(const std::string& model_type) {
               {"num_attention_heads", "4"},           {"intermediate_size", "20"}, {"vocab_size", "20"},
               {"max_position_embeddings", "16"},      {"type_vocab_size", "2"}};
   const std::string prefix = model_type + ".";
-  m.add(prefix + "embeddings.word_embeddings.weight", {kVocabulary, kWidth});
-  m.add(prefix + "embeddings.position_embeddings.weight", {kPositions, kWidth});
-  m.add(prefix + "embeddings.token_type_embeddings.weight", {2, kWidth});
-  m.add_norm(prefix + "embeddings.LayerNorm", kWidth);
-  for (std::int64_t i = 0; i < kLayers; ++i) {
+  m.add(prefix + "embeddings.word_embeddings.weight", {kSmallVocabulary, kSmallWidth});
+  m.add(prefix + "embeddings.position_embeddings.weight", {kSmallPositions, kSmallWidth});
+  m.add(prefix + "embeddings.token_type_embeddings.weight", {2, kSmallWidth});
+  m.add_norm(prefix + "embeddings.LayerNorm", kSmallWidth);
+  for (std::int64_t i = 0; i < kSmallLayers; ++i) {
     const std::string layer = prefix + "encoder.layer." + std::to_string(i) + ".";
-    for (const char* name : {"query", "key", "value"}) m.add_linear(layer + "attention.self." + name, kWidth, kWidth);
-    m.add_linear(layer + "attention.output.dense", kWidth, kWidth);
-    m.add_norm(layer + "attention.output.LayerNorm", kWidth);
-    m.add_linear(layer + "intermediate.dense", kWidth, kInner);
-    m.add_linear(layer + "output.dense", kInner, kWidth);
-    m.add_norm(layer + "output.LayerNorm", kWidth);
+    for (const char* name : {"query", "key", "value"})
+      m.add_linear(layer + "attention.self." + name, kSmallWidth, kSmallWidth);
+    m.add_linear(layer + "attention.output.dense", kSmallWidth, kSmallWidth);
+    m.add_norm(layer + "attention.output.LayerNorm", kSmallWidth);
+    m.add_linear(layer + "intermediate.dense", kSmallWidth, kSmallInner);
+    m.add_linear(layer + "output.dense", kSmallInner, kSmallWidth);
+    m.add_norm(layer + "output.LayerNorm", kSmallWidth);
   }
   if (model_type == "roberta") {
     add_head(m, "lm_head.dense", "lm_head.layer_norm", "lm_head.bias");
   } else {
-    m.add_linear(prefix + "pooler.dense", kWidth, kWidth);
+    m.add_linear(prefix + "pooler.dense", kSmallWidth, kSmallWidth);
     add_head(m, "cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias");
   }
   return m;
@@ -122,22 +124,22 @@ SmallModel small_gpt2() {
   SmallModel m;
   m.config = {{"model_type", "\"gpt2\""}, {"n_embd", "12"},     {"n_layer", "2"}, {"n_head", "4"},
               {"vocab_size", "20"},       {"n_positions", "16"}};
-  m.add("transformer.wte.weight", {kVocabulary, kWidth});
-  m.add("transformer.wpe.weight", {kPositions, kWidth});
-  for (std::int64_t i = 0; i < kLayers; ++i) {
+  m.add("transformer.wte.weight", {kSmallVocabulary, kSmallWidth});
+  m.add("transformer.wpe.weight", {kSmallPositions, kSmallWidth});
+  for (std::int64_t i = 0; i < kSmallLayers; ++i) {
     const std::string layer = "transformer.h." + std::to_string(i) + ".";
     const auto conv1d = [&](const std::string& name, std::int64_t in, std::int64_t out) {
       m.add(layer + name + ".weight", {in, out});
       m.add(layer + name + ".bias", {out});
     };
-    m.add_norm(layer + "ln_1", kWidth);
-    conv1d("attn.c_attn", kWidth, 3 * kWidth);
-    conv1d("attn.c_proj", kWidth, kWidth);
-    m.add_norm(layer + "ln_2", kWidth);
-    conv1d("mlp.c_fc", kWidth, 4 * kWidth);
-    conv1d("mlp.c_proj", 4 * kWidth, kWidth);
+    m.add_norm(layer + "ln_1", kSmallWidth);
+    conv1d("attn.c_attn", kSmallWidth, 3 * kSmallWidth);
+    conv1d("attn.c_proj", kSmallWidth, kSmallWidth);
+    m.add_norm(layer + "ln_2", kSmallWidth);
+    conv1d("mlp.c_fc", kSmallWidth, 4 * kSmallWidth);
+    conv1d("mlp.c_proj", 4 * kSmallWidth, kSmallWidth);
   }
-  m.add_norm("transformer.ln_f", kWidth);
+  m.add_norm("transformer.ln_f", kSmallWidth);
   return m;
 }
 

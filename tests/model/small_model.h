@@ -52,6 +52,14 @@ class SmallModel {
 SmallModel small_bert(const std::string& model_type = "bert");
 SmallModel small_gpt2();
 
+// A text for models of that vocabulary.
+inline const std::vector<std::int32_t> kSmallIds = {3, 14, 1, 5, 9, 2, 6};
+
+// What a configuration must not say, and what is said about it.
+struct RefusedConfig {
+  const char *name, *value, *message;
+};
+
 // A model that reads some ids and is given others to say.
 class EncoderDecoderFiles : public testing::Test {
  protected:

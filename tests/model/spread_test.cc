@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/cache.h"
+#include "model/golden_support.h"
 #include "model/reading.h"
 #include "model/recording_file.h"
 #include "model/safetensors.h"
@@ -22,11 +23,10 @@
 namespace attn::model {
 namespace {
 
+using test::kKeepEverything;
 using test::on_ranks;
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr Keep kEverything{.values = true, .inputs = true, .value_norms = true, .hidden = true};
 
 Reader golden(const std::string& model) {
   return Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / model);
@@ -57,7 +57,7 @@ testing::AssertionResult has_rows(const nn::Matrix& part, const nn::Matrix& whol
   return testing::AssertionSuccess();
 }
 
-nn::Matrix turned(const nn::Matrix& matrix) {
+nn::Matrix transposed(const nn::Matrix& matrix) {
   nn::Matrix out(matrix.columns(), matrix.rows());
   for (std::int64_t i = 0; i < out.rows(); ++i)
     for (std::int64_t j = 0; j < out.columns(); ++j) out.row(i)[j] = matrix.row(j)[i];
@@ -79,8 +79,8 @@ void expect_part(const Reading& part, const Reading& whole, const Ranks& ranks) 
     EXPECT_TRUE(has_rows(a.k, b.k, keys));
     EXPECT_TRUE(has_rows(a.v, b.v, keys));
     EXPECT_TRUE(has_rows(a.x, b.x, queries));
-    EXPECT_TRUE(has_rows(turned(a.lse), turned(b.lse), queries));
-    EXPECT_TRUE(has_rows(turned(a.value_norms), turned(b.value_norms), keys));
+    EXPECT_TRUE(has_rows(transposed(a.lse), transposed(b.lse), queries));
+    EXPECT_TRUE(has_rows(transposed(a.value_norms), transposed(b.value_norms), keys));
   }
   for (const bool decoder : {false, true}) {
     const auto& mine = part.recording.hidden(decoder);
@@ -103,11 +103,11 @@ class EveryFamilySpread : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(EveryFamilySpread, EachRankHasItsRowsOfOneProcessesReading) {
-  const Reading whole = read(reader_, text_, kEverything, pool_);
+  const Reading whole = read(reader_, text_, kKeepEverything, pool_);
   for (int count = 1; count <= 4; ++count) {
     on_ranks(count, [&](Ranks& ranks) {
       ThreadPool pool(1);
-      const Reading part = read(reader_, text_, kEverything, pool, {.ranks = &ranks});
+      const Reading part = read(reader_, text_, kKeepEverything, pool, {.ranks = &ranks});
       SCOPED_TRACE("rank " + std::to_string(ranks.rank()) + " of " + std::to_string(count));
       expect_part(part, whole, ranks);
     });
@@ -115,12 +115,12 @@ TEST_P(EveryFamilySpread, EachRankHasItsRowsOfOneProcessesReading) {
 }
 
 TEST_P(EveryFamilySpread, RanksWriteTheFileOfOneProcess) {
-  save_reading(read(reader_, text_, kEverything, pool_), folder_ / "one.attn");
+  save_reading(read(reader_, text_, kKeepEverything, pool_), folder_ / "one.attn");
   const SafeTensors one = SafeTensors::open(folder_ / "one.attn");
   for (int count = 2; count <= 4; ++count) {
     on_ranks(count, [&](Ranks& ranks) {
       ThreadPool pool(1);
-      save_reading(ranks, read(reader_, text_, kEverything, pool, {.ranks = &ranks}), folder_ / "many.attn");
+      save_reading(ranks, read(reader_, text_, kKeepEverything, pool, {.ranks = &ranks}), folder_ / "many.attn");
     });
     EXPECT_EQ(folder_.files(), 2U);
     const SafeTensors many = SafeTensors::open(folder_ / "many.attn");
@@ -139,7 +139,7 @@ TEST_P(EveryFamilySpread, RanksWriteTheFileOfOneProcess) {
 }
 
 TEST_P(EveryFamilySpread, EachRankCanLoadItsRowsFromAFile) {
-  const Reading whole = read(reader_, text_, kEverything, pool_);
+  const Reading whole = read(reader_, text_, kKeepEverything, pool_);
   save_reading(whole, folder_ / "one.attn");
   on_ranks(3, [&](Ranks& ranks) {
     const Reading part = load_reading(folder_ / "one.attn", ranks);

@@ -17,8 +17,7 @@ using testing::FloatNear;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-const std::vector<std::int32_t> kIds = {3, 14, 1, 5, 9, 2, 6};
-const std::vector<std::int32_t> kTarget = {0, 8, 8, 17};
+const std::vector<std::int32_t> kT5Target = {0, 8, 8, 17};
 
 // Two layers of three heads of 4, so that all heads together are narrower than the 16 of the model; 1 / sqrt(16) is
 // exact in float.
@@ -60,7 +59,7 @@ SmallModel small_t5(const std::string& model_type = "t5") {
 
 class T5Files : public EncoderDecoderFiles {
  protected:
-  T5Files() : EncoderDecoderFiles(kIds, kTarget) {}
+  T5Files() : EncoderDecoderFiles(kSmallIds, kT5Target) {}
 };
 
 TEST_F(T5Files, TableForBothEndsMayLieUnderAnyOfItsNames) {
@@ -130,7 +129,7 @@ TEST_F(T5Files, HalfWithoutADecoderIsAnEncoder) {
     EXPECT_FALSE(m->facts().has_logits);
     const Memory memory = read(*m);
     EXPECT_EQ(numbers_of(memory.hidden), numbers_of(read(*whole.load()).hidden));
-    EXPECT_THROW(static_cast<void>(m->decode(Batch(kTarget), {.pool = pool_, .memory = &memory})),
+    EXPECT_THROW(static_cast<void>(m->decode(Batch(kT5Target), {.pool = pool_, .memory = &memory})),
                  std::invalid_argument);
   }
 }
@@ -178,10 +177,10 @@ TEST_F(T5Files, PlainGeluIsNotTheApproximationThatGatedGeluIs) {
 TEST_F(T5Files, CachedDecoderReadsTheMemoryOnce) {
   const auto m = small_t5().load();
   Memory memory = read(*m);
-  const auto all = numbers_of(m->decode(Batch(kTarget), {.pool = pool_, .memory = &memory}));
+  const auto all = numbers_of(m->decode(Batch(kT5Target), {.pool = pool_, .memory = &memory}));
   Cache cache;
   std::vector<float> stepwise;
-  for (const std::int32_t id : kTarget) {
+  for (const std::int32_t id : kT5Target) {
     const nn::Matrix row = m->decode(Batch({id}), {.pool = pool_, .cache = &cache, .memory = &memory});
     stepwise.insert(stepwise.end(), row.data(), row.data() + row.columns());
     for (std::int64_t c = 0; c < memory.hidden.columns(); ++c) memory.hidden.row(0)[c] = 100;
@@ -189,11 +188,7 @@ TEST_F(T5Files, CachedDecoderReadsTheMemoryOnce) {
   EXPECT_THAT(stepwise, Pointwise(FloatNear(1e-5F), all));
 }
 
-struct Refused {
-  const char *name, *value, *message;
-};
-
-class T5ConfigRefused : public testing::TestWithParam<Refused> {};
+class T5ConfigRefused : public testing::TestWithParam<RefusedConfig> {};
 
 TEST_P(T5ConfigRefused, SaysWhatIsWrong) {
   SmallModel m = small_t5();
@@ -202,11 +197,11 @@ TEST_P(T5ConfigRefused, SaysWhatIsWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Options, T5ConfigRefused,
-                         testing::Values(Refused{"num_heads", "0", "num_heads is 0"},
-                                         Refused{"d_kv", "513", "513 wide each; at most 512"},
-                                         Refused{"feed_forward_proj", "\"gated-mish\"", "activation \"mish\""},
-                                         Refused{"relative_attention_num_buckets", "2", "buckets"},
-                                         Refused{"relative_attention_max_distance", "4", "max_distance"}));
+                         testing::Values(RefusedConfig{"num_heads", "0", "num_heads is 0"},
+                                         RefusedConfig{"d_kv", "513", "513 wide each; at most 512"},
+                                         RefusedConfig{"feed_forward_proj", "\"gated-mish\"", "activation \"mish\""},
+                                         RefusedConfig{"relative_attention_num_buckets", "2", "buckets"},
+                                         RefusedConfig{"relative_attention_max_distance", "4", "max_distance"}));
 
 TEST(T5Tensors, MissingTableOfBucketsIsNamed) {
   SmallModel m = small_t5();

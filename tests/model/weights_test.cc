@@ -13,12 +13,14 @@
 
 #include "support/errors.h"
 #include "support/resident.h"
+#include "support/safetensors_files.h"
 #include "support/temporary_folder.h"
 
 namespace attn::model {
 namespace {
 
 using test::error_of;
+using test::kSixNumbers;
 using test::resident_file_kilobytes;
 using test::TemporaryFolder;
 using testing::AllOf;
@@ -26,10 +28,8 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-const std::vector<float> kNumbers = {1, 2, 3, 4, 5, 6};
-
 TensorToStore floats(const std::string& name, std::vector<std::int64_t> shape) {
-  return {name, Dtype::f32, std::move(shape), kNumbers.data()};
+  return {name, Dtype::f32, std::move(shape), kSixNumbers.data()};
 }
 
 // A folder whose model.safetensors has these tensors.
@@ -37,7 +37,7 @@ void fill(const TemporaryFolder& folder, const std::vector<TensorToStore>& tenso
   write_safetensors(folder / "model.safetensors", tensors);
 }
 
-std::string refusal(const TemporaryFolder& folder) {
+std::string folder_refusal(const TemporaryFolder& folder) {
   return error_of([&] { (void)Weights(folder.path()); }).what();
 }
 
@@ -195,15 +195,16 @@ TEST(Weights, OneFileGoesBeforeAnIndex) {
 TEST(Weights, AMissingShardIsNamed) {
   const TemporaryFolder folder;
   write_index(folder, R"({"a": "m-1.safetensors"})");
-  EXPECT_THAT(refusal(folder), EndsWith("model.safetensors.index.json: tensor 'a' is said to be in 'm-1.safetensors', "
-                                        "which is not in the folder"));
+  EXPECT_THAT(folder_refusal(folder),
+              EndsWith("model.safetensors.index.json: tensor 'a' is said to be in 'm-1.safetensors', "
+                       "which is not in the folder"));
 }
 
 TEST(Weights, ATensorThatTheIndexPromisesInVainIsNamed) {
   const TemporaryFolder folder;
   write_safetensors(folder / "m-1.safetensors", {floats("a", {1})});
   write_index(folder, R"({"a": "m-1.safetensors", "b": "m-1.safetensors"})");
-  EXPECT_THAT(refusal(folder), HasSubstr("m-1.safetensors: tensor 'b' is not in it, though"));
+  EXPECT_THAT(folder_refusal(folder), HasSubstr("m-1.safetensors: tensor 'b' is not in it, though"));
 }
 
 TEST(Weights, AShardOutsideTheFolderIsRefused) {
@@ -224,13 +225,13 @@ TEST(Weights, AShardOutsideTheFolderIsRefused) {
 TEST(Weights, AnIndexOfTheWrongKindIsRefused) {
   const TemporaryFolder folder;
   write_index(folder, "[]");
-  EXPECT_THAT(refusal(folder), HasSubstr("weight_map is a list; an object is needed"));
+  EXPECT_THAT(folder_refusal(folder), HasSubstr("weight_map is a list; an object is needed"));
   write_index(folder, R"({"a": 3})");
-  EXPECT_THAT(refusal(folder), HasSubstr("weight_map.a is 3; a text is needed"));
+  EXPECT_THAT(folder_refusal(folder), HasSubstr("weight_map.a is 3; a text is needed"));
   folder.write("model.safetensors.index.json", "{}");
-  EXPECT_THAT(refusal(folder), HasSubstr("weight_map is missing"));
+  EXPECT_THAT(folder_refusal(folder), HasSubstr("weight_map is missing"));
   folder.write("model.safetensors.index.json", "{");
-  EXPECT_THAT(refusal(folder), HasSubstr("index.json, byte 1: not JSON"));
+  EXPECT_THAT(folder_refusal(folder), HasSubstr("index.json, byte 1: not JSON"));
 }
 
 // ---- folders without safetensors ----
@@ -239,7 +240,7 @@ TEST(Weights, WeightsOfPytorchAloneSayHowToConvertThem) {
   const TemporaryFolder folder;
   folder.write("pytorch_model.bin", "x");
   folder.write("config.json", R"({"architectures": ["BertForMaskedLM"]})");
-  EXPECT_EQ(refusal(folder),
+  EXPECT_EQ(folder_refusal(folder),
             folder.path().string() +
                 ": has its weights only as pytorch_model.bin, and safetensors is needed. To convert them, run in that "
                 "folder (with transformers and torch): python -c \"from transformers import BertForMaskedLM as M; "
@@ -252,9 +253,9 @@ TEST(Weights, TheConversionNamesAutoModelWhereTheConfigurationNamesNoClass) {
     const TemporaryFolder folder;
     folder.write("pytorch_model.bin.index.json", "x");
     folder.write("config.json", config);
-    EXPECT_THAT(refusal(folder), AllOf(HasSubstr("only as pytorch_model.bin.index.json"),
-                                       HasSubstr("import AutoModel as M; M.from_pretrained('.')"),
-                                       EndsWith("instead keeps a language-model head")))
+    EXPECT_THAT(folder_refusal(folder), AllOf(HasSubstr("only as pytorch_model.bin.index.json"),
+                                              HasSubstr("import AutoModel as M; M.from_pretrained('.')"),
+                                              EndsWith("instead keeps a language-model head")))
         << config;
   }
 }
@@ -262,16 +263,16 @@ TEST(Weights, TheConversionNamesAutoModelWhereTheConfigurationNamesNoClass) {
 TEST(Weights, WeightsOfTensorflowAndFlaxSayHowToConvertThem) {
   const TemporaryFolder folder;
   folder.write("flax_model.msgpack", "x");
-  EXPECT_THAT(refusal(folder), HasSubstr("from_pretrained('.', from_flax=True)"));
+  EXPECT_THAT(folder_refusal(folder), HasSubstr("from_pretrained('.', from_flax=True)"));
   folder.write("tf_model.h5", "x");
   folder.write("config.json", R"({"architectures": ["TFBertModel"]})");
-  EXPECT_THAT(refusal(folder), HasSubstr("import BertModel as M; M.from_pretrained('.', from_tf=True)"));
+  EXPECT_THAT(folder_refusal(folder), HasSubstr("import BertModel as M; M.from_pretrained('.', from_tf=True)"));
 }
 
 TEST(Weights, NoWeightsAtAllSayWhatWasLookedFor) {
   const TemporaryFolder folder;
   EXPECT_EQ(
-      refusal(folder),
+      folder_refusal(folder),
       folder.path().string() + ": has no weights: neither model.safetensors nor model.safetensors.index.json is there");
   EXPECT_THAT(error_of([&] { (void)Weights(folder / "none"); }).what(), EndsWith("none: no such folder"));
   EXPECT_THAT(error_of([&] { (void)Weights(folder.write("f", "")); }).what(),

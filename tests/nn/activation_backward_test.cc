@@ -10,6 +10,7 @@
 
 #include "nn/activation.h"
 #include "support/exact.h"
+#include "support/numbers.h"
 #include "support/rows.h"
 #include "support/targets.h"
 
@@ -17,6 +18,7 @@ namespace attn::nn {
 namespace {
 
 using test::GappedRows;
+using test::kInfinity;
 
 double slope(Activation f, double x) {
   return test::slope_of(x, [&] { return test::exact(f, x); });
@@ -66,7 +68,6 @@ TEST(ActivationBackward, SlopeOfGeluIsWithinAFewUlp) {
 }
 
 TEST(ActivationBackward, FarOutTheSlopeIsOneOrNothing) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   test::on_every_target([](const char* target) {
     for (const Activation f : test::kActivations) {
       if (f == Activation::none) continue;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/exact.h"
+#include "support/numbers.h"
 #include "support/rows.h"
 #include "support/targets.h"
 
@@ -17,17 +18,16 @@ namespace attn::nn {
 namespace {
 
 using test::GappedRows;
+using test::kInfinity;
+using test::kNan;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-struct Error {
+struct ActivationError {
   double absolute = 0;  // of results up to 1, and of larger ones relative to them
   double tail = 0;      // relative, of results from -1e-2 to -1e-4 below x = -1
 };
 
 // Over [-20, 20] in steps of 1e-4, and ever nearer to 0.
-Error error_of(Activation f) {
+ActivationError activation_error(Activation f) {
   std::vector<float> x;
   for (int n = -200'000; n <= 200'000; ++n) x.push_back(static_cast<float>(n) * 1e-4F);
   for (float tiny = 1; tiny > 1e-30F; tiny *= 0.37F) {
@@ -37,7 +37,7 @@ Error error_of(Activation f) {
   std::vector<float> y = x;
   ThreadPool pool(1);
   activate({y.data(), {1, std::ssize(y)}}, f, pool);
-  Error worst;
+  ActivationError worst;
   for (std::size_t n = 0; n < x.size(); ++n) {
     const double want = test::exact(f, x[n]);
     const double error = std::abs(y[n] - want);
@@ -49,7 +49,7 @@ Error error_of(Activation f) {
 
 TEST(Activation, GeluIsWithinAFewUlpOfErf) {
   test::on_every_target([](const char* target) {
-    const Error e = error_of(Activation::gelu);
+    const ActivationError e = activation_error(Activation::gelu);
     EXPECT_LT(e.absolute, 1.2e-7) << target;
     EXPECT_LT(e.tail, 3e-5) << target;
   });
@@ -57,7 +57,7 @@ TEST(Activation, GeluIsWithinAFewUlpOfErf) {
 
 TEST(Activation, GeluByTanhIsWithinAFewUlpOfItsFormula) {
   test::on_every_target([](const char* target) {
-    const Error e = error_of(Activation::gelu_tanh);
+    const ActivationError e = activation_error(Activation::gelu_tanh);
     EXPECT_LT(e.absolute, 3e-7) << target;
     EXPECT_LT(e.tail, 5e-6) << target;
   });
@@ -65,7 +65,7 @@ TEST(Activation, GeluByTanhIsWithinAFewUlpOfItsFormula) {
 
 TEST(Activation, SiluIsWithinAFewUlpOfItsFormula) {
   test::on_every_target([](const char* target) {
-    const Error e = error_of(Activation::silu);
+    const ActivationError e = activation_error(Activation::silu);
     EXPECT_LT(e.absolute, 3e-7) << target;
     EXPECT_LT(e.tail, 5e-6) << target;
   });
@@ -73,15 +73,15 @@ TEST(Activation, SiluIsWithinAFewUlpOfItsFormula) {
 
 TEST(Activation, TanhIsWithinSevenUlp) {
   test::on_every_target([](const char* target) {
-    const Error e = error_of(Activation::tanh);
+    const ActivationError e = activation_error(Activation::tanh);
     EXPECT_LT(e.absolute, 5e-7) << target;
   });
 }
 
 TEST(Activation, ReluAndNoneAreExact) {
   test::on_every_target([](const char* target) {
-    EXPECT_EQ(error_of(Activation::relu).absolute, 0) << target;
-    EXPECT_EQ(error_of(Activation::none).absolute, 0) << target;
+    EXPECT_EQ(activation_error(Activation::relu).absolute, 0) << target;
+    EXPECT_EQ(activation_error(Activation::none).absolute, 0) << target;
   });
 }
 

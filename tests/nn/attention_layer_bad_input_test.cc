@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "learning_support.h"
 #include "nn/attention_layer.h"
 #include "support/errors.h"
 
@@ -11,9 +12,8 @@ namespace attn::nn {
 namespace {
 
 using test::argument_error;
+using test::small_attention;
 using testing::HasSubstr;
-
-AttentionConfig config_of(std::int64_t heads) { return {.width = 12, .heads = heads}; }
 
 TEST(AttentionLayer, WidthThatHeadsDoNotDivideIsRefusedWithBothNumbers) {
   Parameters parameters;
@@ -28,7 +28,7 @@ TEST(AttentionLayer, WidthThatHeadsDoNotDivideIsRefusedWithBothNumbers) {
 
 TEST(AttentionLayer, MatricesAndTablesOfOtherShapesAreRefused) {
   Parameters parameters;
-  const AttentionConfig config = config_of(3), wider{.width = 18, .heads = 3};
+  const AttentionConfig config = small_attention(3), wider{.width = 18, .heads = 3};
   const AttentionWeights weights = add_attention(parameters, "", config, 0, 5);
   EXPECT_THAT(argument_error([&] { MultiHeadAttention(wider, weights); }), HasSubstr("q leads from 12 to 12"));
   EXPECT_THAT(argument_error([&] { MultiHeadAttention(config, weights); }), HasSubstr("nothing asks for"));
@@ -51,7 +51,7 @@ TEST(AttentionLayer, MatricesAndTablesOfOtherShapesAreRefused) {
 
 TEST(CrossAttentionLayer, RefusesRotaryPositions) {
   Parameters parameters;
-  AttentionConfig config = config_of(2);
+  AttentionConfig config = small_attention(2);
   config.relation = Relation::rope;
   config.rope = {.frequencies = rope_frequencies(100, 6)};
   const AttentionWeights weights = add_attention(parameters, "", config);

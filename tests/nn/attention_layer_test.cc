@@ -21,10 +21,11 @@ namespace {
 using test::argument_error;
 using test::GappedRows;
 using test::Numbers;
+using test::small_attention;
 using test::Table;
 using testing::HasSubstr;
 
-struct Problem {
+struct AttentionProblem {
   AttentionConfig config;
   std::vector<std::int64_t> starts = {0, 5, 6, 13};
   std::vector<std::int64_t> memory_starts = {};  // empty: self-attention
@@ -34,9 +35,9 @@ struct Problem {
 };
 
 // A layer of random numbers, once forward and once back.
-class OneStep {
+class AttentionStep {
  public:
-  explicit OneStep(const Problem& problem, int threads = 2)
+  explicit AttentionStep(const AttentionProblem& problem, int threads = 2)
       : problem_(problem),
         cross_(!problem.memory_starts.empty()),
         weights_(add_attention(parameters_, "", problem.config, problem.memory_width, problem.distances)),
@@ -86,7 +87,7 @@ class OneStep {
   }
   [[nodiscard]] Table y() const { return test::table_of(y_.view()); }
   [[nodiscard]] const MultiHeadAttention& layer() const { return layer_; }
-  [[nodiscard]] bool same_bits(const OneStep& other) const {
+  [[nodiscard]] bool same_bits(const AttentionStep& other) const {
     bool same = y_.same_bits(other.y_) && dx_.same_bits(other.dx_) && d_memory_.same_bits(other.d_memory_);
     for (std::size_t n = 0; n < parameters_.all().size(); ++n) {
       const Parameter &a = parameters_.all()[n], &b = other.parameters_.all()[n];
@@ -100,7 +101,7 @@ class OneStep {
     return cross_ ? problem_.memory_starts : problem_.starts;
   }
 
-  Problem problem_;
+  AttentionProblem problem_;
   bool cross_;
   Parameters parameters_;
   AttentionWeights weights_;
@@ -109,160 +110,157 @@ class OneStep {
   Dropout dropout_;
 };
 
-void expect_right(const Problem& problem) {
-  const OneStep run(problem);
+void expect_attention_right(const AttentionProblem& problem) {
+  const AttentionStep run(problem);
   EXPECT_LE(test::distance(run.y(), run.exact(run.numbers()).y), 5e-6);
   test::expect_slopes(run.numbers(), [&](const Numbers& numbers) { return run.loss(numbers); }, run.gradients());
-  for (const int threads : {1, 3}) EXPECT_TRUE(run.same_bits(OneStep(problem, threads))) << threads << " threads";
-}
-
-AttentionConfig config_of(std::int64_t heads = 2, std::int64_t key_heads = 0) {
-  return {.width = 12, .heads = heads, .key_heads = key_heads};
+  for (const int threads : {1, 3}) EXPECT_TRUE(run.same_bits(AttentionStep(problem, threads))) << threads << " threads";
 }
 
 TEST(AttentionLayer, GradientsAreRightOnEveryInstructionSet) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
-    expect_right({.config = config_of()});
+    expect_attention_right({.config = small_attention()});
   });
 }
 
 TEST(AttentionLayer, GradientsAreRightForEveryNumberOfHeads) {
   for (const std::int64_t heads : {1, 3, 4, 6, 12}) {
     SCOPED_TRACE(heads);
-    expect_right({.config = config_of(heads)});
+    expect_attention_right({.config = small_attention(heads)});
   }
 }
 
 TEST(AttentionLayer, GradientsAreRightWhereHeadsShareKeys) {
   for (const std::int64_t key_heads : {1, 2, 3}) {
     SCOPED_TRACE(key_heads);
-    expect_right({.config = config_of(6, key_heads)});
+    expect_attention_right({.config = small_attention(6, key_heads)});
   }
 }
 
 TEST(AttentionLayer, GradientsAreRightUnderMasks) {
   for (const Mask& mask : {Mask(Causal{}), Mask(Window(1)), Mask(Window(2, 0))}) {
-    AttentionConfig config = config_of(3);
+    AttentionConfig config = small_attention(3);
     config.mask = mask;
     SCOPED_TRACE(mask.text());
-    expect_right({.config = config});
+    expect_attention_right({.config = config});
   }
 }
 
 TEST(AttentionLayer, GradientsAreRightForOtherScalesAndWithASoftcap) {
-  AttentionConfig config = config_of(4, 2);
+  AttentionConfig config = small_attention(4, 2);
   config.scale = 0.75F;
-  expect_right({.config = config});
+  expect_attention_right({.config = config});
   config.softcap = 1.5F;
-  expect_right({.config = config});
+  expect_attention_right({.config = config});
 }
 
 // All pairs of a head turned, and only some of them.
 TEST(AttentionLayer, GradientsAreRightWithRotaryPositions) {
-  AttentionConfig config = config_of(2, 1);
+  AttentionConfig config = small_attention(2, 1);
   config.relation = Relation::rope;
   config.mask = Causal{};
   config.rope = {.frequencies = rope_frequencies(100, 6), .factor = 1};
-  expect_right({.config = config});
+  expect_attention_right({.config = config});
   config.rope = {.frequencies = rope_frequencies(100, 4), .factor = 1.25F};
-  expect_right({.config = config});
+  expect_attention_right({.config = config});
 }
 
 TEST(AttentionLayer, GradientsAreRightWithAlibi) {
-  AttentionConfig config = config_of(3);
+  AttentionConfig config = small_attention(3);
   config.relation = Relation::alibi;
-  expect_right({.config = config});
+  expect_attention_right({.config = config});
 }
 
 // Distances up to 2 and up to 9: some are clamped, and all have a row of their own.
 TEST(AttentionLayer, GradientsOfALearnedTableOfDistancesAreRight) {
-  AttentionConfig config = config_of(4, 2);
+  AttentionConfig config = small_attention(4, 2);
   config.relation = Relation::relative;
   for (const std::int64_t reach : {2, 9}) {
     SCOPED_TRACE(reach);
-    expect_right({.config = config, .distances = 2 * reach + 1});
+    expect_attention_right({.config = config, .distances = 2 * reach + 1});
   }
   config.mask = Causal{};
-  expect_right({.config = config, .distances = 5});
+  expect_attention_right({.config = config, .distances = 5});
 }
 
 TEST(AttentionLayer, GradientsOfALearnedTableOfBucketsAreRight) {
   for (const bool bidirectional : {true, false}) {
-    AttentionConfig config = config_of(2);
+    AttentionConfig config = small_attention(2);
     config.relation = Relation::buckets;
     config.bucketing = {.bidirectional = bidirectional, .buckets = 8, .max_distance = 6};
     SCOPED_TRACE(bidirectional);
-    expect_right({.config = config, .distances = 8});
+    expect_attention_right({.config = config, .distances = 8});
   }
 }
 
 // Which weights are dropped is what attn::dropout_keeps says, in every sequence anew.
 TEST(AttentionLayer, GradientsAreRightUnderDropout) {
-  AttentionConfig config = config_of(3);
+  AttentionConfig config = small_attention(3);
   config.dropout = 0.4F;
   config.place = 17;
-  expect_right({.config = config, .training = true});
+  expect_attention_right({.config = config, .training = true});
   config.relation = Relation::relative;
   config.mask = Causal{};
-  expect_right({.config = config, .distances = 5, .training = true});
+  expect_attention_right({.config = config, .distances = 5, .training = true});
 }
 
 TEST(AttentionLayer, NothingIsDroppedUnlessItLearns) {
-  AttentionConfig config = config_of(3);
+  AttentionConfig config = small_attention(3);
   config.dropout = 0.4F;
-  const OneStep dropping({.config = config, .training = true}), whole({.config = config, .training = false});
+  const AttentionStep dropping({.config = config, .training = true}), whole({.config = config, .training = false});
   EXPECT_FALSE(dropping.same_bits(whole));
-  EXPECT_TRUE(whole.same_bits(OneStep({.config = config_of(3)})));
+  EXPECT_TRUE(whole.same_bits(AttentionStep({.config = small_attention(3)})));
 }
 
 // Of two sequences of which the second has fewer keys than queries, and the third one key.
-Problem crossing(AttentionConfig config) {
+AttentionProblem crossing(AttentionConfig config) {
   return {.config = std::move(config), .memory_starts = {0, 9, 11, 12}, .memory_width = 7};
 }
 
 TEST(CrossAttentionLayer, GradientsAreRightForAMemoryOfAnotherWidthAndLength) {
-  expect_right(crossing(config_of(3)));
-  expect_right(crossing(config_of(4, 2)));
+  expect_attention_right(crossing(small_attention(3)));
+  expect_attention_right(crossing(small_attention(4, 2)));
 }
 
 TEST(CrossAttentionLayer, GradientsAreRightWithEveryOption) {
-  AttentionConfig config = config_of(4, 2);
+  AttentionConfig config = small_attention(4, 2);
   config.softcap = 2;
   config.scale = 0.4F;
   config.dropout = 0.25F;
-  Problem problem = crossing(config);
+  AttentionProblem problem = crossing(config);
   problem.training = true;
-  expect_right(problem);
+  expect_attention_right(problem);
 
   problem.config.relation = Relation::alibi;
-  expect_right(problem);
+  expect_attention_right(problem);
   problem.config.relation = Relation::relative;
   problem.distances = 7;
-  expect_right(problem);
+  expect_attention_right(problem);
   problem.config.relation = Relation::buckets;
   problem.config.bucketing = {.buckets = 8, .max_distance = 5};
   problem.distances = 8;
-  expect_right(problem);
+  expect_attention_right(problem);
 }
 
 // The third sequence has one key, which most of its queries may not see: they give the bias of `out`, and no gradient.
 TEST(CrossAttentionLayer, GradientsAreRightWhereAQuerySeesNothing) {
-  Problem problem = crossing(config_of(3));
+  AttentionProblem problem = crossing(small_attention(3));
   problem.config.mask = Window(1);
-  expect_right(problem);
+  expect_attention_right(problem);
 }
 
 TEST(AttentionLayer, WeightsAreTheSoftmaxOfEachSequence) {
-  AttentionConfig plain = config_of(3), relative = config_of(4, 2);
+  AttentionConfig plain = small_attention(3), relative = small_attention(4, 2);
   plain.mask = Causal{};
   plain.dropout = 0.5F;  // weights are shown before it
   relative.relation = Relation::relative;
   relative.softcap = 3;
-  Problem bent = crossing(relative);
+  AttentionProblem bent = crossing(relative);
   bent.distances = 5;
-  for (const Problem& problem : {Problem{.config = plain, .training = true}, bent, crossing(config_of(2))}) {
-    const OneStep run(problem);
+  for (const AttentionProblem& problem :
+       {AttentionProblem{.config = plain, .training = true}, bent, crossing(small_attention(2))}) {
+    const AttentionStep run(problem);
     const std::vector<std::vector<double>> want = run.exact(run.numbers()).weights;
     const auto& keys = problem.memory_starts.empty() ? problem.starts : problem.memory_starts;
     ThreadPool pool(2);
@@ -276,7 +274,7 @@ TEST(AttentionLayer, WeightsAreTheSoftmaxOfEachSequence) {
 }
 
 TEST(AttentionLayer, WeightsAskedForInAnotherShapeAreRefusedWithBoth) {
-  const OneStep run({.config = config_of(3)});
+  const AttentionStep run({.config = small_attention(3)});
   std::vector<float> room(3 * 5 * 4);
   ThreadPool pool(1);
   EXPECT_THAT(argument_error([&] { run.layer().weights(0, {room.data(), {3, 5, 4}}, pool); }),
@@ -286,7 +284,7 @@ TEST(AttentionLayer, WeightsAskedForInAnotherShapeAreRefusedWithBoth) {
 // y = attention + add, and dx = gradient + add; both may be added in place.
 TEST(AttentionLayer, AddsWhatItIsGiven) {
   Parameters parameters;
-  const AttentionConfig config = config_of(3);
+  const AttentionConfig config = small_attention(3);
   MultiHeadAttention layer(config, add_attention(parameters, "", config));
   test::fill(parameters);
   const std::vector<std::int64_t> starts = {0, 4, 9};
@@ -311,7 +309,7 @@ TEST(AttentionLayer, AddsWhatItIsGiven) {
 // A table of turns or distances that was made for other sequences must not be used again.
 TEST(AttentionLayer, OtherSequencesAreNotMistakenForTheLastOnes) {
   for (const Relation relation : {Relation::rope, Relation::alibi, Relation::relative}) {
-    AttentionConfig config = config_of(2);
+    AttentionConfig config = small_attention(2);
     config.relation = relation;
     if (relation == Relation::rope) config.rope = {.frequencies = rope_frequencies(100, 6)};
     const std::int64_t distances = relation == Relation::relative ? 5 : 0;
@@ -333,7 +331,7 @@ TEST(AttentionLayer, OtherSequencesAreNotMistakenForTheLastOnes) {
 }
 
 TEST(AttentionLayer, SelfAttentionAndRelativePositionAttentionAreTheSameLayer) {
-  AttentionConfig config = config_of(3);
+  AttentionConfig config = small_attention(3);
   Parameters parameters;
   const AttentionWeights weights = add_attention(parameters, "", config, 0, 5);
   test::fill(parameters);

@@ -24,12 +24,13 @@ using test::Numbers;
 using test::Table;
 using testing::HasSubstr;
 
-constexpr std::int64_t kWidth = 8, kInner = 11;
+constexpr std::int64_t kBlockWidth = 8, kBlockInner = 11;
 
 FeedForwardWeights add_feed(Parameters& to, bool gate) {
-  FeedForwardWeights weights{
-      .up = add_dense(to, "up", kWidth, kInner), .down = add_dense(to, "down", kInner, kWidth), .gate = {}};
-  if (gate) weights.gate = add_dense(to, "gate", kWidth, kInner);
+  FeedForwardWeights weights{.up = add_dense(to, "up", kBlockWidth, kBlockInner),
+                             .down = add_dense(to, "down", kBlockInner, kBlockWidth),
+                             .gate = {}};
+  if (gate) weights.gate = add_dense(to, "gate", kBlockWidth, kBlockInner);
   return weights;
 }
 
@@ -40,8 +41,8 @@ TEST(FeedForward, GradientsAreRightForEveryActivationWithAndWithoutAGate) {
       Parameters parameters;
       FeedForward layer(add_feed(parameters, gate), f);
       test::fill(parameters);
-      const GappedRows x = GappedRows(5, kWidth).fill(1), dy = GappedRows(5, kWidth).fill(2);
-      GappedRows y(5, kWidth), dx(5, kWidth);
+      const GappedRows x = GappedRows(5, kBlockWidth).fill(1), dy = GappedRows(5, kBlockWidth).fill(2);
+      GappedRows y(5, kBlockWidth), dx(5, kBlockWidth);
       ThreadPool pool(2);
       Scratch scratch;
       const LearnPass pass{.pool = pool, .scratch = scratch};
@@ -71,7 +72,7 @@ TEST(FeedForward, MatricesThatDoNotMeetAreRefusedWithBothNumbers) {
   EXPECT_THAT(argument_error([&] { FeedForward(weights, Activation::gelu); }), HasSubstr("gate"));
 }
 
-struct Problem {
+struct BlockProblem {
   BlockConfig config;
   bool cross = false, gate = false, centered = true, training = false;
   std::vector<std::int64_t> starts = {0, 4, 5, 9};
@@ -79,21 +80,21 @@ struct Problem {
 };
 
 // A block of random numbers, once forward and once back.
-class OneStep {
+class BlockStep {
  public:
-  explicit OneStep(const Problem& problem, int threads = 2)
+  explicit BlockStep(const BlockProblem& problem, int threads = 2)
       : problem_(problem),
         block_(problem.config, add_weights()),
-        x_(GappedRows(problem.starts.back(), kWidth).fill(1)),
-        memory_(GappedRows(problem.memory_starts.back(), kWidth).fill(2)),
-        dy_(GappedRows(x_.rows(), kWidth).fill(3)),
+        x_(GappedRows(problem.starts.back(), kBlockWidth).fill(1)),
+        memory_(GappedRows(problem.memory_starts.back(), kBlockWidth).fill(2)),
+        dy_(GappedRows(x_.rows(), kBlockWidth).fill(3)),
         dx_(dy_),
-        d_memory_(memory_.rows(), kWidth),
+        d_memory_(memory_.rows(), kBlockWidth),
         pool_(threads),
         pass_{.pool = pool_, .scratch = scratch_, .training = problem.training, .seed = 5} {
     test::fill(parameters_, 0.3F);
     for (std::int64_t i = 0; i < d_memory_.rows(); ++i)
-      for (std::int64_t j = 0; j < kWidth; ++j) d_memory_.at(i, j) = 0;
+      for (std::int64_t j = 0; j < kBlockWidth; ++j) d_memory_.at(i, j) = 0;
     BlockIn in{.x = x_.view(), .starts = problem_.starts};
     if (problem.cross) {
       in.memory = memory_.view();
@@ -119,7 +120,7 @@ class OneStep {
     test::expect_slopes(
         numbers, [&](const Numbers& n) { return test::product(test::table_of(dy_.view()), exact(n)); }, gradients);
   }
-  [[nodiscard]] bool same_bits(const OneStep& other) const {
+  [[nodiscard]] bool same_bits(const BlockStep& other) const {
     bool same = y_.numbers == other.y_.numbers && dx_.same_bits(other.dx_) && d_memory_.same_bits(other.d_memory_);
     for (std::size_t n = 0; n < parameters_.all().size(); ++n) {
       const Parameter &a = parameters_.all()[n], &b = other.parameters_.all()[n];
@@ -134,13 +135,13 @@ class OneStep {
     weights.self = add_attention(parameters_, "self.", problem_.config.self);
     if (problem_.cross) weights.cross = add_attention(parameters_, "cross.", problem_.config.cross);
     weights.feed = add_feed(parameters_, problem_.gate);
-    weights.self_norm = norm_ = test::add_norm(parameters_, "self_norm", kWidth, problem_.centered);
-    weights.feed_norm = test::add_norm(parameters_, "feed_norm", kWidth, problem_.centered);
-    if (problem_.cross) weights.cross_norm = test::add_norm(parameters_, "cross_norm", kWidth, problem_.centered);
+    weights.self_norm = norm_ = test::add_norm(parameters_, "self_norm", kBlockWidth, problem_.centered);
+    weights.feed_norm = test::add_norm(parameters_, "feed_norm", kBlockWidth, problem_.centered);
+    if (problem_.cross) weights.cross_norm = test::add_norm(parameters_, "cross_norm", kBlockWidth, problem_.centered);
     return weights;
   }
 
-  Problem problem_;
+  BlockProblem problem_;
   Parameters parameters_;
   Norm norm_;
   Block block_;
@@ -151,16 +152,16 @@ class OneStep {
   Table y_;
 };
 
-void expect_right(const Problem& problem) {
-  const OneStep step(problem);
+void expect_block_right(const BlockProblem& problem) {
+  const BlockStep step(problem);
   step.expect_right();
-  for (const int threads : {1, 3}) EXPECT_TRUE(step.same_bits(OneStep(problem, threads))) << threads << " threads";
+  for (const int threads : {1, 3}) EXPECT_TRUE(step.same_bits(BlockStep(problem, threads))) << threads << " threads";
 }
 
-BlockConfig config_of(bool norm_first) {
+BlockConfig block_config(bool norm_first) {
   BlockConfig config;
-  config.self = {.width = kWidth, .heads = 2};
-  config.cross = {.width = kWidth, .heads = 4};
+  config.self = {.width = kBlockWidth, .heads = 2};
+  config.cross = {.width = kBlockWidth, .heads = 4};
   config.norm_first = norm_first;
   config.place = 3;
   return config;
@@ -170,7 +171,7 @@ TEST(TransformerBlock, GradientsAreRightWhereTheNormComesFirstAndLast) {
   test::on_every_target([](const char* target) {
     for (const bool norm_first : {false, true}) {
       SCOPED_TRACE(testing::Message() << target << (norm_first ? ", norm first" : ", norm last"));
-      expect_right({.config = config_of(norm_first)});
+      expect_block_right({.config = block_config(norm_first)});
     }
   });
 }
@@ -178,9 +179,9 @@ TEST(TransformerBlock, GradientsAreRightWhereTheNormComesFirstAndLast) {
 TEST(TransformerBlock, GradientsOfADecoderThatLooksAcrossAreRight) {
   for (const bool norm_first : {false, true}) {
     SCOPED_TRACE(norm_first);
-    BlockConfig config = config_of(norm_first);
+    BlockConfig config = block_config(norm_first);
     config.self.mask = Causal{};
-    expect_right({.config = config, .cross = true});
+    expect_block_right({.config = config, .cross = true});
   }
 }
 
@@ -188,28 +189,28 @@ TEST(TransformerBlock, GradientsOfADecoderThatLooksAcrossAreRight) {
 TEST(TransformerBlock, GradientsAreRightUnderDropout) {
   for (const bool norm_first : {false, true}) {
     SCOPED_TRACE(norm_first);
-    BlockConfig config = config_of(norm_first);
+    BlockConfig config = block_config(norm_first);
     config.dropout = 0.3F;
     config.self.dropout = 0.2F;
     config.cross.dropout = 0.4F;
-    expect_right({.config = config, .cross = true, .training = true});
+    expect_block_right({.config = config, .cross = true, .training = true});
   }
 }
 
 // As in Llama: root mean square, a gate, rotary positions, shared keys.
 TEST(TransformerBlock, GradientsOfABlockLikeLlamasAreRight) {
-  BlockConfig config = config_of(true);
-  config.self = {.width = kWidth, .heads = 4, .key_heads = 2, .mask = Causal{}};
+  BlockConfig config = block_config(true);
+  config.self = {.width = kBlockWidth, .heads = 4, .key_heads = 2, .mask = Causal{}};
   config.self.relation = Relation::rope;
   config.self.rope = {.frequencies = rope_frequencies(100, 2)};
   config.activation = Activation::silu;
-  expect_right({.config = config, .gate = true, .centered = false});
+  expect_block_right({.config = config, .gate = true, .centered = false});
 }
 
 TEST(TransformerBlock, ShowsItsAttentions) {
   Parameters parameters;
   BlockWeights weights;
-  const BlockConfig config = config_of(true);
+  const BlockConfig config = block_config(true);
   weights.self = add_attention(parameters, "self.", config.self);
   weights.feed = add_feed(parameters, false);
   EXPECT_EQ(Block(config, weights).cross(), nullptr);

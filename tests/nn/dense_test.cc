@@ -25,12 +25,12 @@ using test::Random;
 using testing::HasSubstr;
 
 // A layer with numbers of its own; rows of the matrix lie apart.
-struct Layer {
+struct OwnedDense {
   std::int64_t in, out;
   bool input_first, has_bias;
   GappedRows w, dw, b, db;
 
-  Layer(std::int64_t i, std::int64_t o, bool first, bool bias, std::uint64_t seed)
+  OwnedDense(std::int64_t i, std::int64_t o, bool first, bool bias, std::uint64_t seed)
       : in(i),
         out(o),
         input_first(first),
@@ -72,7 +72,7 @@ struct Worst {
 double larger(double worst, double error) { return std::isnan(error) ? 1e30 : std::max(worst, std::abs(error)); }
 
 // One layer: what it gave against sums in double. `before` is the layer whose gradients were there already.
-Worst errors_of(const Layer& before, const Layer& after, const GappedRows& x, const GappedRows& dy,
+Worst errors_of(const OwnedDense& before, const OwnedDense& after, const GappedRows& x, const GappedRows& dy,
                 const GappedRows& dx) {
   Worst worst;
   for (std::int64_t n = 0; n < x.rows(); ++n) {
@@ -100,7 +100,7 @@ TEST(Dense, ForwardEqualsLinearBitForBit) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       SCOPED_TRACE(target + std::string(", case ") + std::to_string(seed));
       Random random(seed);
-      Layer layer(random.between(1, 300), random.between(1, 90), random.chance(0.5), random.chance(0.5), seed);
+      OwnedDense layer(random.between(1, 300), random.between(1, 90), random.chance(0.5), random.chance(0.5), seed);
       const auto x = GappedRows(random.between(1, 50), layer.in, 1).fill(seed + 9);
       const auto add = GappedRows(x.rows(), layer.out, 2).fill(seed + 10);
       GappedRows got(x.rows(), layer.out, 3), want(x.rows(), layer.out);
@@ -119,7 +119,7 @@ TEST(Dense, ForwardEqualsLinearBitForBit) {
 // So many rows of so many inputs that they are multiplied in stretches; the last one is a single row.
 TEST(Dense, ManyRowsHaveTheBitsOfFew) {
   test::on_every_target([](const char* target) {
-    Layer layer(300, 20, false, true, 1);
+    OwnedDense layer(300, 20, false, true, 1);
     const auto x = GappedRows(2113, 300, 1).fill(2), add = GappedRows(2113, 20, 2).fill(3);
     auto all = add, few = add;
     ThreadPool pool(2);
@@ -141,8 +141,8 @@ TEST(Dense, GradientsEqualSumsInDoubleForRandomShapes) {
       Random random(seed);
       const std::int64_t rows = random.pick<std::int64_t>({1, 2, 3, 5, 16, 17, 100, 255, 256, 257, 300});
       const auto some = [&] { return random.pick<std::int64_t>({1, 2, 3, 4, 5, 7, 12, 13, 16, 31, 33, 64, 65, 100}); };
-      Layer layer(some(), some(), random.chance(0.5), random.chance(0.7), seed * 10);
-      const Layer before = layer;
+      OwnedDense layer(some(), some(), random.chance(0.5), random.chance(0.7), seed * 10);
+      const OwnedDense before = layer;
       const auto x = GappedRows(rows, layer.in, 2).fill(seed + 1);
       const auto dy = GappedRows(rows, layer.out, 1).fill(seed + 2);
       GappedRows dx(rows, layer.in, 3);
@@ -160,8 +160,8 @@ TEST(Dense, GradientsEqualSumsInDoubleForRandomShapes) {
 // Long enough that the rows are taken in several stretches, with a rest.
 TEST(Dense, GradientsOfManyRowsEqualSumsInDouble) {
   for (const bool input_first : {false, true}) {
-    Layer layer(130, 70, input_first, true, 5);
-    const Layer before = layer;
+    OwnedDense layer(130, 70, input_first, true, 5);
+    const OwnedDense before = layer;
     const auto x = GappedRows(4231, layer.in).fill(1);
     const auto dy = GappedRows(4231, layer.out, 2).fill(2);
     GappedRows dx(4231, layer.in);
@@ -217,8 +217,8 @@ void expect_near(const GappedRows& got, const std::vector<double>& want, const c
 TEST(Dense, LayersWithOneInputGiveItTheSumOfTheirGradients) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
-    Layer first(5, 4, false, true, 1), second(5, 7, true, true, 2);
-    for (Layer* layer : {&first, &second}) {
+    OwnedDense first(5, 4, false, true, 1), second(5, 7, true, true, 2);
+    for (OwnedDense* layer : {&first, &second}) {
       layer->dw.fill(0, 0);
       layer->db.fill(0, 0);
     }
@@ -252,13 +252,13 @@ TEST(Dense, GradientsAreAddedAndHaveTheSameBitsForAnyNumberOfThreads) {
   test::on_every_target([](const char* target) {
     for (const bool input_first : {false, true}) {
       SCOPED_TRACE(target + std::string(input_first ? ", input first" : ""));
-      const Layer start(150, 130, input_first, true, 3);
+      const OwnedDense start(150, 130, input_first, true, 3);
       const auto x = GappedRows(1333, 150).fill(1), dy = GappedRows(1333, 130).fill(2);
-      std::deque<Layer> layers;
+      std::deque<OwnedDense> layers;
       std::deque<GappedRows> dxs;
       for (const int threads : {1, 2, 3}) {
         ThreadPool pool(threads);
-        Layer& layer = layers.emplace_back(start);
+        OwnedDense& layer = layers.emplace_back(start);
         GappedRows& dx = dxs.emplace_back(1333, 150);
         dense_backward(layer.dense(), x.view(), dy.view(), dx.view(), pool);
         EXPECT_TRUE(layer.dw.same_bits(layers.front().dw));
@@ -271,7 +271,7 @@ TEST(Dense, GradientsAreAddedAndHaveTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Dense, WithoutDxTheGradientsOfTheWeightsAreTheSame) {
-  Layer with(20, 30, false, true, 1), without = with;
+  OwnedDense with(20, 30, false, true, 1), without = with;
   const auto x = GappedRows(9, 20).fill(1), dy = GappedRows(9, 30).fill(2);
   GappedRows dx(9, 20);
   ThreadPool pool(1);
@@ -281,8 +281,8 @@ TEST(Dense, WithoutDxTheGradientsOfTheWeightsAreTheSame) {
 }
 
 TEST(Dense, NoRowsChangeNothing) {
-  Layer layer(4, 3, false, true, 1);
-  const Layer before = layer;
+  OwnedDense layer(4, 3, false, true, 1);
+  const OwnedDense before = layer;
   GappedRows x(0, 4), y(0, 3);
   ThreadPool pool(1);
   dense(layer.dense(), x.view(), y.view(), pool);
@@ -291,8 +291,8 @@ TEST(Dense, NoRowsChangeNothing) {
 }
 
 TEST(Dense, ShapesThatDisagreeThrowAndNothingIsWritten) {
-  Layer layer(4, 3, false, true, 1);
-  const Layer before = layer;
+  OwnedDense layer(4, 3, false, true, 1);
+  const OwnedDense before = layer;
   auto x = GappedRows(2, 4).fill(1), y = GappedRows(2, 3).fill(2), narrow = GappedRows(2, 2).fill(3);
   const auto y_before = y, x_before = x;
   ThreadPool pool(1);

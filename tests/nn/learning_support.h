@@ -44,6 +44,11 @@ inline nn::Norm add_norm(nn::Parameters& to, const std::string& name, std::int64
   return norm;
 }
 
+// Width 12.
+inline nn::AttentionConfig small_attention(std::int64_t heads = 2, std::int64_t key_heads = 0) {
+  return {.width = 12, .heads = heads, .key_heads = key_heads};
+}
+
 // Layers read their numbers under "<name>.weight" and "<name>.bias", which need not be there.
 Table exact_dense(const Numbers& from, const std::string& name, const Table& x);
 Table exact_norm(const Numbers& from, const std::string& name, const Table& x, const nn::Norm& how);

@@ -23,12 +23,12 @@ using test::GappedRows;
 using test::Random;
 using test::Weights;
 
-struct Layer {
+struct OwnedLinear {
   std::int64_t in = 0, out = 0;
   Weights matrix, bias;
   bool input_first = false, has_bias = false;
 
-  Layer(std::int64_t i, std::int64_t o, Type type, bool first, bool with_bias, std::uint64_t seed)
+  OwnedLinear(std::int64_t i, std::int64_t o, Type type, bool first, bool with_bias, std::uint64_t seed)
       : in(i),
         out(o),
         matrix(first ? i : o, first ? o : i, type, static_cast<std::int64_t>(seed % 7)),
@@ -48,7 +48,7 @@ struct Layer {
   }
 };
 
-Layer random_layer(Random& random, std::int64_t in) {
+OwnedLinear random_layer(Random& random, std::int64_t in) {
   const std::int64_t out = random.pick<std::int64_t>({1, 2, 7, 8, 15, 16, 31, 32, 33, 64, 100, 288, 300});
   const Type type = random.pick({Type::float32, Type::float16, Type::bfloat16});
   return {in, out, type, random.chance(0.5), random.chance(0.7), random.bits() >> 40};
@@ -59,7 +59,7 @@ std::int64_t random_inputs(Random& random) {
 }
 
 // Sums of products of numbers of size 1: 1e-5 is some ten times what rounding does.
-void expect_product(const Layer& layer, const GappedRows& x, const GappedRows& got, Activation f,
+void expect_product(const OwnedLinear& layer, const GappedRows& x, const GappedRows& got, Activation f,
                     const GappedRows* add) {
   double worst = 0;
   for (std::int64_t i = 0; i < got.rows(); ++i) {
@@ -77,7 +77,7 @@ TEST(Linear, EqualsSumsInDoubleForRandomShapes) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       SCOPED_TRACE(std::string(target) + ", case " + std::to_string(seed));
       Random random(seed);
-      const Layer layer = random_layer(random, random_inputs(random));
+      const OwnedLinear layer = random_layer(random, random_inputs(random));
       const std::int64_t rows = random.between(1, 40);
       const auto x = GappedRows(rows, layer.in, random.between(0, 3)).fill(seed);
       GappedRows y(rows, layer.out, random.between(0, 3));
@@ -99,7 +99,7 @@ TEST(Linear, AddsToWhatIsThereWithTheBitsOfASumBesideIt) {
   test::on_every_target([](const char* target) {
     for (const Activation f : test::kActivations) {
       SCOPED_TRACE(std::string(target) + ", activation " + std::to_string(static_cast<int>(f)));
-      const Layer layer(700, 45, Type::float32, false, true, 5);
+      const OwnedLinear layer(700, 45, Type::float32, false, true, 5);
       ThreadPool pool(2);
       const Linear linear({layer.weight()}, pool);
       const auto x = GappedRows(14, layer.in).fill(6);
@@ -117,7 +117,7 @@ TEST(Linear, AddsToWhatIsThereWithTheBitsOfASumBesideIt) {
 TEST(Linear, RowHasTheSameBitsAloneAndInAnyBatch) {
   test::on_every_target([](const char* target) {
     for (const Type type : {Type::float32, Type::float16, Type::bfloat16}) {
-      const Layer layer(1000, 70, type, false, true, 11);
+      const OwnedLinear layer(1000, 70, type, false, true, 11);
       ThreadPool pool(1);
       const Linear linear({layer.weight()}, pool);
       const auto x = GappedRows(40, layer.in).fill(12);
@@ -142,7 +142,7 @@ TEST(Linear, SameBitsForAnyNumberOfThreadsAndBlocks) {
     for (const auto& [rows, in, out] :
          {std::array<std::int64_t, 3>{1, 768, 768}, {5, 300, 1000}, {64, 768, 200}, {530, 1100, 130}}) {
       SCOPED_TRACE(std::string(target) + ", rows " + std::to_string(rows));
-      const Layer layer(in, out, Type::float32, false, true, 21);
+      const OwnedLinear layer(in, out, Type::float32, false, true, 21);
       const auto x = GappedRows(rows, in).fill(22);
       ThreadPool one(1);
       const Linear linear({layer.weight()}, one);
@@ -169,7 +169,7 @@ TEST(Linear, SeveralMatricesAreTheSameAsEachAlone) {
     SCOPED_TRACE(target);
     ThreadPool pool(2);
     const std::int64_t in = 290;
-    const Layer q(in, 96, Type::float16, false, true, 31), k(in, 33, Type::float16, true, false, 32),
+    const OwnedLinear q(in, 96, Type::float16, false, true, 31), k(in, 33, Type::float16, true, false, 32),
         v(in, 7, Type::float16, false, true, 33);
     const Linear all({q.weight(), k.weight(), v.weight()}, pool);
     for (const std::int64_t rows : {1, 3, 30}) {
@@ -191,7 +191,7 @@ TEST(Linear, MatricesOfSeveralTypesBecomeFloats) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
     ThreadPool pool(1);
-    const Layer a(100, 40, Type::float32, false, false, 41), b(100, 50, Type::float16, false, true, 42),
+    const OwnedLinear a(100, 40, Type::float32, false, false, 41), b(100, 50, Type::float16, false, true, 42),
         c(100, 33, Type::bfloat16, true, true, 43);
     const auto x = GappedRows(4, 100).fill(44);
     GappedRows ya(4, 40), yb(4, 50), yc(4, 33);
@@ -207,7 +207,7 @@ TEST(Linear, NanAndInfinityReachTheirRowAndNoOther) {
     for (const Activation f : test::kActivations) {
       SCOPED_TRACE(std::string(target) + ", activation " + std::to_string(static_cast<int>(f)));
       ThreadPool pool(1);
-      Layer layer(300, 40, Type::float32, false, true, 51);
+      OwnedLinear layer(300, 40, Type::float32, false, true, 51);
       for (std::int64_t n = 0; n < 300 * 40; ++n) layer.matrix.set(n, std::abs(layer.matrix.get(n)) + 0.1F);
       auto x = GappedRows(14, 300).fill(52);
       x.at(3, 299) = std::numeric_limits<float>::quiet_NaN();
@@ -225,7 +225,7 @@ TEST(Linear, NanAndInfinityReachTheirRowAndNoOther) {
 
 TEST(Linear, NoRowsAreNoWork) {
   ThreadPool pool(1);
-  const Layer layer(8, 8, Type::float32, false, true, 61);
+  const OwnedLinear layer(8, 8, Type::float32, false, true, 61);
   GappedRows x(1, 8), y(1, 8);
   Linear({layer.weight()}, pool)(rows_of(x.view(), 0, 0), rows_of(y.view(), 0, 0), pool);
   EXPECT_TRUE(Linear().empty());
@@ -234,7 +234,7 @@ TEST(Linear, NoRowsAreNoWork) {
 TEST(Linear, ShapesThatDisagreeAreNamedBeforeAnythingIsWritten) {
   using ::testing::HasSubstr;
   ThreadPool pool(1);
-  const Layer layer(8, 6, Type::float32, false, true, 71);
+  const OwnedLinear layer(8, 6, Type::float32, false, true, 71);
   const Linear linear({layer.weight(), layer.weight()}, pool);
   const auto x = GappedRows(3, 8).fill(1);
   const auto narrow = GappedRows(3, 7).fill(1);
@@ -255,7 +255,7 @@ TEST(Linear, ShapesThatDisagreeAreNamedBeforeAnythingIsWritten) {
 TEST(Linear, WeightsThatDisagreeAreNamed) {
   using ::testing::HasSubstr;
   ThreadPool pool(1);
-  const Layer a(8, 6, Type::float32, false, true, 81), b(9, 6, Type::float32, false, true, 82);
+  const OwnedLinear a(8, 6, Type::float32, false, true, 81), b(9, 6, Type::float32, false, true, 82);
   EXPECT_THAT(test::argument_error([&] { Linear({a.weight(), b.weight()}, pool); }), HasSubstr("9 inputs"));
   Weight short_bias = a.weight();
   short_bias.bias.shape[0] = 5;
@@ -273,7 +273,7 @@ TEST(Linear, MatricesInPlaceGiveTheBitsOfPackedOnesAndArePackedAtTheSecondUse) {
       SCOPED_TRACE(std::string(target) + ", case " + std::to_string(seed));
       Random random(seed + 500);
       const std::int64_t in = random_inputs(random);
-      const Layer first = random_layer(random, in), second = random_layer(random, in);
+      const OwnedLinear first = random_layer(random, in), second = random_layer(random, in);
       const Weight weights[] = {first.weight(), second.weight()};
       ThreadPool pool(2);
       std::int64_t outputs_given_back = 0;

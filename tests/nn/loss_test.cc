@@ -14,6 +14,7 @@
 
 #include "support/errors.h"
 #include "support/exact.h"
+#include "support/numbers.h"
 #include "support/resident.h"
 #include "support/rows.h"
 #include "support/targets.h"
@@ -23,22 +24,17 @@ namespace {
 
 using test::argument_error;
 using test::GappedRows;
+using test::kInfinity;
+using test::kNan;
 using test::Random;
+using test::row_of;
 using testing::HasSubstr;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 double exact_loss(const std::vector<double>& logits, std::int32_t label) {
   const double peak = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
   for (const double x : logits) sum += std::exp(x - peak);
   return std::log(sum) + peak - logits[static_cast<std::size_t>(label)];
-}
-
-std::vector<double> row_of(const GappedRows& x, std::int64_t i) {
-  std::vector<double> row;
-  for (std::int64_t j = 0; j < x.width(); ++j) row.push_back(x.at(i, j));
-  return row;
 }
 
 // About a quarter have none.
@@ -111,7 +107,7 @@ TEST(CrossEntropy, LogitsFarApartNeitherOverflowNorVanish) {
 
 TEST(CrossEntropy, NanShowsInTheLoss) {
   test::on_every_target([](const char* target) {
-    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInfinity}) {
+    for (const float bad : {kNan, kInfinity}) {
       for (const std::int64_t column : {0, 16, 36}) {
         auto x = GappedRows(2, 37).fill(1);
         x.at(1, column) = bad;

@@ -19,13 +19,14 @@ namespace {
 
 using test::argument_error;
 using test::GappedRows;
+using test::row_of;
 using testing::HasSubstr;
 
 // Weights about 1, biases, and gradients that are there already.
-struct Numbers {
+struct NormNumbers {
   GappedRows weight, bias, d_weight, d_bias;
 
-  explicit Numbers(std::int64_t width) : weight(1, width), bias(1, width), d_weight(1, width), d_bias(1, width) {
+  explicit NormNumbers(std::int64_t width) : weight(1, width), bias(1, width), d_weight(1, width), d_bias(1, width) {
     weight.fill(1, 0.2F);
     for (std::int64_t j = 0; j < width; ++j) weight.at(0, j) += 1;
     bias.fill(2, 0.3F);
@@ -61,18 +62,12 @@ struct ExactRow {
   }
 };
 
-std::vector<double> row_of(const GappedRows& x, std::int64_t i) {
-  std::vector<double> row;
-  for (std::int64_t j = 0; j < x.width(); ++j) row.push_back(x.at(i, j));
-  return row;
-}
-
 struct Want {
   std::deque<std::vector<double>> dx;  // a row each
   std::vector<double> d_weight, d_bias;
 };
 
-Want differences(const Numbers& numbers, const GappedRows& x, const GappedRows& dy, bool centered) {
+Want differences(const NormNumbers& numbers, const GappedRows& x, const GappedRows& dy, bool centered) {
   Want want;
   want.d_weight = row_of(numbers.d_weight, 0);
   want.d_bias = row_of(numbers.d_bias, 0);
@@ -95,7 +90,7 @@ TEST(NormBackward, EqualsDifferencesForEveryWidthAndKind) {
       for (const bool centered : {true, false}) {
         for (const bool with_bias : {true, false}) {
           SCOPED_TRACE(target + std::string(", width ") + std::to_string(width) + (centered ? ", centered" : ""));
-          Numbers numbers(width);
+          NormNumbers numbers(width);
           const auto x = GappedRows(3, width, 2).fill(5, 1.5F), dy = GappedRows(3, width, 1).fill(6);
           const Want want = differences(numbers, x, dy, centered);
           GappedRows dx(3, width, 3);
@@ -121,7 +116,7 @@ TEST(NormBackward, AddsToDxOrMayWriteOverDy) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
     const auto x = GappedRows(4, 37).fill(5), dy = GappedRows(4, 37).fill(6), start = GappedRows(4, 37).fill(7);
-    Numbers a(37), b(37), c(37);
+    NormNumbers a(37), b(37), c(37);
     GappedRows beside(4, 37);
     auto onto = start, over = dy;
     ThreadPool pool(1);
@@ -138,11 +133,11 @@ TEST(NormBackward, AddsToDxOrMayWriteOverDy) {
 TEST(NormBackward, SameBitsForAnyNumberOfThreads) {
   test::on_every_target([](const char* target) {
     const auto x = GappedRows(1000, 130).fill(5), dy = GappedRows(1000, 130).fill(6);
-    std::deque<Numbers> numbers;
+    std::deque<NormNumbers> numbers;
     std::deque<GappedRows> dxs;
     for (const int threads : {1, 2, 3}) {
       ThreadPool pool(threads);
-      Numbers& own = numbers.emplace_back(130);
+      NormNumbers& own = numbers.emplace_back(130);
       GappedRows& dx = dxs.emplace_back(1000, 130);
       norm_backward(own.norm(true, true), {x.view(), dy.view(), dx.view()}, pool);
       EXPECT_TRUE(dx.same_bits(dxs.front())) << target;
@@ -151,7 +146,7 @@ TEST(NormBackward, SameBitsForAnyNumberOfThreads) {
     }
     // Sums over a thousand rows, in double.
     for (std::int64_t j = 0; j < 130; ++j) {
-      double want = Numbers(130).d_bias.at(0, j);
+      double want = NormNumbers(130).d_bias.at(0, j);
       for (std::int64_t i = 0; i < 1000; ++i) want += dy.at(i, j);
       EXPECT_NEAR(numbers.front().d_bias.at(0, j), want, 1e-4) << target;
     }
@@ -159,7 +154,7 @@ TEST(NormBackward, SameBitsForAnyNumberOfThreads) {
 }
 
 TEST(NormBackward, ForwardHasTheBitsOfTheNormsThatDoNotLearn) {
-  Numbers numbers(50);
+  NormNumbers numbers(50);
   const auto x = GappedRows(6, 50).fill(5);
   const std::vector<float> weight(numbers.weight.view().data, numbers.weight.view().data + 50);
   const std::vector<float> bias(numbers.bias.view().data, numbers.bias.view().data + 50);
@@ -174,7 +169,7 @@ TEST(NormBackward, ForwardHasTheBitsOfTheNormsThatDoNotLearn) {
 }
 
 TEST(NormBackward, NoRowsAndOneNumberARow) {
-  Numbers numbers(1);
+  NormNumbers numbers(1);
   const auto before = numbers.d_weight;
   GappedRows none(0, 1), dx(2, 1);
   const auto x = GappedRows(2, 1).fill(5), dy = GappedRows(2, 1).fill(6);
@@ -187,7 +182,7 @@ TEST(NormBackward, NoRowsAndOneNumberARow) {
 }
 
 TEST(NormBackward, ShapesThatDisagreeThrowBeforeAnythingIsWritten) {
-  Numbers numbers(8);
+  NormNumbers numbers(8);
   const auto before = numbers.d_weight;
   const auto x = GappedRows(2, 8).fill(1), narrow = GappedRows(2, 7).fill(2);
   auto dx = GappedRows(2, 8).fill(3), short_dx = GappedRows(1, 8).fill(4);

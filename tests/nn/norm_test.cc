@@ -29,7 +29,7 @@ LayerNorm layer_norm(std::int64_t width, bool with_bias) {
 }
 
 // The largest error of a normalized number, before weight and bias would enlarge it.
-double error_of(const LayerNorm& norm, const GappedRows& x, const GappedRows& got) {
+double norm_error(const LayerNorm& norm, const GappedRows& x, const GappedRows& got) {
   double worst = 0;
   const auto count = static_cast<double>(x.width());
   for (std::int64_t i = 0; i < x.rows(); ++i) {
@@ -59,7 +59,7 @@ TEST(LayerNorm, IsRightToAMillionthForEveryWidth) {
         GappedRows out(5, width, 1);
         ThreadPool pool(1);
         norm(x.view(), out.view(), pool);
-        EXPECT_LT(error_of(norm, x, out), 1e-6);
+        EXPECT_LT(norm_error(norm, x, out), 1e-6);
         EXPECT_TRUE(out.gaps_are_whole());
       }
     }
@@ -75,7 +75,7 @@ TEST(LayerNorm, IsRightFarFromZero) {
     GappedRows out(4, 768);
     ThreadPool pool(1);
     norm(x.view(), out.view(), pool);
-    EXPECT_LT(error_of(norm, x, out), 1e-6) << target;
+    EXPECT_LT(norm_error(norm, x, out), 1e-6) << target;
   });
 }
 

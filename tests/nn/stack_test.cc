@@ -24,7 +24,7 @@ using test::Numbers;
 using test::Table;
 using testing::HasSubstr;
 
-constexpr std::int64_t kWidth = 8, kInner = 10, kWords = 9, kPositions = 6, kTypes = 2;
+constexpr std::int64_t kStackWidth = 8, kStackInner = 10, kWords = 9, kPositions = 6, kTypes = 2;
 constexpr std::uint64_t kStackPlaces = std::uint64_t{1} << 32;  // where a stack's own dropout begins
 
 struct Kind {
@@ -39,18 +39,18 @@ struct Kind {
 class Model {
  public:
   Model(Parameters& to, std::string name, const Kind& kind, std::optional<Learned<2>> words = {})
-      : kind_(kind), name_(std::move(name)), fixed_(sinusoidal(kPositions + kind.first_position, kWidth)) {
-    embedding_.words = words ? *words : to.matrix(name_ + "words", kWords, kWidth);
+      : kind_(kind), name_(std::move(name)), fixed_(sinusoidal(kPositions + kind.first_position, kStackWidth)) {
+    embedding_.words = words ? *words : to.matrix(name_ + "words", kWords, kStackWidth);
     if (kind.learned_positions)
-      embedding_.positions = to.matrix(name_ + "positions", kPositions + kind.first_position, kWidth);
+      embedding_.positions = to.matrix(name_ + "positions", kPositions + kind.first_position, kStackWidth);
     if (kind.fixed_positions) embedding_.fixed = fixed_.view();
-    if (kind.types) embedding_.types = to.matrix(name_ + "types", kTypes, kWidth);
-    if (kind.norm) embedding_.norm = test::add_norm(to, name_ + "embedding_norm", kWidth);
+    if (kind.types) embedding_.types = to.matrix(name_ + "types", kTypes, kStackWidth);
+    if (kind.norm) embedding_.norm = test::add_norm(to, name_ + "embedding_norm", kStackWidth);
     embedding_.first_position = kind.first_position;
     embedding_.word_scale = kind.word_scale;
     embedding_.dropout = kind.dropout;
     for (std::int64_t i = 0; i < kind.layers; ++i) add_block(to, i);
-    if (kind.last_norm) last_ = test::add_norm(to, name_ + "last_norm", kWidth);
+    if (kind.last_norm) last_ = test::add_norm(to, name_ + "last_norm", kStackWidth);
   }
 
   Stack stack() {
@@ -61,14 +61,14 @@ class Model {
 
   [[nodiscard]] Table exact(const Numbers& n, const Tokens& tokens, const LearnPass& pass, const Table& memory = {},
                             std::span<const std::int64_t> memory_starts = {}) const {
-    Table x{std::ssize(tokens.ids), kWidth};
+    Table x{std::ssize(tokens.ids), kStackWidth};
     const Table& words = n.at(n.contains(name_ + "words") ? name_ + "words" : "words");
     for (std::size_t s = 0; s + 1 < tokens.starts.size(); ++s) {
       for (std::int64_t i = tokens.starts[s]; i < tokens.starts[s + 1]; ++i) {
         const auto at = static_cast<std::size_t>(i);
         const std::int64_t position = kind_.first_position + i - tokens.starts[s];
         const std::int64_t type = tokens.types.empty() ? 0 : tokens.types[at];
-        for (std::int64_t j = 0; j < kWidth; ++j) {
+        for (std::int64_t j = 0; j < kStackWidth; ++j) {
           double sum = double{kind_.word_scale} * words(tokens.ids[at], j);
           if (kind_.fixed_positions) sum += double{fixed_.row(position)[j]};
           if (kind_.learned_positions && !kind_.fixed_positions) sum += n.at(name_ + "positions")(position, j);
@@ -89,7 +89,7 @@ class Model {
     test::ExactBlock& block = exact_.emplace_back();
     block.name = name_ + std::to_string(index) + ".";
     block.cross = kind_.decoder;
-    block.config.self = {.width = kWidth, .heads = 2, .dropout = kind_.dropout};
+    block.config.self = {.width = kStackWidth, .heads = 2, .dropout = kind_.dropout};
     block.config.cross = block.config.self;
     if (kind_.decoder) block.config.self.mask = Causal{};
     block.config.norm_first = kind_.norm_first;
@@ -97,14 +97,14 @@ class Model {
     block.config.place = static_cast<std::uint64_t>(index) + 10 * kind_.place;
     BlockWeights& weights = weights_.emplace_back();
     weights.self = add_attention(to, block.name + "self.", block.config.self);
-    weights.self_norm = block.norm = test::add_norm(to, block.name + "self_norm", kWidth);
+    weights.self_norm = block.norm = test::add_norm(to, block.name + "self_norm", kStackWidth);
     if (block.cross) {
       weights.cross = add_attention(to, block.name + "cross.", block.config.cross);
-      weights.cross_norm = test::add_norm(to, block.name + "cross_norm", kWidth);
+      weights.cross_norm = test::add_norm(to, block.name + "cross_norm", kStackWidth);
     }
-    weights.feed.up = add_dense(to, block.name + "up", kWidth, kInner);
-    weights.feed.down = add_dense(to, block.name + "down", kInner, kWidth);
-    weights.feed_norm = test::add_norm(to, block.name + "feed_norm", kWidth);
+    weights.feed.up = add_dense(to, block.name + "up", kStackWidth, kStackInner);
+    weights.feed.down = add_dense(to, block.name + "down", kStackInner, kStackWidth);
+    weights.feed_norm = test::add_norm(to, block.name + "feed_norm", kStackWidth);
   }
 
   Kind kind_;
@@ -120,7 +120,7 @@ const std::vector<std::int32_t> kIds = {3, 0, 8, 3, 3, 7, 1, 2, 8, 5};
 const std::vector<std::int64_t> kStarts = {0, 3, 4, 10};
 const std::vector<std::int32_t> kTokenTypes = {0, 1, 1, 0, 0, 0, 0, 1, 1, 0};
 
-void expect_right(const Kind& kind, bool with_types = false) {
+void expect_stack_right(const Kind& kind, bool with_types = false) {
   std::vector<std::vector<float>> bits;  // of one thread
   for (const int threads : {1, 2, 3}) {
     Parameters parameters;
@@ -133,7 +133,7 @@ void expect_right(const Kind& kind, bool with_types = false) {
     Scratch scratch;
     const LearnPass pass{.pool = pool, .scratch = scratch, .training = kind.dropout > 0, .seed = 8};
     const Table y = test::table_of(stack.forward(tokens, pass));
-    const GappedRows dy = GappedRows(std::ssize(kIds), kWidth).fill(3);
+    const GappedRows dy = GappedRows(std::ssize(kIds), kStackWidth).fill(3);
     GappedRows used = dy;
     stack.backward(used.view(), {}, pass);
     std::vector<std::vector<float>> got;
@@ -155,19 +155,19 @@ void expect_right(const Kind& kind, bool with_types = false) {
 }
 
 TEST(Stack, GradientsAreRightForEveryKindOfEmbedding) {
-  expect_right({.norm = false, .last_norm = true, .norm_first = true});  // as GPT-2
-  expect_right({.types = true});                                         // as BERT, where all types are 0
-  expect_right({.types = true}, true);
-  expect_right({.first_position = 2, .word_scale = 3});  // as BART
+  expect_stack_right({.norm = false, .last_norm = true, .norm_first = true});  // as GPT-2
+  expect_stack_right({.types = true});                                         // as BERT, where all types are 0
+  expect_stack_right({.types = true}, true);
+  expect_stack_right({.first_position = 2, .word_scale = 3});  // as BART
 }
 
 TEST(Stack, GradientsAreRightWithPositionsThatAreNotLearned) {
-  expect_right({.learned_positions = false, .norm = false, .fixed_positions = true, .word_scale = 2});
-  expect_right({.learned_positions = false, .norm = false});  // and with none
+  expect_stack_right({.learned_positions = false, .norm = false, .fixed_positions = true, .word_scale = 2});
+  expect_stack_right({.learned_positions = false, .norm = false});  // and with none
 }
 
 TEST(Stack, GradientsAreRightUnderDropout) {
-  expect_right({.types = true, .last_norm = true, .dropout = 0.3F, .place = 1}, true);
+  expect_stack_right({.types = true, .last_norm = true, .dropout = 0.3F, .place = 1}, true);
 }
 
 // The loss of the whole Transformer, whose head is the table of words, in double.
@@ -188,7 +188,7 @@ struct ExactTransformer {
       double all = 0, right = 0;
       for (std::int64_t w = 0; w < kWords; ++w) {
         double logit = 0;
-        for (std::int64_t j = 0; j < kWidth; ++j) logit += hidden(row, j) * words(w, j);
+        for (std::int64_t j = 0; j < kStackWidth; ++j) logit += hidden(row, j) * words(w, j);
         all += std::exp(logit);
         if (w == labels[i]) right = logit;
       }
@@ -204,7 +204,7 @@ TEST(Transformer, GradientsAreRightWithWordsThatAllPartsShare) {
   for (const float dropout : {0.0F, 0.2F}) {
     SCOPED_TRACE(dropout);
     Parameters parameters;
-    const Learned<2> words = parameters.matrix("words", kWords, kWidth);
+    const Learned<2> words = parameters.matrix("words", kWords, kStackWidth);
     Model encoder(parameters, "encoder.", {.layers = 1, .dropout = dropout}, words);
     Model decoder(parameters, "decoder.", {.decoder = true, .dropout = dropout, .place = 1}, words);
     test::fill(parameters, 0.3F);

@@ -137,12 +137,12 @@ TEST_F(OneServer, NoPathReachesAFile) {
 }
 
 TEST_F(OneServer, WhatIsSentMustBeJsonForAPathThatTakesIt) {
-  const std::string local = " HTTP/1.1\r\nHost: localhost\r\n", json = "Content-Type: application/json\r\n";
+  const std::string local = " HTTP/1.1\r\nHost: localhost\r\n", content = "Content-Type: application/json\r\n";
   EXPECT_EQ(status_of("POST /api/specimens" + local + "Content-Length: 2\r\n\r\nhi"), 415);
   EXPECT_EQ(status_of("POST /api/specimens" + local + "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\nhi"), 415);
-  EXPECT_EQ(status_of("POST /api/specimens" + local + json + "Content-Length: 2\r\n\r\nhi"), 400);
-  EXPECT_EQ(status_of("POST /api/specimens/1" + local + json + "Content-Length: 2\r\n\r\n{}"), 405);
-  EXPECT_EQ(status_of("POST /" + local + json + "Content-Length: 2\r\n\r\n{}"), 405);
+  EXPECT_EQ(status_of("POST /api/specimens" + local + content + "Content-Length: 2\r\n\r\nhi"), 400);
+  EXPECT_EQ(status_of("POST /api/specimens/1" + local + content + "Content-Length: 2\r\n\r\n{}"), 405);
+  EXPECT_EQ(status_of("POST /" + local + content + "Content-Length: 2\r\n\r\n{}"), 405);
   EXPECT_EQ(status_of("PUT /" + local + "Content-Length: 2\r\n\r\nhi"), 405);
   EXPECT_EQ(status_of("DELETE /api/specimens/1" + local), 405);
   EXPECT_EQ(status_of("OPTIONS /api/specimens" + local), 405);

@@ -6,10 +6,10 @@
 #include <limits>
 #include <sstream>
 
+#include "support/numbers.h"
+
 namespace attn::test {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::int64_t random_length(Random& random) {
   if (random.chance(0.4)) return random.between(1, 40);

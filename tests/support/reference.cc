@@ -5,12 +5,12 @@
 #include <cmath>
 #include <limits>
 
+#include "support/numbers.h"
 #include "support/tensor.h"
 
 namespace attn::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 
 std::vector<double> doubles(const AnyView<4>& view) {
@@ -18,15 +18,6 @@ std::vector<double> doubles(const AnyView<4>& view) {
   each(view.shape, [&](const Shape<4>& at) { x.push_back(element(view, at)); });
   return x;
 }
-
-// A run of queries and keys that see each other, and where they lie in the inputs.
-struct Stretch {
-  std::int64_t b = 0;      // in the inputs
-  std::int64_t batch = 0;  // as mask and dropout see it
-  std::int64_t first_query = 0, queries = 0;
-  std::int64_t first_key = 0, keys = 0;
-  std::int64_t bias_zero = 0;  // where distance 0 stands in the bias table
-};
 
 class Solver {
  public:
@@ -52,7 +43,7 @@ class Solver {
 
   void keep_weights() { book_.weights.assign(book_.lse.size() * static_cast<std::size_t>(keys_), 0); }
 
-  void solve(const Stretch& s) {
+  void solve(const TextbookSequence& s) {
     for (std::int64_t h = 0; h < heads_; ++h)
       for (std::int64_t i = 0; i < s.queries; ++i) solve_row(s, h, i);
   }
@@ -60,7 +51,7 @@ class Solver {
   Textbook take() { return std::move(book_); }
 
  private:
-  double score(const Stretch& s, std::int64_t h, std::int64_t i, std::int64_t j, double& size) const {
+  double score(const TextbookSequence& s, std::int64_t h, std::int64_t i, std::int64_t j, double& size) const {
     const std::int64_t g = h / (heads_ / key_heads_);
     const double* q = q_.data() + ((s.b * heads_ + h) * queries_ + s.first_query + i) * width_;
     const double* k = k_.data() + ((s.b * key_heads_ + g) * keys_ + s.first_key + j) * width_;
@@ -78,7 +69,7 @@ class Solver {
     return dot + bias;
   }
 
-  double bias_of(const Stretch& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
+  double bias_of(const TextbookSequence& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
     double sum = 0;
     if (const auto& bias = options_.bias; !bias.empty()) sum += bias(bias.shape[0] == 1 ? 0 : h, j - i + s.bias_zero);
     for (const View<const float, 4>& dense : {options_.dense_bias, options_.mask.bias()}) {
@@ -89,11 +80,11 @@ class Solver {
     return sum;
   }
 
-  bool allowed(const Stretch& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
+  bool allowed(const TextbookSequence& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
     return options_.mask.allows(s.batch, h, i, j);
   }
 
-  void solve_row(const Stretch& s, std::int64_t h, std::int64_t i) {
+  void solve_row(const TextbookSequence& s, std::int64_t h, std::int64_t i) {
     std::vector<double> scores(static_cast<std::size_t>(s.keys), -kInfinity);
     const std::int64_t row = (s.b * heads_ + h) * queries_ + s.first_query + i;
     const double sink = options_.sink.empty() ? -kInfinity : options_.sink(h);
@@ -116,7 +107,7 @@ class Solver {
   }
 
   // Weights and output of one row whose lse is known.
-  void weigh(const Stretch& s, std::int64_t h, std::int64_t i, const std::vector<double>& scores) {
+  void weigh(const TextbookSequence& s, std::int64_t h, std::int64_t i, const std::vector<double>& scores) {
     const std::int64_t g = h / (heads_ / key_heads_);
     const std::int64_t row = (s.b * heads_ + h) * queries_ + s.first_query + i;
     const double lse = book_.lse[static_cast<std::size_t>(row)];
@@ -163,24 +154,36 @@ struct Worst {
 
 }  // namespace
 
+std::vector<TextbookSequence> sequences_of(const Inputs& in) {
+  const std::int64_t queries = in.q.shape[2], keys = in.k.shape[2];
+  std::vector<TextbookSequence> sequences;
+  for (std::int64_t b = 0; b < in.q.shape[0]; ++b) sequences.push_back({b, b, 0, queries, 0, keys, queries - 1});
+  return sequences;
+}
+
+std::vector<TextbookSequence> sequences_of(const Packing& packing) {
+  std::int64_t longest = 0;
+  for (std::size_t s = 0; s + 1 < packing.queries.size(); ++s)
+    longest = std::max(longest, packing.queries[s + 1] - packing.queries[s]);
+  std::vector<TextbookSequence> sequences;
+  for (std::size_t s = 0; s + 1 < packing.queries.size(); ++s) {
+    const std::int64_t q = packing.queries[s], k = packing.keys[s];
+    sequences.push_back(
+        {0, static_cast<std::int64_t>(s), q, packing.queries[s + 1] - q, k, packing.keys[s + 1] - k, longest - 1});
+  }
+  return sequences;
+}
+
 Textbook textbook(const Inputs& in, const Options& options) {
   Solver solver(in, options);
   solver.keep_weights();
-  const std::int64_t n = in.q.shape[2];
-  for (std::int64_t b = 0; b < in.q.shape[0]; ++b) solver.solve({b, b, 0, n, 0, in.k.shape[2], n - 1});
+  for (const TextbookSequence& s : sequences_of(in)) solver.solve(s);
   return solver.take();
 }
 
 Textbook textbook(const Inputs& in, const Options& options, const Packing& packing) {
   Solver solver(in, options);
-  std::int64_t longest = 0;
-  for (std::size_t s = 0; s + 1 < packing.queries.size(); ++s)
-    longest = std::max(longest, packing.queries[s + 1] - packing.queries[s]);
-  for (std::size_t s = 0; s + 1 < packing.queries.size(); ++s) {
-    const std::int64_t q = packing.queries[s], k = packing.keys[s];
-    solver.solve(
-        {0, static_cast<std::int64_t>(s), q, packing.queries[s + 1] - q, k, packing.keys[s + 1] - k, longest - 1});
-  }
+  for (const TextbookSequence& s : sequences_of(packing)) solver.solve(s);
   return solver.take();
 }
 

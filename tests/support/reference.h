@@ -11,6 +11,19 @@
 
 namespace attn::test {
 
+// A run of queries and keys that see each other, and where they lie in the inputs.
+struct TextbookSequence {
+  std::int64_t b = 0;      // in the inputs
+  std::int64_t batch = 0;  // as mask and dropout see it
+  std::int64_t first_query = 0, queries = 0;
+  std::int64_t first_key = 0, keys = 0;
+  std::int64_t bias_zero = 0;  // where distance 0 stands in the bias table
+};
+
+// Each batch is one; of a packing, each sequence.
+std::vector<TextbookSequence> sequences_of(const Inputs& in);
+std::vector<TextbookSequence> sequences_of(const Packing& packing);
+
 struct Textbook {
   Shape<4> shape{};             // B, H, N, E
   std::int64_t keys = 0;        // M

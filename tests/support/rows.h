@@ -54,6 +54,12 @@ class GappedRows {
   std::vector<float> data_;
 };
 
+inline std::vector<double> row_of(const GappedRows& x, std::int64_t i) {
+  std::vector<double> row;
+  for (std::int64_t j = 0; j < x.width(); ++j) row.push_back(x.at(i, j));
+  return row;
+}
+
 // [rows, columns] numbers of any type, starting `offset` bytes off any alignment, as in a mapped file.
 class Weights {
  public:

@@ -1,9 +1,11 @@
 // support/safetensors_files.h - safetensors files made by hand, right and wrong.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace attn::test {
 
@@ -21,5 +23,13 @@ inline std::string entry(const std::string& name, const std::string& shape, std:
   return "\"" + name + R"(":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":[)" +
          std::to_string(begin) + "," + std::to_string(end) + "]}";
 }
+
+// Entries with so many bytes of data, all 0.
+inline std::string file_of_entries(const std::string& entries, std::size_t data_bytes) {
+  return raw_file("{" + entries + "}", std::string(data_bytes, '\0'));
+}
+
+// Some data, as floats.
+inline const std::vector<float> kSixNumbers = {1, 2, 3, 4, 5, 6};
 
 }  // namespace attn::test

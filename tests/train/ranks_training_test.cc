@@ -1,15 +1,15 @@
-// ranks_training_test.cc - several ranks learn what one process learns.
+// ranks_training_test.cc - several ranks learn_as_rank what one process learns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "support/numbers.h"
 #include "support/temporary_folder.h"
 #include "support/thread_ranks.h"
 #include "train/trainer.h"
@@ -18,19 +18,19 @@
 namespace attn::train {
 namespace {
 
+using test::kNan;
 using test::SmallTraining;
 using test::TemporaryFolder;
 using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::int64_t kSteps = 20, kBatch = 5;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 class EveryTaskOnRanks : public testing::TestWithParam<Task> {};
 INSTANTIATE_TEST_SUITE_P(All, EveryTaskOnRanks, testing::ValuesIn(test::kTasks),
                          [](const auto& one) { return std::string(name_of(one.param)); });
 
-void learn(Trainer& trainer, std::int64_t until) {
+void learn_as_rank(Trainer& trainer, std::int64_t until) {
   ThreadPool pool(1);
   while (trainer.steps_done() < until) {
     trainer.step(pool);
@@ -38,7 +38,7 @@ void learn(Trainer& trainer, std::int64_t until) {
   }
 }
 
-std::vector<float> values(Trainer& trainer) {
+std::vector<float> all_values(Trainer& trainer) {
   std::vector<float> all;
   for (const nn::Parameter& p : trainer.learner().parameters().all())
     all.insert(all.end(), p.value.data(), p.value.data() + p.size());
@@ -71,7 +71,7 @@ std::vector<Learned> on_ranks_of(Task task, int size, float dropout, const F& us
     shape.dropout = dropout;
     Trainer trainer = small.trainer(shape, small.plan, ranks);
     use(trainer, ranks);
-    all[static_cast<std::size_t>(ranks.rank())] = {values(trainer), trainer.history()};
+    all[static_cast<std::size_t>(ranks.rank())] = {all_values(trainer), trainer.history()};
   });
   return all;
 }
@@ -79,7 +79,7 @@ std::vector<Learned> on_ranks_of(Task task, int size, float dropout, const F& us
 // With dropout, the same numbers are dropped wherever their sequence is learned from.
 TEST_P(EveryTaskOnRanks, LossesAreThoseOfOneProcess) {
   for (const float dropout : {0.0F, 0.2F}) {
-    const auto whole = [](Trainer& trainer, Ranks&) { learn(trainer, kSteps); };
+    const auto whole = [](Trainer& trainer, Ranks&) { learn_as_rank(trainer, kSteps); };
     const Learned one = on_ranks_of(GetParam(), 1, dropout, whole).front();
     EXPECT_EQ(one.history.losses.size(), kSteps);
     EXPECT_EQ(one.history.judged.size(), 4);
@@ -112,7 +112,7 @@ TEST_P(EveryTaskOnRanks, FirstJudgementHasTheSameBitsOnAnyNumberOfRanks) {
 TEST_P(EveryTaskOnRanks, CheckpointIsGoneOnWithByAnotherNumberOfRanks) {
   constexpr float kDropout = 0.1F;
   const Learned unbroken =
-      on_ranks_of(GetParam(), 1, kDropout, [](Trainer& trainer, Ranks&) { learn(trainer, kSteps); }).front();
+      on_ranks_of(GetParam(), 1, kDropout, [](Trainer& trainer, Ranks&) { learn_as_rank(trainer, kSteps); }).front();
   const TemporaryFolder folder;
   std::int64_t until = 0;
   History last;
@@ -123,7 +123,7 @@ TEST_P(EveryTaskOnRanks, CheckpointIsGoneOnWithByAnotherNumberOfRanks) {
       EXPECT_EQ(trainer.resume(folder.path()), before > 0);
       EXPECT_EQ(trainer.steps_done(), before);
       EXPECT_EQ(trainer.disagreement(), "");
-      learn(trainer, until);
+      learn_as_rank(trainer, until);
       if (ranks.rank() == 0) trainer.save(folder.path());
     };
     last = on_ranks_of(GetParam(), size, kDropout, go_on).front().history;

@@ -52,7 +52,7 @@ Trainer saved_after(std::int64_t steps, const SmallTraining& small, const Tempor
   return trainer;
 }
 
-std::vector<std::vector<float>> values(Trainer& trainer) {
+std::vector<std::vector<float>> values_by_parameter(Trainer& trainer) {
   std::vector<std::vector<float>> all;
   for (const nn::Parameter& p : trainer.learner().parameters().all())
     all.emplace_back(p.value.data(), p.value.data() + p.size());
@@ -106,7 +106,7 @@ TEST_P(EveryTask, WeightsGoFromOneModelToAnother) {
   trainer.save_model(folder.path(), false);
   Trainer other = small_.trainer();
   EXPECT_EQ(take_weights(other.learner(), folder.path()), std::ssize(other.learner().parameters().all()));
-  EXPECT_EQ(values(other), values(trainer));
+  EXPECT_EQ(values_by_parameter(other), values_by_parameter(trainer));
 }
 
 // A NaN among the learned numbers stands for whatever made the loss one.
@@ -115,7 +115,7 @@ TEST_P(EveryTask, DivergedLeavesEverythingAsItWas) {
   learn(trainer, 2, 2);
   nn::Parameter& first = trainer.learner().parameters().all()[0];
   std::fill_n(first.value.data(), first.size(), std::numeric_limits<float>::quiet_NaN());
-  std::vector<std::vector<float>> before = values(trainer);
+  std::vector<std::vector<float>> before = values_by_parameter(trainer);
   ThreadPool pool(2);
   try {
     trainer.step(pool);
@@ -123,7 +123,7 @@ TEST_P(EveryTask, DivergedLeavesEverythingAsItWas) {
   } catch (const Diverged& problem) {
     EXPECT_THAT(problem.what(), AllOf(HasSubstr("step 3"), HasSubstr("the loss"), HasSubstr("lower rate")));
   }
-  std::vector<std::vector<float>> after = values(trainer);
+  std::vector<std::vector<float>> after = values_by_parameter(trainer);
   before.erase(before.begin());
   after.erase(after.begin());  // NaN is not equal to itself
   EXPECT_EQ(after, before);
@@ -137,7 +137,7 @@ TEST(Trainer, TooHighARateDiverges) {
   small.plan.steps = 100;
   Trainer trainer = small.trainer();
   EXPECT_THROW(learn(trainer, 100, 2), Diverged);
-  for (const std::vector<float>& numbers : values(trainer))
+  for (const std::vector<float>& numbers : values_by_parameter(trainer))
     EXPECT_TRUE(std::ranges::all_of(numbers, [](float x) { return std::isfinite(x); }));
 }
 
@@ -263,7 +263,7 @@ TEST(Trainer, JudgingDoesNotChangeWhatIsLearned) {
     judged.judge(pool);
     plain.step(pool);
   }
-  EXPECT_EQ(values(judged), values(plain));
+  EXPECT_EQ(values_by_parameter(judged), values_by_parameter(plain));
 }
 
 }  // namespace

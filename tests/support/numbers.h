@@ -1,0 +1,13 @@
+// support/numbers.h - numbers at the ends of what a type can hold.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace attn::test {
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+inline constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace attn::test
