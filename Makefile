@@ -5,10 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 python := .venv/bin/python
-build_everything = { $(MAKE) --no-print-directory configured && cmake --build build; }
 install_python := cmake --install build --component python >build/install-python.log
-# MPI libraries that are here, as cmake/mpi.cmake looks for them: one that has come since is built for.
-mpi_packages = for name in ompi-c mpich; do pkg-config --exists $$name && echo $$name; done; true
 cpp_files = git ls-files --cached --others --exclude-standard -- '*.cc' '*.h'
 
 .PHONY: help
@@ -16,19 +13,17 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: configured ## Build the library, the program and the Python package (installed into .venv)
-	@cmake --build build --target product
-	@$(install_python)
+build: ## Build the library, the program and the Python package (installed into .venv)
+	@tools/build.sh product
 
 .PHONY: run
-run: build ## Open the microscope on a built-in model; Ctrl-C ends it
+run: ## Open the microscope on a built-in model; Ctrl-C ends it
+	@tools/build.sh program
 	@build/attnscope view --text "The film was great and the actors were wonderful, but the ending was weak."
 
 .PHONY: test
 test: ## All tests: C++, Python, and the page in a browser
-	@tools/setup.sh test-packages
-	@tools/setup.sh test & wheels=$$!; built=0; $(build_everything) || built=$$?; wait $$wheels && exit $$built
-	@$(install_python)
+	@tools/build.sh tests
 	@tools/test.sh
 
 .PHONY: bench
@@ -38,6 +33,12 @@ bench: ## Measure against the other contenders
 	@cmake --build build --target product bench/all
 	@$(install_python)
 	@$(python) bench/run.py --readme README.md
+
+.PHONY: dist
+dist: ## An archive of the program in dist/ that runs on a bare Debian or Ubuntu
+	@tools/build.sh program
+	@tools/setup.sh dist
+	@tools/dist.sh
 
 .PHONY: wheel
 wheel: ## A wheel in dist/ that carries every library it needs
@@ -87,9 +88,3 @@ format: check-setup ## Lay out the sources
 .PHONY: clean
 clean: ## Remove what was built; .venv stays
 	@rm -rf build build-* dist
-
-.PHONY: configured
-configured:
-	@tools/setup.sh build
-	@[[ build/build.ninja -nt CMakePresets.json && "$$($(mpi_packages))" == "$$(<build/mpi-packages)" ]] || \
-	  cmake --preset release --log-level=WARNING >/dev/null

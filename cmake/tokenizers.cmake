@@ -19,12 +19,6 @@ if(NOT ATTNSCOPE_CARGO)
   unset(ATTNSCOPE_CARGO CACHE)
   message(FATAL_ERROR "${cargo_problem}")
 endif()
-# The rustc beside it (a distribution's cargo-1.85 has rustc-1.85), not another one that PATH may hold.
-string(REGEX REPLACE "cargo([^/]*)$" "rustc\\1" own_rustc "${ATTNSCOPE_CARGO}")
-set(cargo_environment CARGO_TARGET_DIR=${ATTNSCOPE_CARGO_TARGET})
-if(EXISTS ${own_rustc})
-  list(APPEND cargo_environment RUSTC=${own_rustc})
-endif()
 
 set(crate_library ${ATTNSCOPE_CARGO_TARGET}/release/libattn_tokenizers.a)
 file(GLOB crate_sources CONFIGURE_DEPENDS ${crate}/src/*.rs)
@@ -34,9 +28,8 @@ set(crate_stamp ${PROJECT_BINARY_DIR}/attn_tokenizers.stamp)
 add_custom_command(
   OUTPUT ${crate_stamp}
   BYPRODUCTS ${crate_library}
-  COMMAND ${CMAKE_COMMAND} -E env ${cargo_environment} ${ATTNSCOPE_CARGO} build --release --locked --quiet
+  COMMAND ${PROJECT_SOURCE_DIR}/tools/crate.sh ${ATTNSCOPE_CARGO} ${ATTNSCOPE_CARGO_TARGET}
   COMMAND ${CMAKE_COMMAND} -E touch ${crate_stamp}
-  WORKING_DIRECTORY ${crate}
   DEPENDS ${crate}/Cargo.toml ${crate}/Cargo.lock ${crate_sources}
   COMMENT "Building the tokenizers crate (once, a minute or two)"
   VERBATIM)

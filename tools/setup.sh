@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # tools/setup.sh STAGE - installs what is missing, by package name; silent and quick when nothing is.
 #
-#   build   compiler, cargo, node, CMake, libraries, and .venv with what the Python module takes
-#   test    also pytest, torch, a browser and two MPI libraries; test-packages: without what pip brings, which takes a
-#           minute and can be had while the compiler works
+#   program compiler, cargo, node, CMake and libraries: what build/attnscope is made with
+#   fonts   what figures are drawn with; can be installed while the compiler works
+#   build   program and fonts, and what the Python module needs in .venv
+#   test    also pytest, torch, a browser and two MPI libraries; test-packages: the same without pip's part, which takes
+#           minutes and can be installed while the compiler works
 #   bench   also the other contenders
 #   models  what the shipped models are trained on
 #   wheel   what makes a wheel and puts the libraries that it needs into it
+#   dist    what makes the archive of the program, and a bare Debian to try it in
 #   check   clang, clang-format, clang-tidy, the sanitizers' runtimes, and ruff
 #
 # Never asks: packages are installed as root or through a sudo that needs no password, else one line says what to run.
@@ -14,12 +17,15 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-build_packages=(build-essential cmake ninja-build ccache pkg-config libhwy-dev libgtest-dev libgmock-dev
-  libfmt-dev libcli11-dev nlohmann-json3-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev
-  libcairo2-dev libpango1.0-dev libspng-dev zlib1g-dev fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji python3-dev
-  python3-venv)
+program_packages=(g++ make cmake ninja-build ccache pkg-config ca-certificates libhwy-dev libfmt-dev libcli11-dev
+  nlohmann-json3-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev libcairo2-dev libpango1.0-dev libspng-dev
+  zlib1g-dev)
+font_packages=(fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji)
+python_packages=(python3-dev python3-venv)
+gtest_packages=(libgtest-dev libgmock-dev)
 browser_packages=(chromium)
 mpi_packages=(libopenmpi-dev openmpi-bin libmpich-dev mpich)
+dist_packages=(patchelf mmdebstrap)
 bench_packages=(libopenblas-dev libdnnl-dev)
 check_packages=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev)
 
@@ -46,8 +52,19 @@ as_root() {
 }
 
 # An index that could not be refreshed may still be good enough; the install says what is wrong if it is not.
+index_is_fresh=0
 refresh_index() {
+  ((index_is_fresh == 0)) || return 0
+  index_is_fresh=1
   as_root apt-get update -qq >/dev/null || say "the package index could not be refreshed"
+}
+
+# apt-get with its lock waited for: another stage may be installing.
+install_packages() {
+  # A dpkg that was interrupted refuses everything until it has been told to finish.
+  [[ -z $(ls /var/lib/dpkg/updates 2>/dev/null) ]] || as_root dpkg --configure -a >/dev/null
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=600 "$@" >/dev/null
 }
 
 need_packages() {
@@ -58,8 +75,7 @@ need_packages() {
   as_root true 2>/dev/null || fail "packages are missing; as root run: apt-get install ${absent[*]}"
   say "installing ${absent[*]}"
   refresh_index
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    -o Dpkg::Use-Pty=0 "${absent[@]}" >/dev/null
+  install_packages "${absent[@]}"
 }
 
 # A python3 with headers and venv. The system's own comes first: python3-dev belongs to it, whereas another one earlier
@@ -121,18 +137,11 @@ cargo_packages() {
   fi
 }
 
-need_cargo() {
-  tools/cargo.sh >/dev/null 2>&1 && return
-  command -v dpkg-query >/dev/null || tools/cargo.sh
-  local packages
-  if as_root true 2>/dev/null; then refresh_index; fi # without an index the names cannot be looked up
-  read -ra packages <<<"$(cargo_packages)"
-  need_packages "${packages[@]}"
-  tools/cargo.sh >/dev/null
-}
-
 need_node() {
-  tools/node.sh >/dev/null 2>&1 || need_wheels node
+  if ! tools/node.sh >/dev/null 2>&1; then
+    need_venv
+    need_wheels node
+  fi
   tools/node.sh >/dev/null
 }
 
@@ -148,12 +157,28 @@ need_mpi() {
   if command -v dpkg-query >/dev/null; then need_packages "${mpi_packages[@]}"; fi
 }
 
+# Everything that is missing is installed by one apt-get, cargo included.
+need_program() {
+  local packages=("${program_packages[@]}" "$@")
+  tools/node.sh >/dev/null 2>&1 || packages+=("${python_packages[@]}") # node comes by pip
+  if command -v dpkg-query >/dev/null && ! tools/cargo.sh >/dev/null 2>&1; then
+    if as_root true 2>/dev/null; then refresh_index; fi # without an index cargo's names cannot be looked up
+    read -ra cargo <<<"$(cargo_packages)"
+    packages+=("${cargo[@]}")
+  fi
+  need_system "${packages[@]}"
+  tools/cargo.sh >/dev/null
+  need_node
+}
+
+need_fonts() {
+  if command -v dpkg-query >/dev/null; then need_packages "${font_packages[@]}"; fi
+}
+
 need_build() {
-  need_system "${build_packages[@]}"
-  need_cargo
+  need_program "${python_packages[@]}" "${gtest_packages[@]}"
   need_venv
   need_wheels build
-  need_node
 }
 
 need_test_packages() {
@@ -163,32 +188,44 @@ need_test_packages() {
 }
 
 case "${1:-}" in
-  build) need_build ;;
+  program) need_program ;;
+  fonts) need_fonts ;;
+  build)
+    need_build
+    need_fonts
+    ;;
   test-packages) need_test_packages ;;
   test)
     need_test_packages
+    need_fonts
     need_wheels test
     ;;
   bench)
     need_test_packages
+    need_fonts
     need_system "${bench_packages[@]}"
     need_wheels test
     need_wheels bench
     ;;
   models)
     need_build
+    need_fonts
     need_wheels models
     ;;
   wheel)
     need_build
+    need_fonts
     need_wheels wheel
     ;;
+  dist)
+    need_program "${dist_packages[@]}"
+    need_fonts
+    ;;
   check)
-    need_system "${build_packages[@]}" "${check_packages[@]}"
-    need_cargo
+    need_program "${python_packages[@]}" "${gtest_packages[@]}" "${check_packages[@]}"
+    need_fonts
     need_venv
     need_wheels check
-    need_node
     ;;
-  *) fail "usage: tools/setup.sh build|test-packages|test|bench|models|wheel|check" ;;
+  *) fail "usage: tools/setup.sh program|fonts|build|test-packages|test|bench|models|wheel|dist|check" ;;
 esac

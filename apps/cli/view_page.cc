@@ -19,6 +19,8 @@
 #include "builtin/page.h"
 #include "checked.h"
 #include "command.h"
+#include "figure/attention_figures.h"
+#include "figure/heads_report.h"
 #include "insight/induction.h"
 #include "progress.h"
 #include "server/offline.h"
@@ -46,6 +48,22 @@ void open_browser(const std::string& url) {
   pid_t started = 0;
   posix_spawnp(&started, program.c_str(), &files, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&files);
+}
+
+// Longer texts take longer to look over than a terminal should wait for the address; the page shows them meanwhile.
+constexpr std::int64_t kMostTokensInTerminal = 512;
+constexpr std::int64_t kTerminalCells = 40;  // a side, at most
+
+// The head worth a look and its picture. The page asks for the same survey, which is made once.
+std::string best_head(const server::Exhibit& exhibit, const insight::Progress& progress, ThreadPool& pool) {
+  const server::Exposure& shown = exhibit.exposure(false);
+  const insight::HeadsReport& report = shown.survey(pool, progress).report;
+  const insight::HeadName best = report.best().statistics.name;
+  const Terminal terminal = Terminal::of_stdout();
+  insight::Picture picture = insight::picture(shown.specimen(), best, kTerminalCells, insight::Reduce::max, pool);
+  figure::Heatmap map = figure::heatmap_of({shown.specimen(), exhibit.name()}, best, std::move(picture));
+  map.title.clear();  // the sentence above it says which head it is
+  return figure::first_line(report, terminal) + "\n" + figure::draw(std::move(map), terminal.screen()) + "\n";
 }
 
 struct ViewPage {
@@ -144,6 +162,7 @@ void ViewPage::serve(ThreadPool& pool) const {
                                    : server.make(recipe, until_interrupted);
   const auto exhibit = server.find(id);
   if (!is_file()) note_training_length(exhibit->provenance().facts, exhibit->tokens());
+  if (exhibit->tokens() <= kMostTokensInTerminal) print(best_head(*exhibit, until_interrupted, pool));
   print(
       fmt::format("{}, {}: {}\nCtrl-C ends it.\n", exhibit->name(), counted(exhibit->tokens(), "token"), server.url()));
   if (!no_open) open_browser(server.url());

@@ -22,8 +22,12 @@ class Served:
         self.process = subprocess.Popen(
             self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         )
-        self.said = self.process.stdout.readline()
-        self.url = re.search(r"http://127\.0\.0\.1:\d+/", self.said + self.process.stdout.readline()).group(0)
+        self.said = ""  # until the address: what the terminal shows of the text
+        for line in self.process.stdout:
+            self.said += line
+            if address := re.search(r"http://127\.0\.0\.1:\d+/", line):
+                break
+        self.url = address.group(0)
         self.port = int(self.url.rstrip("/").rsplit(":", 1)[1])
         return self
 

@@ -177,9 +177,9 @@ def test_a_page_is_there_and_loads_only_its_own_files():
         assert re.search(r"<script[^>]*>[^<]", body.decode()) is None  # no script inside
 
 
-def test_the_first_line_says_what_and_where():
+def test_the_line_with_the_address_says_what_is_there():
     with Served("--text", TEXT) as page:
-        assert re.fullmatch(r"tiny-bert, \d+ tokens: http://127\.0\.0\.1:\d+/\n", page.said)
+        assert re.fullmatch(r"tiny-bert, \d+ tokens: http://127\.0\.0\.1:\d+/", page.said.splitlines()[-1])
     with Served() as page:  # a text of its own
         assert page.facts()["text"].startswith("The keys to the cabinet")
 
@@ -246,13 +246,30 @@ def test_a_recording_is_looked_at_like_its_text(tmp_path):
             assert there[name] == here[name], name
 
 
+def test_the_terminal_shows_the_head_worth_a_look_and_then_the_address():
+    text = "The film was great and the actors were wonderful."
+    advice = attnscope("analyze", "-t", text).stdout.split("\n\n")[0]
+    best = json.loads(attnscope("analyze", "-t", text, "--json").stdout)["look_at"]
+    picture = attnscope("heatmap", "-t", text, "--layer", best["layer"], "--head", best["head"]).stdout
+    with Served("-t", text) as page:
+        assert page.said.startswith(advice + "\n\n")
+        assert "\n".join(picture.splitlines()[1:]) in page.said  # all but its title
+        assert page.said.splitlines()[-1] == f"tiny-bert, 12 tokens: {page.url}"
+        assert "\x1b" not in page.said
+
+
+def test_a_long_text_gets_its_address_at_once():
+    with Served("-t", "good " * 600) as page:
+        assert page.said.count("\n") == 1
+
+
 def test_a_browser_is_opened_where_there_is_a_display(tmp_path):
     opener = tmp_path / "xdg-open"
     opener.write_text(f'#!/bin/sh\necho "$1" >{tmp_path}/opened.part && mv {tmp_path}/opened.part {tmp_path}/opened\n')
     opener.chmod(0o755)
     environment = {**os.environ, "DISPLAY": ":0", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     process = subprocess.Popen([PROGRAM, "view", "--port", "0"], stdout=subprocess.PIPE, text=True, env=environment)
-    url = process.stdout.readline().split()[-1]
+    url = next(line for line in process.stdout if "http://" in line).split()[-1]
     for _ in range(100):
         if (tmp_path / "opened").exists():
             break
