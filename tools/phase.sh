@@ -12,7 +12,6 @@
 # A command that fails ends the script: what it said last, then one sentence on what failed and what to do.
 # Ctrl-C ends everything that was started.
 
-set -m # every command has a process group of its own, which can be ended as a whole
 phase_log=build/log
 mkdir -p "$phase_log"
 declare -A phase_beside=()
@@ -156,14 +155,16 @@ phase() {
   usual=$(phase_usual "$1" "$2")
   shift 3
   local began=$SECONDS
-  "$@" </dev/null >"$phase_log/$name.log" 2>&1 &
-  phase_wait "$name" "$usual" "$title" $! "$began"
+  beside "$name" "$@"
+  phase_wait "$name" "$usual" "$title" "${phase_beside[$name]}" "$began"
 }
 
 beside() {
   local name=$1
   shift
+  set -m # the command has a process group of its own, which can be ended as a whole
   "$@" </dev/null >"$phase_log/$name.log" 2>&1 &
+  set +m
   phase_beside[$name]=$!
 }
 

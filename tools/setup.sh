@@ -20,7 +20,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 program_packages=(g++ make cmake ninja-build ccache pkg-config ca-certificates libhwy-dev libfmt-dev libcli11-dev
   nlohmann-json3-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev libcairo2-dev libpango1.0-dev libspng-dev
   zlib1g-dev)
-font_packages=(fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji)
+font_packages=(fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core)
 python_packages=(python3-dev python3-venv)
 gtest_packages=(libgtest-dev libgmock-dev)
 browser_packages=(chromium)
@@ -215,6 +215,7 @@ case "${1:-}" in
   wheel)
     need_build
     need_fonts
+    if command -v dpkg-query >/dev/null; then need_packages "${dist_packages[@]}"; fi
     need_wheels wheel
     ;;
   dist)

@@ -1,30 +1,28 @@
 #!/usr/bin/env bash
-# tools/wheel.sh - makes a wheel of the Python package, puts the libraries that it needs into it, and tries it: in a
-# fresh environment, with nothing of this folder in reach. PYTHON=/path/to/python3 says for which (default: .venv's).
+# tools/wheel.sh - makes a wheel of the Python package, puts the libraries and fonts that it needs into it, and tries
+# it: in a fresh environment, with nothing of this folder in reach, and in a bare user land (tests/dist/try_wheel.sh).
+# PYTHON=/path/to/python3 says for which Python (default: .venv's).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/carry.sh
 
 python=${PYTHON:-.venv/bin/python}
-raw=build-wheel/raw
-rm -rf "$raw"
-mkdir -p "$raw" dist
+raw=build-wheel/raw whole=build-wheel/whole
+rm -rf "$raw" "$whole"
+mkdir -p "$raw" "$whole" dist
 "$python" -m pip wheel . --quiet --disable-pip-version-check --no-deps --wheel-dir "$raw"
-PATH="$PWD/.venv/bin:$PATH" .venv/bin/auditwheel repair "$raw"/attnscope-*.whl --wheel-dir build-wheel/whole >build-wheel/auditwheel.log 2>&1 ||
-  { cat build-wheel/auditwheel.log >&2; exit 1; }
-wheel=$(ls -t build-wheel/whole/attnscope-*.whl | head -n 1)
+fonts=$(font_files)
+mapfile -t fonts <<<"$fonts"
+PATH="$PWD/.venv/bin:$PATH" .venv/bin/python tools/whole_wheel.py "$raw"/attnscope-*.whl "$whole" "${fonts[@]}" \
+  >build-wheel/auditwheel.log 2>&1 || { cat build-wheel/auditwheel.log >&2; exit 1; }
+wheel=$(echo "$whole"/attnscope-*.whl)
 
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 "$python" -m venv "$fresh/venv"
 "$fresh/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel"
-(cd "$fresh" && venv/bin/python -I - <<'PY')
-import attnscope as at
-
-rec = at.load("tiny-bert").record("The cat sat on the mat.")
-assert abs(rec.weights(layer=0, head=0).sum(axis=1) - 1).max() < 1e-5
-rec.figure(kind="heads", layer=0).save("heads.svg")
-rec.figure(kind="heatmap", layer=0, head=0).save("head.png")
-assert b"attnscope" in rec.html()
-PY
+cp tests/dist/wheel_works.py "$fresh"
+(cd "$fresh" && venv/bin/python -I wheel_works.py)
+tests/dist/try_wheel.sh "$wheel" "$python"
 mv "$wheel" dist/
 echo "dist/$(basename "$wheel")"

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cmath>
 
 #include "figure/attention_figures.h"
@@ -42,6 +43,31 @@ figure::Range parse_range(const std::string& text) {
 figure::Scale parse_scale(const std::string& text) {
   if (const auto scale = figure::parse_scale(text)) return *scale;
   throw std::invalid_argument("there is no scale '" + text + "'; known are: linear, sqrt, log");
+}
+
+std::string utf8_of(char32_t code) {
+  std::string out;
+  const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes after the first
+  constexpr std::array<unsigned, 4> kFirst = {0, 0xC0, 0xE0, 0xF0};
+  for (int i = more; i >= 0; --i)
+    out += static_cast<char>(i == more ? kFirst[static_cast<std::size_t>(more)] | code >> 6 * i
+                                       : 0x80 | (code >> 6 * i & 0x3F));
+  return out;
+}
+
+const char* package_with(char32_t code) {
+  const auto within = [&](char32_t from, char32_t to) { return code >= from && code <= to; };
+  if (within(0x1100, 0x11FF) || within(0x2E80, 0xA4CF) || within(0xAC00, 0xD7FF) || within(0xF900, 0xFAFF) ||
+      within(0xFE30, 0xFE4F) || within(0xFF00, 0xFFEF) || within(0x20000, 0x3FFFF))
+    return "fonts-noto-cjk";
+  return within(0x1F000, 0x1FAFF) ? "fonts-noto-color-emoji" : "fonts-noto-core";
+}
+
+void note_missing(char32_t code) {
+  fmt::print(stderr,
+             "note: no installed font has {} (U+{:04X}), the figure shows a box in its place; install one that has it, "
+             "e.g. apt install {}\n",
+             utf8_of(code), static_cast<unsigned>(code), package_with(code));
 }
 
 }  // namespace
@@ -98,10 +124,12 @@ std::int64_t FigureOption::most_cells(std::int64_t in_file) const {
 
 void FigureOption::write(const figure::Figure& figure) const {
   if (file.empty()) return print(figure::draw(figure, Terminal::of_stdout().screen()));
-  const std::string bytes = figure::draw(figure, figure::Output{figure::format_of(file), dpi});
+  const figure::Output output{figure::format_of(file), dpi};
+  const std::string bytes = figure::draw(figure, output);
   OutputFile out(file);
   out.write(bytes);
   out.commit();
+  if (const auto missing = figure::first_missing(figure, output)) note_missing(*missing);
 }
 
 }  // namespace attn::cli

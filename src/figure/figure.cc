@@ -9,6 +9,7 @@
 #include "figure/check.h"
 #include "figure/draw.h"
 #include "figure/layout.h"
+#include "figure/typesetter.h"
 
 namespace attn::figure {
 
@@ -53,6 +54,17 @@ std::string draw(const Figure& figure, const Output& output) {
       return draw_pdf(scene);
   }
   throw std::invalid_argument("a picture is a PNG, SVG or PDF");
+}
+
+std::optional<char32_t> first_missing(const Figure& figure, const Output& output) {
+  if (output.format == Format::svg) return std::nullopt;
+  check(figure);
+  const Scene scene = lay_out(figure, output.dpi);
+  const Typesetter typesetter;
+  for (const Mark& mark : scene.marks)
+    if (const auto* writing = std::get_if<Writing>(&mark))
+      if (const auto missing = typesetter.first_missing(writing->text)) return missing;
+  return std::nullopt;
 }
 
 }  // namespace attn::figure

@@ -113,6 +113,10 @@ struct Output {
 // not that of the cells, an unknown colour map, a range that is no range, numbers that are not finite.
 std::string draw(const Figure& figure, const Output& output);
 
+// The first character in it that no font of this machine has, so that the picture shows a box. None in an SVG, which is
+// drawn with the fonts of whoever looks at it.
+std::optional<char32_t> first_missing(const Figure& figure, const Output& output);
+
 // What a terminal can show.
 struct Screen {
   int width = 80;

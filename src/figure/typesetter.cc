@@ -2,6 +2,8 @@
 
 #include <numbers>
 
+#include "figure/fonts.h"
+
 namespace attn::figure {
 
 namespace {
@@ -23,19 +25,20 @@ void prepare(PangoContext* context) {
 
 int byte_count(std::string_view text) { return static_cast<int>(text.size()); }
 
+PangoContext* context_of(cairo_t* canvas) {
+  use_shipped_fonts();
+  return canvas == nullptr ? pango_font_map_create_context(pango_cairo_font_map_get_default())
+                           : pango_cairo_create_context(canvas);
+}
+
 double points(int units) { return static_cast<double>(units) / PANGO_SCALE; }
 
 }  // namespace
 
-Typesetter::Typesetter()
-    : context_(pango_font_map_create_context(pango_cairo_font_map_get_default())),
-      font_(pango_font_description_from_string(kFamilies)) {
-  prepare(context_.get());
-  layout_.reset(pango_layout_new(context_.get()));
-}
+Typesetter::Typesetter() : Typesetter(nullptr) {}
 
 Typesetter::Typesetter(cairo_t* canvas)
-    : context_(pango_cairo_create_context(canvas)), font_(pango_font_description_from_string(kFamilies)) {
+    : context_(context_of(canvas)), font_(pango_font_description_from_string(kFamilies)) {
   prepare(context_.get());
   layout_.reset(pango_layout_new(context_.get()));
 }
@@ -105,6 +108,19 @@ void Typesetter::draw(cairo_t* canvas, const Writing& writing) const {
   cairo_set_source_rgb(canvas, writing.colour.r / 255.0, writing.colour.g / 255.0, writing.colour.b / 255.0);
   pango_cairo_show_layout(canvas, layout_.get());
   cairo_restore(canvas);
+}
+
+std::optional<char32_t> Typesetter::first_missing(std::string_view text) const {
+  set(text, {});
+  if (pango_layout_get_unknown_glyphs_count(layout_.get()) == 0) return std::nullopt;
+  const std::unique_ptr<PangoLayoutIter, Free> at(pango_layout_get_iter(layout_.get()));
+  do {
+    const PangoLayoutRun* run = pango_layout_iter_get_run_readonly(at.get());
+    for (int i = 0; run != nullptr && i < run->glyphs->num_glyphs; ++i)
+      if (const PangoGlyph glyph = run->glyphs->glyphs[i].glyph; (glyph & PANGO_GLYPH_UNKNOWN_FLAG) != 0)
+        return static_cast<char32_t>(glyph & ~PANGO_GLYPH_UNKNOWN_FLAG);
+  } while (pango_layout_iter_next_run(at.get()) != FALSE);
+  return std::nullopt;
 }
 
 bool Typesetter::runs_to_the_left(std::string_view text) const {

@@ -4,6 +4,7 @@
 #include <pango/pangocairo.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ class Typesetter {
   [[nodiscard]] std::string fitted(std::string_view text, const Type& type, double width) const;
   // Broken between words; a word that is wider than a line is broken too.
   [[nodiscard]] std::vector<std::string> lines(std::string_view text, const Type& type, double width) const;
+  // The first character that no installed font has: a box would be drawn.
+  [[nodiscard]] std::optional<char32_t> first_missing(std::string_view text) const;
   // Whether a line begins at its right end.
   [[nodiscard]] bool runs_to_the_left(std::string_view text) const;
 
@@ -49,6 +52,7 @@ class Typesetter {
   };
   struct Free {
     void operator()(PangoFontDescription* font) const noexcept { pango_font_description_free(font); }
+    void operator()(PangoLayoutIter* iterator) const noexcept { pango_layout_iter_free(iterator); }
   };
   std::unique_ptr<PangoContext, Unref> context_;
   std::unique_ptr<PangoLayout, Unref> layout_;

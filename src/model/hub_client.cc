@@ -197,6 +197,9 @@ std::string HubClient::why(const HttpAnswer& answer) const {
   const std::string& hub = settings_.endpoint;
   const std::string code = answer.header("x-error-code");
   const std::string number = " (" + std::to_string(answer.status) + ")";
+  if (answer.no_certificates)
+    return hub + " cannot be checked, because this machine has no certificates: apt install ca-certificates, or set " +
+           "SSL_CERT_FILE";
   if (answer.status == 0)
     return hub + " cannot be reached: " + one_line(answer.failure) + "; check the network, the proxy and HF_ENDPOINT";
   if (!answer.failure.empty()) return one_line(answer.failure);

@@ -239,6 +239,7 @@ HttpAnswer HttpClient::exchange(const std::string& url, std::int64_t from, const
     exchange.answer.failure = "nothing came for " + std::to_string(settings_.timeout.count()) + " ms";
   else if (code != CURLE_OK)
     exchange.answer.failure = exchange.words[0] != '\0' ? trimmed(exchange.words.data()) : curl_easy_strerror(code);
+  exchange.answer.no_certificates = code == CURLE_SSL_CACERT_BADFILE;
   return std::move(exchange.answer);
 }
 

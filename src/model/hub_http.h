@@ -18,6 +18,7 @@ struct HttpAnswer {
   std::map<std::string, std::string> headers;  // names in lower case
   std::string url;                             // that gave this answer
   std::string failure;                         // why nothing came, or not all of it; empty: all is here
+  bool no_certificates = false;                // nothing came, since this machine has none to check a server's by
 
   [[nodiscard]] std::string header(const std::string& name) const;  // empty: not there
   [[nodiscard]] bool is_redirect() const;

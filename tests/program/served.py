@@ -23,10 +23,10 @@ class Served:
             self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         )
         self.said = ""  # until the address: what the terminal shows of the text
-        for line in self.process.stdout:
+        while not (address := re.search(r"http://127\.0\.0\.1:\d+/", self.said)):
+            line = self.process.stdout.readline()
+            assert line, self.process.stderr.read()
             self.said += line
-            if address := re.search(r"http://127\.0\.0\.1:\d+/", line):
-                break
         self.url = address.group(0)
         self.port = int(self.url.rstrip("/").rsplit(":", 1)[1])
         return self

@@ -4,6 +4,7 @@ import hashlib
 import http.server
 import json
 import os
+import socket
 import threading
 
 import pytest
@@ -80,3 +81,11 @@ def test_what_the_hub_does_not_have_is_one_line_and_1(hub):
 
 def test_a_pipe_sees_no_progress_bar(hub):
     assert attnscope("pull", "someone/tiny", **hub).stderr == ""
+
+
+def test_a_machine_without_certificates_is_told_so(hub, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listening:  # certificates are looked for once there is a connection
+        endpoint = f"https://127.0.0.1:{listening.getsockname()[1]}"
+        there = {**hub["env"], "HF_ENDPOINT": endpoint, "SSL_CERT_FILE": str(tmp_path / "nothing.crt")}
+        said = refused(1, "pull", "someone/tiny", env=there)
+    assert "apt install ca-certificates" in said and "check the network" not in said

@@ -258,8 +258,8 @@ def test_the_terminal_shows_the_head_worth_a_look_and_then_the_address():
         assert "\x1b" not in page.said
 
 
-def test_a_long_text_gets_its_address_at_once():
-    with Served("-t", "good " * 600) as page:
+def test_a_long_table_gets_its_address_at_once(long_table):
+    with Served("--table", long_table[0]) as page:
         assert page.said.count("\n") == 1
 
 
