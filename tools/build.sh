@@ -54,4 +54,4 @@ if grep -qs "^compile-$what " build/log/times; then usual=0; fi # what changed s
 export NINJA_STATUS="[%f/%t] "
 phase "compile-$what" "$usual" "Compiling" cmake --build build --target "${targets[@]}" ${JOBS:+--parallel "$JOBS"}
 if [[ $what != program ]]; then phase install 2 "Installing into .venv" cmake --install build --component python; fi
-joined rest "$([[ $what == tests ]] && echo "Installing test tools" || echo "Installing fonts")"
+joined rest 30 "$([[ $what == tests ]] && echo "Installing test tools" || echo "Installing fonts")"

@@ -6,7 +6,8 @@
 #                                        0: nobody knows, since it depends on what has changed. Phases that had nothing
 #                                        to do leave no line.
 #   beside NAME COMMAND...               starts COMMAND in the background, its output in build/log/NAME.log
-#   joined NAME TITLE                    waits for it, as a phase of its own if it takes longer than the others
+#   joined NAME USUAL TITLE              waits for it, as a phase of its own if it takes longer than the others
+#   try PHASE...                         the same for `phase` or `joined`, but a failure is returned
 #   fail SENTENCE                        prints it last and ends
 #
 # A command that fails ends the script: what it said last, then one sentence on what failed and what to do.
@@ -15,6 +16,7 @@
 phase_log=build/log
 mkdir -p "$phase_log"
 declare -A phase_beside=()
+phase_trying=0
 
 if [[ -t 2 ]]; then phase_tty=1; else phase_tty=0; fi
 
@@ -48,15 +50,19 @@ phase_about() {
   fi
 }
 
-# What is going on, from a log: ninja's count of steps, else the last line in which tools/setup.sh says what it does.
-# Sets phase_done and phase_total (0: unknown) and phase_detail.
+# What is going on, from a log: the count of ninja and Playwright, of ctest, the percentage of pytest, else the last line
+# in which tools/setup.sh says what it does. Sets phase_done and phase_total (0: unknown) and phase_detail.
 phase_look() {
   local last
   phase_done=0 phase_total=0 phase_detail=""
-  last=$(tail -c 2000 "$1" 2>/dev/null | grep -oE '^\[[0-9]+/[0-9]+\]|^setup: .*|^\[ *[0-9]+%\]' | tail -n 1) || return 0
-  if [[ $last =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
+  last=$(tail -c 4000 "$1" 2>/dev/null | tr '\r' '\n' |
+    grep -aoE '\[[0-9]+/[0-9]+\]|^ *[0-9]+/[0-9]+ Test|^setup: .*|\[ *[0-9]+%\]' | tail -n 1) || return 0
+  if [[ $last =~ ([0-9]+)/([0-9]+) ]]; then
     phase_done=${BASH_REMATCH[1]} phase_total=${BASH_REMATCH[2]}
     phase_detail="$phase_done of $phase_total"
+  elif [[ $last =~ ([0-9]+)% ]]; then
+    phase_done=${BASH_REMATCH[1]} phase_total=100
+    phase_detail="$phase_done%"
   elif [[ $last == setup:* ]]; then
     phase_detail=${last#setup: }
   fi
@@ -140,14 +146,15 @@ phase_wait() { # NAME USUAL TITLE PID BEGAN
   done
   wait "$pid" || status=$?
   elapsed=$((SECONDS - began))
-  ((status == 0)) || phase_failed "$title" "$log"
-  if ((elapsed >= 2)); then
+  if ((status != 0 && !phase_trying)); then phase_failed "$title" "$log"; fi
+  if ((elapsed >= 2 || status != 0)); then
     if ((phase_tty)); then printf '\r' >&2; fi
-    printf '  %-24s %s' "$title" "$(phase_duration "$elapsed")" >&2
+    printf '  %-24s %s' "$title" "$( ((status == 0)) || echo "failed after ")$(phase_duration "$elapsed")" >&2
     if ((phase_tty)); then printf '\033[K' >&2; fi
     printf '\n' >&2
-    if ((usual > 0)); then phase_remember "$name" "$elapsed"; fi
+    if ((usual > 0 && status == 0)); then phase_remember "$name" "$elapsed"; fi
   fi
+  return "$status"
 }
 
 phase() {
@@ -168,4 +175,12 @@ beside() {
   phase_beside[$name]=$!
 }
 
-joined() { phase_wait "$1" 30 "$2" "${phase_beside[$1]}" "$SECONDS"; }
+joined() { phase_wait "$1" "$2" "$3" "${phase_beside[$1]}" "$SECONDS"; }
+
+try() {
+  local status=0
+  phase_trying=1
+  "$@" || status=$?
+  phase_trying=0
+  return "$status"
+}

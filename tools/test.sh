@@ -1,24 +1,34 @@
 #!/usr/bin/env bash
-# tools/test.sh - runs the tests of what `make build` made: C++, Python, and the page in a browser. All run even if one
-# of them fails.
-set -uo pipefail
+# tools/test.sh - runs the tests of what tools/build.sh made: C++, Python, and the page in a browser. All run even if one
+# of them fails; logs are in build/log, and what failed is shown at the end.
+set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/phase.sh
 
-# What passed is in build/ctest.log; what failed is shown.
-ctest --test-dir build --parallel 2 --output-on-failure --no-tests=error 2>&1 | tee build/ctest.log |
-  grep --line-buffered -vE '^ *Start |Passed +[0-9.]+ sec$'
-cpp=${PIPESTATUS[0]}
-.venv/bin/python -m pytest -q -n 2 --dist loadfile python/tests tests/program 2>&1 | tee build/pytest.log
-python=${PIPESTATUS[0]}
-PATH="$(dirname "$(tools/node.sh)"):$PATH"
-(cd web && npm run --silent test && ATTNSCOPE="${ATTNSCOPE:-$PWD/../build/attnscope}" CI=1 npm run --silent test:page) \
-  2>&1 | tee build/page.log
-page=${PIPESTATUS[0]}
+run_cpp() { ctest --test-dir build --parallel 2 --output-on-failure --no-tests=error; }
+run_python() { .venv/bin/python -m pytest -q -n 2 --dist loadfile python/tests tests/program; }
+run_page() {
+  PATH="$(dirname "$(tools/node.sh)"):$PATH"
+  cd web
+  npm run --silent test
+  ATTNSCOPE="${ATTNSCOPE:-$PWD/../build/attnscope}" CI=1 npm run --silent test:page
+}
 
-# plain FILE: without colours
-plain() { sed 's/\x1b\[[0-9;]*[A-Za-z]//g' "$1"; }
+# Pages mostly wait, so that Python's tests run meanwhile.
+failed=()
+try phase test-cpp 75 "Testing C++" run_cpp || failed+=(test-cpp)
+beside test-page run_page
+try phase test-python 200 "Testing Python" run_python || failed+=(test-python)
+try joined test-page 60 "Testing the page" || failed+=(test-page)
+
+# log NAME: without colours. A runner that has not come to its end is quoted too.
+log() { sed 's/\x1b\[[0-9;]*[A-Za-z]//g' "$phase_log/$1.log"; }
+for name in ${failed[@]+"${failed[@]}"}; do
+  echo
+  log "$name" | grep -vE '^ *Start |Passed +[0-9.]+ sec$|^[.sx]+( +\[ *[0-9]+%\])?$|^\[[0-9]+/[0-9]+\]' | tail -n 200
+done
 echo
-echo "C++     $(grep -E '[0-9]+% tests passed' build/ctest.log || echo 'did not run')"
-echo "Python  $(grep -E '[0-9]+ (passed|failed|error)' build/pytest.log | tail -n 1 || echo 'did not run')"
-echo "Page    $(plain build/page.log | grep -E '^ *(Tests +)?[0-9]+ (passed|failed)' | xargs || echo 'did not run')"
-((cpp == 0 && python == 0 && page == 0))
+echo "C++     $(log test-cpp | grep -E '[0-9]+% tests passed' || echo 'did not end')"
+echo "Python  $(log test-python | grep -E '[0-9]+ (passed|failed|error)' | tail -n 1 || echo 'did not end')"
+echo "Page    $(log test-page | grep -E '^ *(Tests +)?[0-9]+ (passed|failed)' | xargs || echo 'did not end')"
+((${#failed[@]} == 0)) || fail "tests failed: what they said is above, and whole in build/log (${failed[*]/%/.log})."

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { chromium } from "../../web/node_modules/@playwright/test/index.mjs";
 
 const kMoves = 60;
-const kPrograms = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const kPrograms = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/usr/bin/chromium-headless-shell"];
 
 export const browser = await chromium.launch({
   executablePath: kPrograms.find((path) => existsSync(path)),

@@ -71,9 +71,29 @@ def test_a_phase_that_fails_ends_with_what_to_do(place, said, sentence):
 
 
 def test_what_runs_beside_is_waited_for_and_its_failure_counts(place):
-    done = phases(place, 'beside other bash -c "sleep 0.5; echo broken; exit 1"\njoined other "The other"')
+    done = phases(place, 'beside other bash -c "sleep 0.5; echo broken; exit 1"\njoined other 5 "The other"')
     assert done.returncode == 1
     assert "broken" in done.stderr and "The other failed" in done.stderr
+
+
+def test_what_is_tried_returns_its_failure_and_the_rest_goes_on(place):
+    done = phases(place, 'try phase bad 5 "Bad" false || echo "it was $?"\nphase good 5 "Good" true\necho done')
+    assert (done.returncode, done.stdout) == (0, "it was 1\ndone\n")
+    assert done.stderr.split() == ["Bad", "failed", "after", "0", "s"]
+
+
+@pytest.mark.parametrize(
+    "line, detail",
+    [
+        (" 799/2317 Test  #191: Ranks.Together ...   Passed    0.04 sec", "799 of 2317"),
+        ("........s.........................................   [ 45%]", "45%"),
+        ("\x1b[1A\x1b[2K[190/200] tests/page/axe.ts:49:9", "190 of 200"),
+        ("setup: installing g++", "installing g++"),
+    ],
+)
+def test_progress_of_every_runner_is_read(place, line, detail):
+    (place / "log").write_text(line + "\n")
+    assert phases(place, "phase_status log 10 0").stdout == detail + "\n"
 
 
 def test_an_interrupt_ends_everything_that_was_started(place):
