@@ -56,7 +56,10 @@ def test_steps_of_ninja_are_counted(place):
         ("ERROR: Could not find a version (Name or service not known)", "check the network connection"),
         ("setup: packages are missing; as root run: apt-get install g++", "as root run: apt-get install g++"),
         ("c++: fatal error: Killed signal terminated program cc1plus", "ran out of memory"),
-        ("CMake Error at CMakeLists.txt:9 (message):\n  g++-11 is GNU 11.3, which is too old: install g++ 12", "too old"),
+        (
+            "CMake Error at CMakeLists.txt:9 (message):\n  g++-11 is GNU 11.3, which is too old: install g++ 12",
+            "too old",
+        ),
         ("FAILED: a.o\na.cc:1:2: error: expected ';'", "see the error above"),
     ],
 )
