@@ -68,11 +68,12 @@ phase_look() {
   fi
 }
 
-# phase_status LOG SECONDS USUAL: "118 of 210, about 2 min left"
+# phase_status LOG SECONDS USUAL: "118 of 210, about 2 min left". Steps differ too much in length to be counted with where
+# there is a usual time.
 phase_status() {
   local left=$(($3 - $2)) text
   phase_look "$1"
-  if ((phase_total > 0 && $2 > 20 && phase_done * 5 > phase_total)); then
+  if (($3 == 0 && phase_done > 0 && $2 > 5)); then
     left=$(($2 * (phase_total - phase_done) / phase_done))
   fi
   text=$phase_detail
