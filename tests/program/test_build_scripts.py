@@ -23,14 +23,14 @@ def phases(place, script, **options):
 
 
 def test_a_phase_leaves_a_line_with_its_time_a_log_and_the_time_for_the_next_one(place):
-    done = phases(place, 'phase slow 70 "Doing it" bash -c "echo at work; sleep 2.2"')
+    done = phases(place, 'phase slow 70 "Doing it" bash -c "echo at work; sleep 3"')
     assert done.returncode == 0
     first, last = done.stderr.splitlines()
     assert first.split() == ["Doing", "it", "usually", "takes", "about", "1", "min"]
     assert last.split()[:2] == ["Doing", "it"] and last.endswith(" s")
     assert (place / "build/log/slow.log").read_text() == "at work\n"
     assert (place / "build/log/times").read_text().split()[0] == "slow"
-    again = phases(place, 'phase slow 70 "Doing it" sleep 2.2')
+    again = phases(place, 'phase slow 70 "Doing it" sleep 3')
     assert "a few seconds" in again.stderr
 
 
@@ -83,7 +83,7 @@ def test_what_runs_beside_is_waited_for_and_its_failure_counts(place):
 def test_what_is_tried_returns_its_failure_and_the_rest_goes_on(place):
     done = phases(place, 'try phase bad 5 "Bad" false || echo "it was $?"\nphase good 5 "Good" true\necho done')
     assert (done.returncode, done.stdout) == (0, "it was 1\ndone\n")
-    assert done.stderr.split() == ["Bad", "failed", "after", "0", "s"]
+    assert done.stderr.split()[:3] == ["Bad", "failed", "after"] and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
