@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/phase.sh
 
 run_cpp() { ctest --test-dir build --parallel 2 --output-on-failure --no-tests=error; }
-run_python() { .venv/bin/python -m pytest -q -n 2 --dist loadfile python/tests tests/program; }
+run_python() { .venv/bin/python -m pytest -q -n 2 --dist worksteal python/tests tests/program; }
 run_page() {
   PATH="$(dirname "$(tools/node.sh)"):$PATH"
   cd web

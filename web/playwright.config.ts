@@ -11,11 +11,13 @@ const browser = [
 
 export default defineConfig({
   testDir: "tests/page",
+  fullyParallel: true, // else one of two browsers waits while the other goes through the last file
   workers: 2, // pages mostly wait; the cores also compute what is looked at
   timeout: 30_000,
   snapshotPathTemplate: "tests/page/pictures/{arg}{ext}",
   reporter: process.env.CI ? "line" : "list",
   use: {
+    reuseContext: true, // a page costs more than most of what is done with it; storage and listeners begin anew
     viewport: { width: 1280, height: 800 },
     locale: "en-US",
     launchOptions: {

@@ -1,6 +1,7 @@
 """Says aloud whether torch is there: without it the comparisons with it are skipped."""
 
 import importlib.util
+import os
 import pathlib
 import sys
 
@@ -9,6 +10,8 @@ import pytest
 
 import attnscope as at
 
+# torch's second thread mostly waits in a loop, and takes the core from the tests beside.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 _TORCH_IS_THERE = importlib.util.find_spec("torch") is not None

@@ -97,7 +97,7 @@ def test_closing_ends_it_and_gives_the_port_back(rec):
     begin = time.monotonic()
     page.close()
     page.close()
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < 3  # a kept connection is given five
     assert page.closed and repr(page).endswith(", closed>") and "iframe" not in page._repr_html_()
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", port), timeout=1).close()

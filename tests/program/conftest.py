@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 
@@ -10,12 +11,20 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
+# torch's second thread mostly waits in a loop, and takes the core from the tests beside.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 PROGRAM = pathlib.Path(os.environ.get("ATTNSCOPE_PROGRAM", ROOT / "build" / "attnscope"))
 
 
 @pytest.fixture(scope="session")
 def golden():
     return json.loads((GOLDEN / "program.json").read_text(encoding="utf-8"))
+
+
+def seconds_of_children():
+    """Of a core, whatever else the machine does: what all processes took that were started here and have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def model_folder(name):

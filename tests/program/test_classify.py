@@ -137,11 +137,10 @@ def test_a_long_text_is_read_as_far_as_the_model_goes(tmp_path):
     assert "The first 80 of" in attnscope("classify", "--model", tmp_path, "--text", text).stdout
 
 
-@pytest.fixture
-def data(tmp_path):
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
     """A classifier, texts of many lengths and what transformers says of each, one at a time."""
-    folder = tmp_path / "model"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("model")
     model = make(folder, "bert")
     random = np.random.default_rng(5)
     vocabulary = "the dog fox bad good quick 4 lazy, 'quoted' movie".split(" ")

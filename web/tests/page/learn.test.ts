@@ -1,11 +1,8 @@
 // The course: every lesson of lessons/, as the program tells it.
 import { existsSync, readdirSync } from "node:fs";
-import type { Locator, Page } from "@playwright/test";
+import type { Page } from "@playwright/test";
 import { findings } from "./axe";
 import { address, expect, type Served, settled, test } from "./program";
-
-// A third of all journeys: the last of them would keep one of two browsers busy for minutes.
-test.describe.configure({ mode: "parallel" });
 
 const folder = new URL("../../../lessons/", import.meta.url);
 const names = readdirSync(folder).filter((name) => existsSync(new URL(`${name}/lesson.json`, folder)));
@@ -38,43 +35,55 @@ async function open(page: Page, served: Served, name: string): Promise<void> {
   await settled(page);
 }
 
-// What stands in a table of the page, as numbers.
-async function shownNumbers(table: Locator): Promise<number[][]> {
-  const texts = await table
-    .locator("tbody tr")
-    .evaluateAll((rows) =>
-      rows.map((row) =>
-        [...row.querySelectorAll("td:not([aria-hidden])")].map(
-          (cell) => cell.querySelector("input")?.value ?? (cell.textContent ?? "").trim(),
+// What the figures of the page show: name and shape, and what stands in the table of each.
+interface Shown {
+  name: string;
+  shape: string;
+  rows: string[][];
+}
+
+const shownFigures = (page: Page): Promise<Shown[]> =>
+  page.locator("article figure").evaluateAll((figures) =>
+    figures.map((figure) => {
+      const texts = (css: string) => [...figure.querySelectorAll<HTMLElement>(css)].map((one) => one.innerText.trim());
+      const cells = (row: Element) => [...row.querySelectorAll("td:not([aria-hidden])")];
+      return {
+        name: texts("figcaption .name").join(),
+        shape: texts("figcaption .quiet")[0],
+        rows: [...(figure.querySelector("table")?.querySelectorAll("tbody tr") ?? [])].map((row) =>
+          cells(row).map((cell) => cell.querySelector("input")?.value ?? (cell.textContent ?? "").trim()),
         ),
-      ),
-    );
-  const words: Record<string, number> = { "−∞": -Infinity, "∞": Infinity };
-  return texts.map((row) => row.map((text) => words[text] ?? Number(text.replaceAll("−", "-"))));
+      };
+    }),
+  );
+
+const kWords: Record<string, number> = { "−∞": -Infinity, "∞": Infinity };
+
+// Whether a number of a table shows this one: of endless ones there is no number.
+function shows(text: string, wanted: number | null, largest: number): boolean {
+  const value = kWords[text] ?? Number(text.replaceAll("−", "-"));
+  if (wanted === null) return !Number.isFinite(value);
+  if (Math.abs(wanted) >= 1e6 || Math.abs(wanted) < 5e-5)
+    return Math.abs(value / (wanted || 1) - (wanted ? 1 : 0)) < 0.06;
+  return Math.abs(value - wanted) <= 5.1e-5 * largest;
 }
 
 // All tables of two axes on the page have the numbers that the program tells.
-async function expectNumbers(page: Page, told: Told): Promise<number> {
-  let compared = 0;
-  for (const figure of await page.locator("article figure").all()) {
-    const name = (await figure.locator("figcaption .name").innerText()).trim();
-    const { shape, numbers } = told.arrays[name];
-    expect((await figure.locator("figcaption .quiet").first().innerText()).trim()).toBe(`[${shape.join(", ")}]`);
-    if (shape.length !== 2) continue;
-    const all = (numbers as (number | null)[][]).flat().map((one) => Math.abs(one ?? 0));
+async function expectNumbers(page: Page, told: Told): Promise<void> {
+  for (const { name, shape, rows } of await shownFigures(page)) {
+    const { shape: wantedShape, numbers } = told.arrays[name];
+    expect(shape).toBe(`[${wantedShape.join(", ")}]`);
+    if (wantedShape.length !== 2) continue;
+    const wanted = numbers as (number | null)[][];
+    const all = wanted.flat().map((one) => Math.abs(one ?? 0));
     const largest = Math.max(1, ...all.filter((one) => one < 1e6));
-    const shown = await shownNumbers(figure.locator("table").first());
-    for (const [i, row] of shown.entries())
-      for (const [j, value] of row.entries()) {
-        const wanted = (numbers as (number | null)[][])[i][j];
-        if (wanted === null) expect(Number.isFinite(value), `${name} ${i} ${j}`).toBe(false);
-        else if (Math.abs(wanted) >= 1e6 || Math.abs(wanted) < 5e-5)
-          expect(Math.abs(value / (wanted || 1) - (wanted ? 1 : 0))).toBeLessThan(0.06);
-        else expect(Math.abs(value - wanted), `${name} ${i} ${j}`).toBeLessThanOrEqual(5.1e-5 * largest);
-        ++compared;
-      }
+    const wrong = rows.flatMap((row, i) =>
+      row.flatMap((text, j) =>
+        shows(text, wanted[i][j], largest) ? [] : `${name} ${i} ${j}: ${text}, ${wanted[i][j]}`,
+      ),
+    );
+    expect(wrong).toEqual([]);
   }
-  return compared;
 }
 
 const looks = (page: Page): Promise<number> =>
@@ -98,64 +107,57 @@ async function inLightAndDark(page: Page): Promise<string[]> {
   return [...found, ...(await findings(page))];
 }
 
-// axe is a script of its own, which the page would not let in.
-test.describe("looked over by axe", () => {
-  test.use({ bypassCSP: true });
-
-  for (const name of names) {
-    test(`lesson ${name} shows the program's numbers, also on a small screen, and is clean`, async ({
-      page,
-      served,
-    }) => {
-      test.setTimeout(90_000);
-      const told = (await tell(served, name))!;
-      await open(page, served, name);
-      await expect(page.getByRole("heading", { level: 2 })).toHaveCount(1);
-      await expectNumbers(page, told);
-      for (const figure of await page.locator("article img").all())
-        expect(await figure.evaluate((image: HTMLImageElement) => image.complete && image.naturalWidth > 0)).toBe(true);
-      await page.locator("article details").evaluateAll((all) => all.forEach((one) => one.setAttribute("open", "")));
-      expect(await inLightAndDark(page)).toEqual([]);
-      await page.setViewportSize({ width: 360, height: 740 });
-      const over = () =>
-        page.evaluate(() => {
-          const main = document.querySelector("main")!;
-          return Math.max(main.scrollWidth - main.clientWidth, document.documentElement.scrollWidth - innerWidth);
-        });
-      expect(await over()).toBe(0);
-      const wide = await page
-        .locator("article > section > *")
-        .evaluateAll((blocks) =>
-          blocks.filter((block) => block.getBoundingClientRect().right > innerWidth).map((block) => block.outerHTML),
-        );
-      expect(wide).toEqual([]);
-    });
-  }
-
-  test("the list is the course's, and the microscope is one click away", async ({ page, served }) => {
-    await page.goto(address(served));
-    await page.getByRole("link", { name: "Course" }).click();
-    await expect(page.locator("ol li")).toHaveCount(names.length);
-    await expect(page.locator("ol li").first()).toContainText("Word by word");
+for (const name of names) {
+  test(`lesson ${name} shows the program's numbers, also on a small screen, and is clean`, async ({ page, served }) => {
+    test.setTimeout(90_000);
+    const told = (await tell(served, name))!;
+    await open(page, served, name);
+    await expect(page.getByRole("heading", { level: 2 })).toHaveCount(1);
+    await expectNumbers(page, told);
+    for (const figure of await page.locator("article img").all())
+      expect(await figure.evaluate((image: HTMLImageElement) => image.complete && image.naturalWidth > 0)).toBe(true);
+    await page.locator("article details").evaluateAll((all) => all.forEach((one) => one.setAttribute("open", "")));
     expect(await inLightAndDark(page)).toEqual([]);
-    await page.getByRole("button", { name: "中文" }).click();
-    await expect(page.locator("html")).toHaveAttribute("lang", "zh-Hans");
-    const { lessons } = (await (await fetch(address(served, "api/lessons?lang=zh"))).json()) as {
-      lessons: { line: string; minutes: number }[];
-    };
-    await expect(page.locator("ol li").nth(1)).toContainText(lessons[1].line);
-    await page.locator("ol a").nth(1).click();
-    await expect(page.locator("article")).toBeVisible();
-    await page.goBack();
-    await expect(page.locator("ol li")).toHaveCount(names.length);
-    await page.getByRole("link", { name: "显微镜" }).click();
-    await expect(page.locator("[data-tour=panel]")).toBeVisible();
+    await page.setViewportSize({ width: 360, height: 740 });
+    const over = () =>
+      page.evaluate(() => {
+        const main = document.querySelector("main")!;
+        return Math.max(main.scrollWidth - main.clientWidth, document.documentElement.scrollWidth - innerWidth);
+      });
+    expect(await over()).toBe(0);
+    const wide = await page
+      .locator("article > section > *")
+      .evaluateAll((blocks) =>
+        blocks.filter((block) => block.getBoundingClientRect().right > innerWidth).map((block) => block.outerHTML),
+      );
+    expect(wide).toEqual([]);
   });
+}
+
+test("the list is the course's, and the microscope is one click away", async ({ page, served }) => {
+  await page.goto(address(served));
+  await page.getByRole("link", { name: "Course" }).click();
+  await expect(page.locator("ol li")).toHaveCount(names.length);
+  await expect(page.locator("ol li").first()).toContainText("Word by word");
+  expect(await inLightAndDark(page)).toEqual([]);
+  await page.getByRole("button", { name: "中文" }).click();
+  await expect(page.locator("html")).toHaveAttribute("lang", "zh-Hans");
+  const { lessons } = (await (await fetch(address(served, "api/lessons?lang=zh"))).json()) as {
+    lessons: { line: string; minutes: number }[];
+  };
+  await expect(page.locator("ol li").nth(1)).toContainText(lessons[1].line);
+  await page.locator("ol a").nth(1).click();
+  await expect(page.locator("article")).toBeVisible();
+  await page.goBack();
+  await expect(page.locator("ol li")).toHaveCount(names.length);
+  await page.getByRole("link", { name: "显微镜" }).click();
+  await expect(page.locator("[data-tour=panel]")).toBeVisible();
 });
 
 for (const name of names) {
   test(`lesson ${name} follows its settings, gives its code and checks its question`, async ({ page, served }) => {
     test.setTimeout(90_000);
+    await page.emulateMedia({ reducedMotion: "reduce" }); // else every field is scrolled to for a second
     const told = (await tell(served, name))!;
     await open(page, served, name);
     for (const setting of told.settings) {

@@ -173,25 +173,21 @@ test.describe("what is taken away", () => {
     await expect(page.getByRole("alert")).toHaveText("too much at once");
   });
 
-  test.describe("looked over", () => {
-    test.use({ bypassCSP: true });
-
-    for (const scheme of ["light", "dark"] as const) {
-      test(`axe finds nothing serious in it (${scheme})`, async ({ page, served }) => {
-        await page.emulateMedia({ colorScheme: scheme });
-        await page.goto(address(served, kMatrix));
-        await settled(page);
-        await page.keyboard.press("e");
-        expect((await lookOver(page)).findings).toEqual([]);
-        await page.keyboard.press("Escape");
-        await expect(page.getByRole("dialog")).toHaveCount(0);
-        await page.goto(address(served, "#view=overview&pattern=previous"));
-        await page.getByRole("button", { name: "Paint", exact: true }).click();
-        const { findings, over } = await lookOver(page);
-        expect([findings, over]).toEqual([[], [0, 0]]);
-      });
-    }
-  });
+  for (const scheme of ["light", "dark"] as const) {
+    test(`axe finds nothing serious in it (${scheme})`, async ({ page, served }) => {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.goto(address(served, kMatrix));
+      await settled(page);
+      await page.keyboard.press("e");
+      expect((await lookOver(page)).findings).toEqual([]);
+      await page.keyboard.press("Escape");
+      await expect(page.getByRole("dialog")).toHaveCount(0);
+      await page.goto(address(served, "#view=overview&pattern=previous"));
+      await page.getByRole("button", { name: "Paint", exact: true }).click();
+      const { findings, over } = await lookOver(page);
+      expect([findings, over]).toEqual([[], [0, 0]]);
+    });
+  }
 });
 
 for (const motion of ["no-preference", "reduce"] as const) {
