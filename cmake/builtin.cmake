@@ -5,7 +5,7 @@ set(ATTNSCOPE_MODELS_FOLDER ${PROJECT_SOURCE_DIR}/models CACHE PATH
 
 enable_language(ASM)
 include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
-attn_folder(attn_builtin src/builtin AS builtin NEEDS attn attn_text attn_model)
+attn_folder(attn_builtin src/builtin NEEDS attn attn_base attn_text attn_model)
 
 set(tables "")
 set(folders "")

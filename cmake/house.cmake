@@ -1,5 +1,4 @@
-# One target a folder. A folder's sources find its own headers and those of the folders that it NEEDS, nothing else: an
-# include against the arrow does not compile (tests/house proves it). Headers of folder F are written "<AS>/name.h".
+# One target per floor of the house (docs/architecture.md), and what they are all compiled with.
 
 include(GNUInstallDirs)
 
@@ -27,26 +26,34 @@ if(ATTNSCOPE_SANITIZE)
   target_link_options(attn_flags INTERFACE -fsanitize=${ATTNSCOPE_SANITIZE})
 endif()
 
-# attn_folder(name folder AS prefix [PUBLIC_HEADERS dir] NEEDS targets...)
-# A folder with PUBLIC_HEADERS shows those to the folders above it and keeps its own headers to itself; any other folder
-# shows its own. Where a test looks inside on purpose, it asks for attn_inside(target folder...).
+# attn_folder(name folder [SUBFOLDERS names...] [PUBLIC_HEADERS dir] NEEDS targets...)
+# One static library per floor. Includes are written from src/ ("nn/infer/rope.h"), and from include/ for the public
+# headers ("attn/mask.h"). NEEDS are the arrows: tests/house fails for an include that does not follow one.
+# A floor with PUBLIC_HEADERS shows only those to users of the installed package.
 function(attn_folder name folder)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "AS;PUBLIC_HEADERS" "NEEDS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "PUBLIC_HEADERS" "SUBFOLDERS;NEEDS")
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  foreach(subfolder IN LISTS arg_SUBFOLDERS)
+    file(GLOB more CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/${subfolder}/*.cc)
+    if(NOT more)
+      message(FATAL_ERROR "${folder}/${subfolder} holds no source")
+    endif()
+    list(APPEND sources ${more})
+  endforeach()
   add_library(${name} STATIC ${sources})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME attnscope_${name})
   target_compile_features(${name} PUBLIC cxx_std_20)
-  set(root ${PROJECT_BINARY_DIR}/roots/${name})
-  file(MAKE_DIRECTORY ${root})
-  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${root}/${arg_AS} SYMBOLIC)
   if(arg_PUBLIC_HEADERS)
-    target_include_directories(${name} PRIVATE ${root}
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src
                                PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${arg_PUBLIC_HEADERS}>
                                       $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   else()
-    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${root}>)
+    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
   endif()
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:attn_flags> ${arg_NEEDS})
+  set_property(GLOBAL PROPERTY attn_folder_of_${name} ${folder})
+  set_property(GLOBAL APPEND PROPERTY attn_floors ${folder})
+  set_property(GLOBAL PROPERTY attn_needs_of_${folder} ${arg_NEEDS})
 endfunction()
 
 # attn_link_file(target file maker): users of the interface library `target` link `file`, which the target `maker` makes.
@@ -57,10 +64,4 @@ function(attn_link_file target file maker)
   if(NOT CMAKE_GENERATOR MATCHES Ninja)
     add_dependencies(${target} ${maker})
   endif()
-endfunction()
-
-function(attn_inside target)
-  foreach(folder IN LISTS ARGN)
-    target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/roots/${folder})
-  endforeach()
 endfunction()

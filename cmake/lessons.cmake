@@ -1,11 +1,40 @@
-# attn_lesson: the course, with the files of lessons/ as part of the program.
+# attn_course: what all lessons share (src/course), what each computes (lessons/NAME/compute.cc) and the files of lessons/
+# as part of the program. lessons/order.txt lists them in the order of the course.
 
-attn_folder(attn_lesson src/lesson AS lesson NEEDS attn attn_nn attn_text attn_model attn_insight attn_figure attn_builtin
-            nlohmann_json::nlohmann_json fmt::fmt)
+attn_folder(attn_course src/course SUBFOLDERS compute NEEDS attn attn_base attn_nn attn_text attn_model attn_insight
+            attn_figure attn_builtin nlohmann_json::nlohmann_json fmt::fmt)
 # Mostly text and JSON, and it compiles in half the time; but for what is timed.
-target_compile_options(attn_lesson PRIVATE $<$<CONFIG:Release>:-O1>)
-set_source_files_properties(src/lesson/race.cc TARGET_DIRECTORY attn_lesson PROPERTIES COMPILE_OPTIONS
+target_compile_options(attn_course PRIVATE $<$<CONFIG:Release>:-O1>)
+set_source_files_properties(src/course/compute/timing.cc TARGET_DIRECTORY attn_course PROPERTIES COMPILE_OPTIONS
                             $<$<CONFIG:Release>:-O3>)
+
+# registry.cc: the function NAME of each lesson, "why_scale" for why-scale.
+set(order ${PROJECT_SOURCE_DIR}/lessons/order.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${order})
+file(STRINGS ${order} names)
+set(declarations "")
+set(entries "")
+foreach(name IN LISTS names)
+  string(MAKE_C_IDENTIFIER "${name}" id)
+  target_sources(attn_course PRIVATE ${PROJECT_SOURCE_DIR}/lessons/${name}/compute.cc)
+  string(APPEND declarations "Told ${id}(const Given& given, const Work& work);\n")
+  string(APPEND entries "    {\"${name}\", ${id}},\n")
+endforeach()
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/lessons/registry.cc @ONLY CONTENT "// Made by cmake/lessons.cmake.
+#include \"course/registry.h\"
+
+namespace attn::lesson {
+
+${declarations}
+std::span<const RegisteredLesson> registry() {
+  static constexpr RegisteredLesson kLessons[] = {
+${entries}  };
+  return kLessons;
+}
+
+}  // namespace attn::lesson
+")
+target_sources(attn_course PRIVATE ${PROJECT_BINARY_DIR}/lessons/registry.cc)
 
 set(tables "")
 set(folders "")
@@ -45,5 +74,5 @@ ${folders}  };
   return all;
 }
 " FALSE)
-target_sources(attn_lesson PRIVATE ${generated}/bytes.s ${generated}/table.cc)
+target_sources(attn_course PRIVATE ${generated}/bytes.s ${generated}/table.cc)
 set_source_files_properties(${generated}/bytes.s PROPERTIES OBJECT_DEPENDS "${embedded}")

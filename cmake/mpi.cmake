@@ -33,7 +33,7 @@ if(NOT ATTNSCOPE_MPI_LIBRARIES)
 endif()
 
 foreach(name IN LISTS ATTNSCOPE_MPI_LIBRARIES)
-  attn_folder(attn_mpi_${name} src/mpi AS mpi PUBLIC_HEADERS src/mpi/include NEEDS attn attn_mpi_library_${name})
+  attn_folder(attn_mpi_${name} src/mpi PUBLIC_HEADERS include NEEDS attn attn_mpi_library_${name})
   target_compile_definitions(attn_mpi_${name} PUBLIC OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   # Users of attn/mpi.h include mpi.h.
   target_link_libraries(attn_mpi_${name} PUBLIC attn attn_mpi_library_${name})

@@ -6,7 +6,8 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attnscope)
 
 install(TARGETS attn attn_kernels EXPORT attnscopeTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
-install(DIRECTORY include/attn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/attn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
+        FILES_MATCHING PATTERN "*.h" PATTERN mpi.h EXCLUDE)
 install(EXPORT attnscopeTargets NAMESPACE attnscope:: DESTINATION ${package_dir} COMPONENT dev)
 
 # Of several MPI libraries, the one that attnscope::mpi is here.
@@ -14,7 +15,7 @@ if(ATTNSCOPE_MPI_FIRST)
   set_target_properties(attn_mpi_${ATTNSCOPE_MPI_FIRST} PROPERTIES EXPORT_NAME mpi)
   install(TARGETS attn_mpi_${ATTNSCOPE_MPI_FIRST} EXPORT attnscopeMpiTargets
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
-  install(DIRECTORY src/mpi/include/attn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+  install(FILES include/attn/mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/attn COMPONENT dev)
   install(EXPORT attnscopeMpiTargets NAMESPACE attnscope:: DESTINATION ${package_dir} COMPONENT dev)
 endif()
 

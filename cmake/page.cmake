@@ -43,11 +43,12 @@ add_custom_command(
   COMMENT "The page as part of the program" VERBATIM)
 add_library(attn_page_files STATIC ${generated}/bytes.s ${generated}/table.cc)
 set_target_properties(attn_page_files PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${generated} OUTPUT_NAME attnscope_attn_page)
-attn_inside(attn_page_files attn_builtin attn_text)
+target_include_directories(attn_page_files PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(attn_page_files PRIVATE attn_flags)
 target_compile_features(attn_page_files PRIVATE cxx_std_20)
 
 add_library(attn_page INTERFACE)
-target_include_directories(attn_page INTERFACE ${PROJECT_BINARY_DIR}/roots/attn_builtin)
+set_property(GLOBAL PROPERTY attn_folder_of_attn_page src/builtin)
+target_include_directories(attn_page INTERFACE ${PROJECT_SOURCE_DIR}/src)
 attn_link_file(attn_page ${generated}/${CMAKE_STATIC_LIBRARY_PREFIX}attnscope_attn_page${CMAKE_STATIC_LIBRARY_SUFFIX}
                attn_page_files)

@@ -1,9 +1,9 @@
-# attn_tokenizers: Hugging Face's tokenizers crate behind a C ABI (src/text/tokenizers), built by cargo.
+# attn_tokenizers: Hugging Face's tokenizers crate behind a C ABI (src/text/tokenizer/crate), built by cargo.
 #
 # It takes a minute or two and is the same for every build directory, so that all of them share one place. Where that
 # place is removed, the next build makes it anew. cargo asks the network the first time only.
 
-set(crate ${PROJECT_SOURCE_DIR}/src/text/tokenizers)
+set(crate ${PROJECT_SOURCE_DIR}/src/text/tokenizer/crate)
 if(PROJECT_IS_TOP_LEVEL)
   set(shared_place ${PROJECT_SOURCE_DIR}/build/cargo)
 else()

@@ -39,5 +39,5 @@ add_custom_command(
   COMMAND ${CMAKE_COMMAND} -DNODE=${ATTNSCOPE_NODE} -DWEB=${web} -DOUT=${ATTNSCOPE_PAGE_FOLDER} -P
           ${CMAKE_CURRENT_LIST_FILE}
   DEPENDS ${web_sources} ${web}/index.html ${web}/package-lock.json ${web}/vite.config.ts ${web}/svelte.config.js
-          ${web}/tsconfig.json ${PROJECT_SOURCE_DIR}/src/figure/colour_tables.cc ${CMAKE_CURRENT_LIST_FILE}
+          ${web}/tsconfig.json ${PROJECT_SOURCE_DIR}/src/figure/colour/colour_tables.cc ${CMAKE_CURRENT_LIST_FILE}
   COMMENT "Building the page" VERBATIM)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tools/crate.sh CARGO FOLDER - builds src/text/tokenizers with that cargo, into FOLDER/release/libattn_tokenizers.a.
+# tools/crate.sh CARGO FOLDER - builds src/text/tokenizer/crate with that cargo, into FOLDER/release/libattn_tokenizers.a.
 #
 # For CMake, and for tools/build.sh, which starts it before CMake is there: the two wait for each other by cargo's lock.
 set -euo pipefail
@@ -8,5 +8,5 @@ cargo=$1 folder=$2
 name=${cargo##*/}
 rustc=${cargo%/*}/rustc${name#cargo}
 if [[ -x $rustc ]]; then export RUSTC=$rustc; fi
-cd "$(dirname "${BASH_SOURCE[0]}")/../src/text/tokenizers"
+cd "$(dirname "${BASH_SOURCE[0]}")/../src/text/tokenizer/crate"
 CARGO_TARGET_DIR=$folder exec "$cargo" build --release --locked --quiet

@@ -31,7 +31,7 @@ def crates():
     cargo = subprocess.run([ROOT / "tools/cargo.sh"], check=True, capture_output=True, text=True).stdout.strip()
     target = f"{platform.machine()}-unknown-linux-gnu"
     command = [cargo, "metadata", "--format-version=1", "--locked", "--offline", "--filter-platform", target]
-    folder = ROOT / "src/text/tokenizers"
+    folder = ROOT / "src/text/tokenizer/crate"
     said = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
     return [crate for crate in json.loads(said)["packages"] if crate["source"]]
 

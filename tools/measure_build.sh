@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/measure_build.sh [run|test|change]... - how long a newcomer waits: a clean clone of what is committed, in a
-# temporary folder and without ccache. Default: run test. Measure while nothing else runs.
+# tools/measure_build.sh [run|test|change]... - how long a newcomer waits: each in a clean clone of what is committed, in
+# a temporary folder and without ccache. Default: run test. Measure while nothing else runs.
 #
 #   run     make run until it prints the page's address, and again
 #   test    make test, and again with everything built
@@ -20,9 +20,14 @@ finish() {
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
-git clone --quiet --no-hardlinks . "$folder/attnscope"
-cd "$folder/attnscope"
+project=$PWD
 export CCACHE_DISABLE=1
+fresh_clone() {
+  cd "$folder"
+  rm -rf attnscope
+  git clone --quiet --no-hardlinks "$project" attnscope
+  cd attnscope
+}
 
 duration() { printf '%d min %02d s' "$(($1 / 60))" "$(($1 % 60))"; }
 report() { printf '%-44s %s\n' "$1" "$(duration "$2")"; }
@@ -53,6 +58,7 @@ measure_run() {
 }
 
 for what in "$@"; do
+  fresh_clone
   case "$what" in
     run)
       measure_run "make run, from a clean clone"
@@ -78,7 +84,7 @@ for what in "$@"; do
       began=$SECONDS
       cmake --build --preset dev --target attnscope insight_tests >/dev/null
       report "dev: the program and one test binary, from nothing" "$((SECONDS - began))"
-      echo "// changed" >>src/insight/statistics.cc
+      echo "// changed" >>src/insight/statistics/statistics.cc
       began=$SECONDS
       cmake --build --preset dev --target attnscope insight_tests >/dev/null
       report "dev: the same after a change in one .cc file" "$((SECONDS - began))"

@@ -10,7 +10,8 @@
 #   models  what the shipped models are trained on
 #   wheel   what makes a wheel and puts the libraries that it needs into it
 #   dist    what makes the archive of the program, and a bare Debian to try it in
-#   check   clang, clang-format, clang-tidy, the sanitizers' runtimes, and ruff
+#   lint    what tools/lint.sh runs: shellcheck, ruff, mypy, clang-format, and rustfmt and clippy where packages have them
+#   check   lint, clang, clang-tidy and the sanitizers' runtimes
 #
 # Never asks: packages are installed as root or through a sudo that needs no password, else one line says what to run.
 # PYTHON=/path/to/python3 chooses the interpreter that .venv is made from.
@@ -26,7 +27,8 @@ gtest_packages=(libgtest-dev libgmock-dev)
 mpi_packages=(libopenmpi-dev openmpi-bin libmpich-dev mpich)
 dist_packages=(patchelf mmdebstrap)
 bench_packages=(libopenblas-dev libdnnl-dev)
-check_packages=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev)
+lint_packages=(git shellcheck)
+check_packages=(clang-19 clang-tidy-19 libclang-rt-19-dev)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() {
@@ -136,6 +138,25 @@ cargo_packages() {
   fi
 }
 
+# rustfmt and clippy for a cargo that is a package; another one, of rustup say, brings its own or is left as it is. Where
+# there is no such package tools/lint.sh says what it skips.
+need_rust_lint() {
+  local cargo name packages=()
+  cargo=$(tools/cargo.sh)
+  if "$cargo" fmt --version >/dev/null 2>&1 && "$cargo" clippy --version >/dev/null 2>&1; then return; fi
+  if [[ $cargo != /usr/bin/* ]] || ! command -v dpkg-query >/dev/null; then return; fi
+  for name in $(cargo_packages); do
+    case "$name" in
+      cargo-web) packages+=(rustfmt-web rust-web-clippy) ;;
+      cargo-*) packages+=("rustfmt-${name#cargo-}" "rust-${name#cargo-}-clippy") ;;
+      cargo) packages+=(rustfmt rust-clippy) ;;
+    esac
+  done
+  for name in "${packages[@]}"; do
+    if [[ -n $(apt-cache pkgnames "$name" | grep -x "$name" || true) ]]; then need_packages "$name"; fi
+  done
+}
+
 need_node() {
   if ! tools/node.sh >/dev/null 2>&1; then
     need_venv
@@ -179,6 +200,14 @@ need_program() {
 
 need_fonts() {
   if command -v dpkg-query >/dev/null; then need_packages "${font_packages[@]}"; fi
+}
+
+need_lint() {
+  need_program "${python_packages[@]}" "${lint_packages[@]}" "$@"
+  need_rust_lint
+  need_venv
+  need_wheels build # numpy, whose types the package's own are made of
+  need_wheels check
 }
 
 need_build() {
@@ -228,11 +257,10 @@ case "${1:-}" in
     need_program "${dist_packages[@]}"
     need_fonts
     ;;
+  lint) need_lint ;;
   check)
-    need_program "${python_packages[@]}" "${gtest_packages[@]}" "${check_packages[@]}"
+    need_lint "${gtest_packages[@]}" "${check_packages[@]}"
     need_fonts
-    need_venv
-    need_wheels check
     ;;
-  *) fail "usage: tools/setup.sh program|fonts|build|test-packages|test|bench|models|wheel|dist|check" ;;
+  *) fail "usage: tools/setup.sh program|fonts|build|test-packages|test|bench|models|wheel|dist|lint|check" ;;
 esac

@@ -19,7 +19,7 @@ function colourTables(names: string[]): Plugin {
     resolveId: (wanted) => (wanted === id ? "\0" + id : null),
     load(wanted) {
       if (wanted !== "\0" + id) return null;
-      const source = readFileSync(new URL("../src/figure/colour_tables.cc", import.meta.url), "utf8");
+      const source = readFileSync(new URL("../src/figure/colour/colour_tables.cc", import.meta.url), "utf8");
       const tables = names.map((name) => {
         const found = new RegExp(`\\{"${name}",\\s*((?:"[0-9a-f]+"\\s*)+)\\}`).exec(source);
         if (!found) throw new Error(`no colour table ${name} in colour_tables.cc`);

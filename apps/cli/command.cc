@@ -1,5 +1,5 @@
 // cli/command.cc
-#include "command.h"
+#include "apps/cli/command.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,10 +15,10 @@
 #include <iostream>
 #include <iterator>
 
+#include "apps/cli/options/ranks.h"
 #include "attn/error.h"
 #include "builtin/models.h"
-#include "model/model.h"
-#include "ranks.h"
+#include "model/run/model.h"
 
 namespace attn::cli {
 

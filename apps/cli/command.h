@@ -1,4 +1,4 @@
-// cli/command.h - what the subcommands have in common.
+// apps/cli/command.h - what the subcommands have in common.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 #include "attn/ranks.h"
 #include "attn/thread_pool.h"
-#include "figure/columns.h"
-#include "text/folder.h"
+#include "base/folder.h"
+#include "figure/terminal/columns.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;

@@ -1,10 +1,10 @@
-// cli/main.cc - the program attnscope: one subcommand a file.
+// apps/cli/main.cc - the program attnscope: one subcommand a file.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <string>
 
-#include "command.h"
+#include "apps/cli/command.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// mpi/module.cc - what the program loads when mpirun has started it, one for each MPI library; see cli/ranks.cc.
+// apps/mpi/module.cc - what the program loads when mpirun has started it, one for each MPI library; see cli/ranks.cc.
 #include <unistd.h>
 
 #include <csignal>

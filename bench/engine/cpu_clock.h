@@ -1,4 +1,4 @@
-// engine/cpu_clock.h - the CPU time of this thread: what a neighbour on a shared machine cannot stretch.
+// bench/engine/cpu_clock.h - the CPU time of this thread: what a neighbour on a shared machine cannot stretch.
 #pragma once
 
 #include <ctime>

@@ -1,12 +1,12 @@
-// engine/fma_peak.cc - how many fused multiply-adds this core can do.
+// bench/engine/fma_peak.cc - how many fused multiply-adds this core can do.
 
 #include <cstdint>
 
-#include "engine/cpu_clock.h"
-#include "engine/probe.h"
+#include "bench/engine/cpu_clock.h"
+#include "bench/engine/probe.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "engine/fma_peak.cc"
+#define HWY_TARGET_INCLUDE "bench/engine/fma_peak.cc"
 #include <hwy/foreach_target.h>
 // after foreach_target.h, as Highway asks
 #include <hwy/highway.h>

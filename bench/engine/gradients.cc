@@ -1,4 +1,4 @@
-// engine/gradients.cc - attention and its gradients, called from Python without any overhead worth naming.
+// bench/engine/gradients.cc - attention and its gradients, called from Python without any overhead worth naming.
 #include <cstdint>
 #include <exception>
 #include <vector>

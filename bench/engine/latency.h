@@ -1,4 +1,4 @@
-// engine/latency.h - how long single calls take, one by one, on the wall clock.
+// bench/engine/latency.h - how long single calls take, one by one, on the wall clock.
 #pragma once
 
 #include <algorithm>

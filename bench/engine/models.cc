@@ -1,4 +1,4 @@
-// engine/models.cc - whole models, called from Python without any overhead worth naming.
+// bench/engine/models.cc - whole models, called from Python without any overhead worth naming.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "attn/thread_pool.h"
-#include "engine/probe.h"
-#include "insight/specimen.h"
-#include "insight/statistics.h"
-#include "model/generate.h"
-#include "model/model.h"
+#include "bench/engine/probe.h"
+#include "insight/statistics/statistics.h"
+#include "insight/tables/attention_tables.h"
+#include "model/run/generate.h"
+#include "model/run/model.h"
 
 namespace {
 

@@ -1,12 +1,13 @@
-// engine/plain_read.cc - how fast this core can read memory: the floor of decoding, which must see every key and value.
+// bench/engine/plain_read.cc - how fast this core can read memory: the floor of decoding, which must see every key and
+// value.
 
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/probe.h"
+#include "bench/engine/probe.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "engine/plain_read.cc"
+#define HWY_TARGET_INCLUDE "bench/engine/plain_read.cc"
 #include <hwy/foreach_target.h>
 // after foreach_target.h, as Highway asks
 #include <hwy/cache_control.h>

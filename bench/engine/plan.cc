@@ -1,4 +1,4 @@
-// engine/plan.cc - what compiling a mask costs, against the call that uses it: 8 heads, 4,096 tokens, D = 64.
+// bench/engine/plan.cc - what compiling a mask costs, against the call that uses it: 8 heads, 4,096 tokens, D = 64.
 //
 // Prints JSON: for each mask the time of a plan, of a call that is given the plan, and the plan's share of both.
 
@@ -12,8 +12,8 @@
 #include "attn/mask.h"
 #include "attn/thread_pool.h"
 #include "attn/tile_plan.h"
-#include "engine/cpu_clock.h"
-#include "engine/problem.h"
+#include "bench/engine/cpu_clock.h"
+#include "bench/engine/problem.h"
 
 namespace {
 

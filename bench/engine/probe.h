@@ -1,4 +1,5 @@
-// engine/probe.h - the two limits of a core that everything else is measured against. Called from Python by ctypes.
+// bench/engine/probe.h - the two limits of a core that everything else is measured against. Called from Python by
+// ctypes.
 #pragma once
 
 #include <cstddef>

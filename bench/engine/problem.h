@@ -1,4 +1,4 @@
-// engine/problem.h - one attention problem, filled with normal numbers.
+// bench/engine/problem.h - one attention problem, filled with normal numbers.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// engine/product.cc - products of model layers: ours beside OpenBLAS and oneDNN, on the shapes of BERT-base.
+// bench/engine/product.cc - products of model layers: ours beside OpenBLAS and oneDNN, on the shapes of BERT-base.
 //
 // Prints JSON: microseconds a call (median), of CPU time with one thread, on the wall clock with two. The others run
 // with one thread each inside our pool, half of the outputs a thread; oneDNN has its weights in the layout it asks for.
@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "attn/thread_pool.h"
-#include "engine/cpu_clock.h"
-#include "engine/latency.h"
-#include "engine/probe.h"
-#include "nn/linear.h"
+#include "bench/engine/cpu_clock.h"
+#include "bench/engine/latency.h"
+#include "bench/engine/probe.h"
+#include "nn/infer/linear.h"
 
 namespace {
 

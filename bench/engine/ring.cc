@@ -1,4 +1,5 @@
-// engine/ring.cc - ring attention by ranks of one thread each, against one process with two threads; 2 heads, D = 64.
+// bench/engine/ring.cc - ring attention by ranks of one thread each, against one process with two threads; 2 heads, D
+// = 64.
 //
 //   bench_ring_LIBRARY time TOKENS ROUNDS    both take turns; masks full and causal, forward and backward
 //   bench_ring_LIBRARY memory TOKENS         growth of a rank's peak resident size, causal, 4 heads
@@ -26,7 +27,7 @@
 #include "attn/backward.h"
 #include "attn/mpi.h"
 #include "attn/thread_pool.h"
-#include "engine/problem.h"
+#include "bench/engine/problem.h"
 
 namespace {
 

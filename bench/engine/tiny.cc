@@ -1,4 +1,4 @@
-// engine/tiny.cc - latency of a call that has hardly anything to compute: 12 heads of 16 tokens, D = 64.
+// bench/engine/tiny.cc - latency of a call that has hardly anything to compute: 12 heads of 16 tokens, D = 64.
 //
 // Prints JSON: median and 90th percentile, in microseconds, with one thread, with a helper that is awake, and with a
 // helper whose core another process keeps busy. Such a helper must never be waited for.
@@ -13,8 +13,8 @@
 #include <cstring>
 
 #include "attn/thread_pool.h"
-#include "engine/latency.h"
-#include "engine/problem.h"
+#include "bench/engine/latency.h"
+#include "bench/engine/problem.h"
 
 namespace {
 

@@ -1,13 +1,13 @@
-// engine/training.cc - steps of a model that learns, called from Python without any overhead worth naming.
+// bench/engine/training.cc - steps of a model that learns, called from Python without any overhead worth naming.
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "attn/thread_pool.h"
-#include "nn/adamw.h"
-#include "nn/pass.h"
-#include "train/learner.h"
+#include "nn/learn/adamw.h"
+#include "nn/learn/pass.h"
+#include "train/trainable_model.h"
 
 namespace {
 

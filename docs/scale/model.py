@@ -13,7 +13,7 @@ from pathlib import Path
 MEASURED = json.loads((Path(__file__).parent / "measured.json").read_text())
 
 K, M = 2**10, 2**20
-LEAST_KEYS, MOST_LAPS = 1024, 16  # of src/attn/ring.cc
+LEAST_KEYS, MOST_LAPS = 1024, 16  # of src/engine/ring/ring.cc
 SLICE_ROWS = 2048
 
 

@@ -1,9 +1,9 @@
 // BERT looks at a sentence, in C++.
 #include <vector>
 
-#include "../numbers.h"
 #include "builtin/models.h"
-#include "insight/specimen.h"
+#include "insight/tables/attention_tables.h"
+#include "../numbers.h"
 
 int main() {
   attn::ThreadPool pool;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "../numbers.h"
-#include "nn/numpy_random.h"
+#include "nn/infer/numpy_random.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "../numbers.h"
-#include "nn/numpy_random.h"
+#include "nn/infer/numpy_random.h"
 
 namespace {
 

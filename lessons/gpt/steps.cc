@@ -3,10 +3,10 @@
 #include <cmath>
 #include <vector>
 
-#include "../numbers.h"
 #include "builtin/models.h"
-#include "insight/specimen.h"
-#include "model/generate.h"
+#include "insight/tables/attention_tables.h"
+#include "../numbers.h"
+#include "model/run/generate.h"
 
 int main() {
   attn::ThreadPool pool;

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <vector>
 
-#include "../numbers.h"
 #include "builtin/models.h"
-#include "insight/statistics.h"
-#include "nn/numpy_random.h"
+#include "insight/statistics/statistics.h"
+#include "../numbers.h"
+#include "nn/infer/numpy_random.h"
 
 // softmax(randn(heads, n, n)), row by row.
 static std::vector<float> random_heads(std::size_t heads, std::size_t n) {

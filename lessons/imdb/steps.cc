@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "../numbers.h"
-#include "nn/embedding.h"
-#include "nn/matrix.h"
-#include "nn/numpy_random.h"
-#include "text/examples.h"
-#include "text/train_tokenizer.h"
+#include "nn/infer/embedding.h"
+#include "nn/infer/matrix.h"
+#include "nn/infer/numpy_random.h"
+#include "text/datasets/examples.h"
+#include "text/tokenizer/train_tokenizer.h"
 
 int main() {
   constexpr std::int64_t kLength = 20, kWidth = 64;

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
-#include "../numbers.h"
 #include "builtin/models.h"
-#include "insight/statistics.h"
-#include "nn/numpy_random.h"
+#include "insight/statistics/statistics.h"
+#include "../numbers.h"
+#include "nn/infer/numpy_random.h"
 
 namespace {
 

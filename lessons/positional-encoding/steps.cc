@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "../numbers.h"
-#include "nn/numpy_random.h"
-#include "nn/rope.h"
+#include "nn/infer/numpy_random.h"
+#include "nn/infer/rope.h"
 
 int main() {
   attn::ThreadPool pool;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../numbers.h"
-#include "nn/numpy_random.h"
+#include "nn/infer/numpy_random.h"
 
 int main() {
   attn::ThreadPool pool;

@@ -2,11 +2,11 @@
 #include <cmath>
 #include <vector>
 
-#include "../numbers.h"
 #include "builtin/models.h"
-#include "insight/specimen.h"
-#include "model/generate.h"
-#include "model/prepare.h"
+#include "insight/tables/attention_tables.h"
+#include "../numbers.h"
+#include "model/run/generate.h"
+#include "model/run/prepare.h"
 
 static lesson::Numbers numbers(const char* name, const attn::nn::Matrix& matrix) {
   const auto rows = static_cast<std::size_t>(matrix.rows()), columns = static_cast<std::size_t>(matrix.columns());

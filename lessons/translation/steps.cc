@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "../numbers.h"
 #include "builtin/models.h"
-#include "insight/specimen.h"
-#include "model/prepare.h"
+#include "insight/tables/attention_tables.h"
+#include "../numbers.h"
+#include "model/run/prepare.h"
 
 int main() {
   attn::ThreadPool pool;

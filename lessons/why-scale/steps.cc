@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../numbers.h"
-#include "nn/numpy_random.h"
+#include "nn/infer/numpy_random.h"
 
 namespace {
 

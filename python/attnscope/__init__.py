@@ -101,8 +101,8 @@ if TYPE_CHECKING:
     from . import datasets, nn, torch, transformers
     from ._compare import Comparison
     from ._errors import Error
-    from ._files import open
     from ._figures import Figure, heads, headview, heatmap, overview
+    from ._files import open
     from ._live import LiveRecording, record
     from ._model import Model, Token, load, models
     from ._page import Html, Page, head_view, model_view

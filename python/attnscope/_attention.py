@@ -73,7 +73,7 @@ def attention(
 
 def _length(array):
     """How many queries or keys; what is no array is left for the module to refuse, which says what was wanted."""
-    shape = getattr(array, "shape", ())
+    shape: tuple[int, ...] = getattr(array, "shape", ())
     return shape[-2] if len(shape) > 1 else 0
 
 

@@ -13,7 +13,7 @@ from ._recording import Recording
 _TABLES = (".npy", ".csv", ".json")
 
 
-def open(  # noqa: A001 - attnscope.open
+def open(
     path: str | os.PathLike, tokens: Iterable[str] | None = None, key_tokens: Iterable[str] | None = None
 ) -> Recording:
     """A recording from a file: .attn, as Recording.save() and `attnscope record` write it, or a table.

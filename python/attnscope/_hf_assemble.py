@@ -68,14 +68,15 @@ def _mask(chunks: list[Chunk], at: int, rows: np.ndarray, cols: np.ndarray) -> d
     pattern = chunks[0].pattern
     if pattern is None or any(chunk.pattern != pattern for chunk in chunks):
         return _mask_of_table(_table(chunks, at)[np.ix_(rows, cols)])
-    packed = pattern.documents is not None
+    documents = pattern.documents
+    packed = documents is not None
     sided = pattern.near is None if pattern.causal else pattern.back is None  # the rule has one kind of window each
     window = pattern.back or pattern.near or 0
-    if not sided or window and (packed or not _neighbours(rows) or not _neighbours(cols)):
+    if not sided or (window and (packed or not _neighbours(rows) or not _neighbours(cols))):
         return _mask_of_table(_table(chunks, at)[np.ix_(rows, cols)])
     rule: dict[str, Any] = {"causal": pattern.causal, "window": window}
-    if packed:
-        rule["also"] = str(_masks.document(pattern.documents.expand(chunks[0].batch, -1)[at].numpy()[rows]))
+    if documents is not None:
+        rule["also"] = str(_masks.document(documents.expand(chunks[0].batch, -1)[at].numpy()[rows]))
     return rule
 
 
@@ -165,15 +166,16 @@ class Assembler:
         return [int(i) for i in ids[self._places.rows(kind, b)]]
 
     def _finish(self, b: int, origin: tuple[str, str, str], tokenizer: Any, config: Any) -> Any:
-        reading, places, texts = self._reading, self._places, {}
+        reading, places = self._reading, self._places
+        texts: dict[str, list[Any]] = {}
         ids = {"self": self._ids(reading.source, "self", b), "decoder": self._ids(reading.target, "decoder", b)}
-        for kind in ids:
+        for kind, known in ids.items():
             if kind not in places.real:
                 texts[kind] = []
-            elif ids[kind] is None:
+            elif known is None:
                 texts[kind] = _hf_tokens.numbered(len(places.rows(kind, b)))
             else:
-                texts[kind] = _hf_tokens.tokens(ids[kind], tokenizer, config)
+                texts[kind] = _hf_tokens.tokens(known, tokenizer, config)
         written = texts["decoder"][1:] + [_hf_tokens.not_known()] if texts["decoder"] else []
         labels = reading.labels
         if labels is not None and labels.shape == places.real["decoder"].shape:

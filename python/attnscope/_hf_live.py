@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 
 from . import transformers as _plug_in
 from ._hf_assemble import Assembler
-from ._hf_recorder import Recorder
+from ._hf_recorder import Reading, Recorder
 
 
 def _models(model: Any) -> list[PreTrainedModel]:
@@ -85,5 +85,5 @@ class Session:
                 form = "decoder"
             origin = (config.name_or_path or name, config.model_type, form)
             made += Assembler(reading, self._values).run(origin, self._tokenizer, config, shared)
-            readings[at] = None
+            readings[at] = Reading()  # lets go of what it held
         return made

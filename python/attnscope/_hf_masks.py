@@ -10,6 +10,8 @@ import functools
 import inspect
 import sys
 from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
 
 import torch
 from transformers import masking_utils
@@ -157,7 +159,9 @@ class RuleTensor(torch.Tensor):
 
 
 def _all_pairs(mask: RuleTensor) -> Pairs:
-    return rule_of(mask).tensor().as_subclass(Pairs)
+    rule = rule_of(mask)
+    assert rule is not None
+    return rule.tensor().as_subclass(Pairs)
 
 
 def rule_of(mask: torch.Tensor) -> MaskRule | None:
@@ -198,7 +202,7 @@ def _parts(function):
 
 def _read(function) -> Pattern | None:
     """A pattern that says the same as a function of masking_utils, or None if it is not one that is known here."""
-    found = {}
+    found: dict[str, Any] = {}
 
     def narrower(name, value):
         found[name] = min(value, found.get(name, value))
@@ -271,7 +275,7 @@ def _computes_itself(module: str) -> bool:
 
 def _refuse_own_attention() -> None:
     """Such a model would read a mask of bool as something else, and lose its padding without a word."""
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None and not isinstance(frame.f_locals.get("self"), torch.nn.Module):
         frame = frame.f_back
     if frame is None:

@@ -6,6 +6,7 @@ import inspect
 import mmap
 import sys
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,7 @@ class Chunk:
         padding = None if rule is None else rule.padding
         self._padding = padding, new
         self.pattern: Pattern | None
+        self._table: Any  # a tensor or a Mask, and as soon as it is asked for [B, N, M] of bool
         if rule is not None:
             self.pattern, self._table = rule.pattern, rule.table
         else:
@@ -156,7 +158,7 @@ class Reading:
             )
         if first.old_keys is None:
             return
-        known = torch.cat([chunk.k.rows for chunk in before[0]], dim=1)[:, first.first_key :]
+        known = torch.cat([chunk.k.rows for chunk in before[0] if chunk.k is not None], dim=1)[:, first.first_key :]
         if not torch.equal(known, Kept(first.old_keys).rows):
             raise RuntimeError(
                 f"the texts of the cache changed places, as in beam search, and cannot be followed: {_INSTEAD}"
@@ -181,7 +183,7 @@ class Reading:
 
 def _generate_config() -> GenerationConfig | None:
     """What the generate() that calls goes by; None outside of one. It pads texts that have ended, but tells no model."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "_assisted_decoding":
             raise RuntimeError(f"assisted decoding reads tokens that it takes back, and cannot be followed: {_INSTEAD}")

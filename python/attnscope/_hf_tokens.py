@@ -42,7 +42,7 @@ def padding_behind(written: Sequence[int], config: Any) -> int:
         text -= 1
     if pad in ends and not (text and written[text - 1] in ends):
         text += 1  # the first is the end itself
-    ended = text and written[min(text, len(written)) - 1] in ends or config.stop_strings
+    ended = (text and written[min(text, len(written)) - 1] in ends) or config.stop_strings
     return max(0, len(written) - text) if ended else 0
 
 

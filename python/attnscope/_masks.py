@@ -138,7 +138,7 @@ def causal(offset: int = 0) -> Mask:
     return _attnscope.causal(_integer(offset, "offset"))
 
 
-def window(left: int | None, right: int | None | str = "same") -> Mask:
+def window(left: int | None, right: int | str | None = "same") -> Mask:
     """Key j may be seen by query i if i - left <= j <= i + right; window(w) looks w to both sides. None: no limit.
 
     >>> import attnscope as at

@@ -107,7 +107,7 @@ class Model:
         return [Token(*each) for each in found]
 
     @overload
-    def record(
+    def record(  # type: ignore[overload-overlap]  # a text is an iterable of texts, too
         self,
         text: str,
         pair: str | None = None,

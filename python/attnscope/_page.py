@@ -156,7 +156,7 @@ def _has_browser() -> bool:
     return sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))
 
 
-def view(recording: Recording, port: int | None, open: bool | None, state: str = "") -> Page:  # noqa: A002
+def view(recording: Recording, port: int | None, open: bool | None, state: str = "") -> Page:
     """Recording.view()"""
     page = Page(recording, port, state)
     if open or (open is None and _has_browser() and not in_notebook()):
@@ -189,7 +189,7 @@ def iframe(recording: Recording, state: str = "") -> str | None:
 
 def _pretty(tokens: Iterable[str], prettify: bool) -> list[str]:
     """Pieces as people read them: without the marks that BPE and SentencePiece have for spaces and ends of words."""
-    names = _tables.names_of(tokens, "tokens")
+    names = _tables.names_of(tokens, "tokens") or []
     if not prettify:
         return names
     return [name.replace("Ġ", " ").replace("▁", " ").replace("</w>", "") for name in names]
@@ -237,6 +237,7 @@ class _Given:
         encoder_decoder: tuple[Any, Any, Any, Iterable[str] | None, Iterable[str] | None],
     ) -> None:
         encoder, decoder, cross, encoder_tokens, decoder_tokens = encoder_decoder
+        self.kinds: list[tuple[str, list[Any], list[str], list[str] | None]] = []
         self.sentence_b_start = sentence_b_start
         if attention is not None:
             if any(each is not None for each in encoder_decoder):
@@ -254,17 +255,17 @@ class _Given:
             raise ValueError("sentence_b_start goes with attention and tokens: a decoder has one text")
         if tokens is not None:
             raise ValueError("tokens go with attention; name encoder_tokens and decoder_tokens")
-        names = {
+        known = {
             "encoder_tokens": None if encoder_tokens is None else _pretty(encoder_tokens, prettify_tokens),
             "decoder_tokens": None if decoder_tokens is None else _pretty(decoder_tokens, prettify_tokens),
         }
 
         def needed(which: str, of: str) -> list[str]:
-            if names[which] is None:
+            names = known[which]
+            if names is None:
                 raise ValueError(f"{which} are missing: {of} needs their names")
-            return names[which]
+            return names
 
-        self.kinds = []
         if encoder is not None:
             self.kinds.append(("self", _layers(encoder), needed("encoder_tokens", "encoder_attention"), None))
         if decoder is not None:
@@ -341,7 +342,7 @@ def head_view(
         layer = _parts.place(layer, given.layers, "layer")
         included = _places(include_layers, given.layers, "include_layers", "layer") or list(range(given.layers))
         if layer not in included:
-            raise ValueError(f"layer {layer} is not among include_layers, {list(include_layers)}")
+            raise ValueError(f"layer {layer} is not among include_layers, {list(include_layers or ())}")
         shown = included.index(layer)
     drawn = _places(heads, stack.heads, "heads", "head") or list(range(stack.heads))
     state = f"view=heads&kind={stack.kind}&layer={shown}&head={drawn[0]}"

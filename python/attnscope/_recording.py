@@ -465,7 +465,7 @@ class Recording:
             raise TypeError(f"a recording is compared with another one, not with {type(other).__name__}")
         return Comparison(_scope.compare(self._held, other._held))
 
-    def view(self, port: int | None = None, open: bool | None = None) -> Page:  # noqa: A002
+    def view(self, port: int | None = None, open: bool | None = None) -> Page:
         """Serves the page with this recording, on 127.0.0.1, from a thread of this process, and opens it.
 
         port: 7865 or the next that is free, unless it is named; 0 is any. open: whether a browser is opened (default:

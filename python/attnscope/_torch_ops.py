@@ -23,7 +23,7 @@ class Given(NamedTuple):
     softcap: float | None
     by_distance: bool
     dropout: float
-    seed: int
+    seed: int | None  # None: there is no dropout, or a compiled call draws it
 
     def options(self, bias, sink):
         """As the module takes them."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["Corpus", "analyze", "texts"]
 
@@ -61,7 +61,7 @@ def _each(source: Any, column: str | None) -> Iterator[str]:
     names = getattr(source, "column_names", None)
     if names:  # datasets.Dataset, of which the other columns are not even decoded
         name = _column(list(names), column)
-        return _present(row[name] for row in source.select_columns([name]))
+        return _present(row[name] for row in cast(Any, source).select_columns([name]))
     return _rows(source, column)
 
 
@@ -162,7 +162,7 @@ class Corpus:
 
     def __setstate__(self, state: tuple) -> None:
         name, (beyond, max_tokens), saved = state
-        self.__init__(name, beyond=beyond, max_tokens=max_tokens)
+        Corpus.__init__(self, name, beyond=beyond, max_tokens=max_tokens)
         self._sums.load(saved)
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ All take and give [B, N, d_model] (or [N, d_model]), and their parameters are ca
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ from .torch import attention
 
 __all__ = ["CrossAttention", "MultiHeadAttention", "RelativePositionAttention", "SelfAttention"]
 
-Result = Tensor | tuple[Tensor, ...]  # y, or with return_weights (y, weights)
+Result: TypeAlias = Tensor | tuple[Tensor, ...]  # y, or with return_weights (y, weights)
 
 _PARTS = ("q", "k", "v")
 
@@ -214,7 +214,9 @@ class CrossAttention(MultiHeadAttention):
     (torch.Size([2, 10, 256]), torch.Size([2, 4, 10, 20]))
     """
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Any = None, return_weights: bool = False) -> Result:
+    def forward(  # type: ignore[override]  # memory must be given
+        self, x: Tensor, memory: Tensor, mask: Any = None, return_weights: bool = False
+    ) -> Result:
         return self._attend(x, memory, mask, return_weights)
 
 

@@ -157,7 +157,7 @@ def attention(
     torch.Size([4, 11])
     """
     by_distance = isinstance(bias, DistanceBias)
-    table = bias.table if by_distance else bias
+    table = bias.table if isinstance(bias, DistanceBias) else bias
     if torch.compiler.is_compiling():
         given = _torch_ops.Given(mask, scale, softcap, by_distance, dropout, seed)
         return _traced((q, k, v, table, sink), given, return_lse, return_weights)
@@ -188,10 +188,10 @@ class _Linear(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, d_out):
-        *inputs, out = ctx.saved_tensors
+        q, k, v, out = ctx.saved_tensors
         with torch.no_grad():
-            found = _attnscope.linear_backward(*inputs, ctx.options, (out, d_out.contiguous()))
-        return *_gradients(ctx, found, *inputs, d_out), None
+            found = _attnscope.linear_backward(q, k, v, ctx.options, (out, d_out.contiguous()))
+        return *_gradients(ctx, found, q, k, v, d_out), None
 
 
 def linear_attention(

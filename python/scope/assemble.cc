@@ -1,4 +1,4 @@
-#include "assemble.h"
+#include "python/scope/assemble.h"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "insight/specimen.h"
-#include "model/recording.h"
-#include "names.h"
-#include "recordings.h"
+#include "insight/tables/attention_tables.h"
+#include "model/recording/attention_log.h"
+#include "python/scope/names.h"
+#include "python/scope/recordings.h"
 
 namespace attn::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "figures.h"
+#include "python/scope/figures.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -13,12 +13,12 @@
 #include <variant>
 #include <vector>
 
-#include "figure/attention_figures.h"
-#include "figure/terminal.h"
-#include "names.h"
-#include "recordings.h"
-#include "text/new_file.h"
-#include "work.h"
+#include "base/new_file.h"
+#include "figure/scene/attention_figures.h"
+#include "figure/terminal/terminal.h"
+#include "python/scope/names.h"
+#include "python/scope/recordings.h"
+#include "python/scope/work.h"
 
 namespace attn::python {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "figure/figure.h"
+#include "figure/scene/figure.h"
 
 namespace attn::python {
 

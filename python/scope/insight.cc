@@ -1,4 +1,4 @@
-#include "insight.h"
+#include "python/scope/insight.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -15,17 +15,17 @@
 #include <vector>
 
 #include "attn/mask.h"
-#include "figure/named_tokens.h"
-#include "insight/ablation.h"
-#include "insight/difference.h"
-#include "insight/flow.h"
-#include "insight/json.h"
-#include "insight/rollout.h"
-#include "model/generate.h"
-#include "models.h"
-#include "names.h"
-#include "recordings.h"
-#include "work.h"
+#include "figure/scene/named_tokens.h"
+#include "insight/experiments/ablation.h"
+#include "insight/io/json.h"
+#include "insight/paths/flow.h"
+#include "insight/paths/rollout.h"
+#include "insight/tables/difference.h"
+#include "model/run/generate.h"
+#include "python/scope/models.h"
+#include "python/scope/names.h"
+#include "python/scope/recordings.h"
+#include "python/scope/work.h"
 
 namespace attn::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "models.h"
+#include "python/scope/models.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -13,15 +13,15 @@
 #include <vector>
 
 #include "builtin/models.h"
-#include "figure/columns.h"
-#include "insight/induction.h"
-#include "insight/words.h"
-#include "insight/words_attended.h"
-#include "model/classify.h"
-#include "model/prepare.h"
-#include "names.h"
-#include "recordings.h"
-#include "work.h"
+#include "figure/terminal/columns.h"
+#include "insight/statistics/induction.h"
+#include "insight/statistics/words_attended.h"
+#include "insight/tables/words.h"
+#include "model/run/classify.h"
+#include "model/run/prepare.h"
+#include "python/scope/names.h"
+#include "python/scope/recordings.h"
+#include "python/scope/work.h"
 
 namespace attn::python {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "attn/thread_pool.h"
-#include "model/reading.h"
-#include "nn/matrix.h"
+#include "model/recording/recording.h"
+#include "nn/infer/matrix.h"
 
 namespace attn::python {
 

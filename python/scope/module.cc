@@ -1,16 +1,16 @@
 // python/scope/module.cc - the extension module of what looks through the engine: models, recordings, insight, figures.
 #include <nanobind/nanobind.h>
 
-#include "assemble.h"
 #include "attn/error.h"
-#include "figures.h"
-#include "insight.h"
-#include "models.h"
-#include "pages.h"
-#include "recordings.h"
-#include "reports.h"
-#include "runtime.h"
-#include "work.h"
+#include "python/engine/runtime.h"
+#include "python/scope/assemble.h"
+#include "python/scope/figures.h"
+#include "python/scope/insight.h"
+#include "python/scope/models.h"
+#include "python/scope/pages.h"
+#include "python/scope/recordings.h"
+#include "python/scope/reports.h"
+#include "python/scope/work.h"
 
 namespace attn::python {
 

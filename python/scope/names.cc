@@ -1,9 +1,9 @@
-#include "names.h"
+#include "python/scope/names.h"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "arrays.h"
+#include "python/engine/arrays.h"
 
 namespace attn::python {
 

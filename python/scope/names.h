@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "model/recording.h"
-#include "nn/matrix.h"
-#include "recordings.h"
+#include "model/recording/attention_log.h"
+#include "nn/infer/matrix.h"
+#include "python/scope/recordings.h"
 
 namespace attn::python {
 

@@ -1,4 +1,4 @@
-#include "pages.h"
+#include "python/scope/pages.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "attn/error.h"
+#include "base/new_file.h"
 #include "builtin/models.h"
 #include "builtin/page.h"
-#include "names.h"
-#include "recordings.h"
-#include "server/offline.h"
-#include "server/server.h"
-#include "text/new_file.h"
-#include "work.h"
+#include "python/scope/names.h"
+#include "python/scope/recordings.h"
+#include "python/scope/work.h"
+#include "server/http/server.h"
+#include "server/routes/offline.h"
 
 namespace attn::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "recordings.h"
+#include "python/scope/recordings.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -9,16 +9,16 @@
 #include <stdexcept>
 #include <utility>
 
-#include "arrays.h"
 #include "attn/error.h"
-#include "insight/check.h"
-#include "insight/each_head.h"
-#include "insight/table.h"
-#include "insight/value_weighted.h"
-#include "insight/words.h"
-#include "model/recording_file.h"
-#include "names.h"
-#include "work.h"
+#include "base/parallel_for.h"
+#include "insight/io/table_file.h"
+#include "insight/statistics/check.h"
+#include "insight/tables/value_weighted.h"
+#include "insight/tables/words.h"
+#include "model/recording/recording_file.h"
+#include "python/engine/arrays.h"
+#include "python/scope/names.h"
+#include "python/scope/work.h"
 
 namespace attn::python {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "insight/specimen.h"
+#include "insight/tables/attention_tables.h"
 
 namespace attn::python {
 

@@ -1,4 +1,4 @@
-#include "reports.h"
+#include "python/scope/reports.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -13,15 +13,15 @@
 #include <utility>
 #include <vector>
 
-#include "figure/heads_report.h"
-#include "figures.h"
-#include "insight/corpus.h"
-#include "insight/json.h"
-#include "models.h"
-#include "names.h"
-#include "recordings.h"
-#include "text/data_set.h"
-#include "work.h"
+#include "figure/scene/heads_report.h"
+#include "insight/experiments/corpus.h"
+#include "insight/io/json.h"
+#include "python/scope/figures.h"
+#include "python/scope/models.h"
+#include "python/scope/names.h"
+#include "python/scope/recordings.h"
+#include "python/scope/work.h"
+#include "text/datasets/data_set.h"
 
 namespace attn::python {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "insight/progress.h"
-#include "runtime.h"
+#include "base/progress.h"
+#include "python/engine/runtime.h"
 
 namespace attn::python {
 

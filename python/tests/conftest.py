@@ -5,10 +5,9 @@ import os
 import pathlib
 import sys
 
+import attnscope as at
 import numpy as np
 import pytest
-
-import attnscope as at
 
 # torch's second thread mostly waits in a loop, and takes the core from the tests beside.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -1,9 +1,8 @@
 """The same numbers as torch's scaled_dot_product_attention, computed there in double precision."""
 
+import attnscope as at
 import numpy as np
 import pytest
-
-import attnscope as at
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 sdpa = torch.nn.functional.scaled_dot_product_attention

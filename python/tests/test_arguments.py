@@ -2,10 +2,9 @@
 
 import array
 
+import attnscope as at
 import numpy as np
 import pytest
-
-import attnscope as at
 
 
 def ones(*shape, dtype=np.float32):

@@ -1,10 +1,9 @@
 """What attention() promises, against the textbook."""
 
+import attnscope as at
 import numpy as np
 import pytest
 import textbook
-
-import attnscope as at
 
 
 def close(a, b, tolerance=3e-6):
@@ -96,7 +95,7 @@ def test_dropout_depends_on_the_seed_alone(qkv):
     assert np.abs(mean - at.attention(q, k, v)).max() < 0.2
 
 
-@pytest.mark.parametrize("rows", [None, slice(2, 7), slice(-3, None), range(0, 4), 5, -1, slice(4, 4)])
+@pytest.mark.parametrize("rows", [None, slice(2, 7), slice(-3, None), range(4), 5, -1, slice(4, 4)])
 @pytest.mark.parametrize("cols", [None, slice(1, 9), 0])
 def test_any_rectangle_of_the_weights_is_rebuilt(qkv, rows, cols):
     q, k, v = qkv

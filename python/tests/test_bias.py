@@ -1,10 +1,9 @@
 """Biases by distance that are made here, against the dense tables of their definitions."""
 
+import attnscope as at
 import numpy as np
 import pytest
 import textbook
-
-import attnscope as at
 
 
 def dense(bias, n, m):

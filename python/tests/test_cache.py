@@ -2,10 +2,9 @@
 
 import gc
 
+import attnscope as at
 import numpy as np
 import pytest
-
-import attnscope as at
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])

@@ -3,11 +3,10 @@
 import operator
 import pickle
 
+import attnscope as at
 import numpy as np
 import pandas
 import pytest
-
-import attnscope as at
 
 TEXTS = [
     "The cat sat on the mat.",

@@ -1,10 +1,9 @@
 """Linear attention against the quadratic form of its formula."""
 
+import attnscope as at
 import numpy as np
 import pytest
 import textbook
-
-import attnscope as at
 
 FEATURES = {
     "elu+1": lambda x: np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))),

@@ -3,10 +3,9 @@
 import copy
 import pickle
 
+import attnscope as at
 import numpy as np
 import pytest
-
-import attnscope as at
 
 N, M = 70, 130
 I, J = np.ogrid[:N, :M]

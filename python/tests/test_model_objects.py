@@ -3,10 +3,9 @@
 import pathlib
 import pickle
 
+import attnscope as at
 import numpy as np
 import pytest
-
-import attnscope as at
 
 FOLDERS = pathlib.Path(__file__).resolve().parents[2] / "models"
 ENGLISH = "The film was great and the actors were wonderful, but the ending was weak."

@@ -3,9 +3,8 @@
 import copy
 import doctest
 
-import pytest
-
 import attnscope as at
+import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 import torch_book as book  # noqa: E402

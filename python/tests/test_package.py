@@ -9,11 +9,10 @@ import sys
 import threading
 import time
 
+import attnscope as at
 import numpy as np
 import pytest
 from beside import turns_beside
-
-import attnscope as at
 
 
 def documented():

@@ -15,12 +15,11 @@ import types
 import urllib.error
 import urllib.request
 
+import attnscope as at
 import numpy as np
 import pytest
-from offline_page import unpacked
-
-import attnscope as at
 from attnscope import _page
+from offline_page import unpacked
 
 TEXT = "The cat sat on the mat."
 

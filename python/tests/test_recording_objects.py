@@ -5,11 +5,10 @@ import os
 import signal
 import time
 
+import attnscope as at
 import numpy as np
 import pytest
 from beside import turns_beside
-
-import attnscope as at
 
 ENGLISH = "The film was great and the actors were wonderful, but the ending was weak."
 
@@ -35,7 +34,7 @@ def test_parts_of_the_weights_are_parts_of_the_whole(rec):
     assert np.array_equal(rec.weights(2), whole[2])
     assert np.array_equal(rec.weights(head=1), whole[:, 1])
     assert np.array_equal(rec.weights(-1, -1), whole[-1, -1])
-    assert np.array_equal(rec.weights(slice(1, 3), range(0, 2), rows=4, cols=slice(2, None)), whole[1:3, 0:2, 4, 2:])
+    assert np.array_equal(rec.weights(slice(1, 3), range(2), rows=4, cols=slice(2, None)), whole[1:3, 0:2, 4, 2:])
     assert np.array_equal(rec.weights(np.int64(1), rows=slice(-2, None)), whole[1, :, -2:])
     assert rec.weights(slice(0, 0)).shape == (0, 4, 18, 18)
 
@@ -186,7 +185,7 @@ def test_words_add_columns_and_average_rows():
     rec = at.load("tiny-bert").record("Microscopes show it.")
     words = rec.words()
     assert words.tokens == ["[CLS]", "Microscopes", "show", "it", ".", "[SEP]"]
-    pieces = [range(0, 1), range(1, 6), *(range(i, i + 1) for i in range(6, 10))]
+    pieces = [range(1), range(1, 6), *(range(i, i + 1) for i in range(6, 10))]
     whole = rec.weights(1, 1)
     wanted = [[whole[np.ix_(q, k)].sum(1).mean() for k in pieces] for q in pieces]
     np.testing.assert_allclose(words.weights(1, 1), wanted, atol=1e-6)

@@ -2,10 +2,9 @@
 
 import os
 
+import attnscope as at
 import numpy as np
 import pytest
-
-import attnscope as at
 
 TEXT = "The cat sat on the mat."
 SURROGATE = "holds a lone surrogate, which is no character$"

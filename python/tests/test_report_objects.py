@@ -5,10 +5,9 @@ import json
 import re
 import xml.etree.ElementTree
 
+import attnscope as at
 import numpy as np
 import pytest
-
-import attnscope as at
 
 ENGLISH = "The film was great and the actors were wonderful, but the ending was weak."
 KINDS = ["heatmap", "heads", "headview", "overview"]
@@ -113,7 +112,7 @@ def test_cells_have_the_colours_of_the_weights():
     image = pytest.importorskip("PIL.Image")
     table = np.array([[1.0, 0.0], [0.0, 1.0]])
     picture = image.open(io.BytesIO(at.heatmap(table, ["a", "b"]).png())).convert("RGB")
-    counts = dict((colour, count) for count, colour in picture.getcolors(1 << 24))
+    counts = {colour: count for count, colour in picture.getcolors(1 << 24)}
     low, high = counts.get((68, 1, 84), 0), counts.get((253, 231, 36), 0)  # viridis, as matplotlib has it
     assert low > 1000 and abs(low - high) < 0.05 * low
 

@@ -5,9 +5,8 @@ import importlib
 import inspect
 import pathlib
 
-import pytest
-
 import attnscope as at
+import pytest
 
 PACKAGE = pathlib.Path(at.__file__).parent
 

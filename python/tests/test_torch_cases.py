@@ -7,9 +7,8 @@ import random
 import warnings
 from types import SimpleNamespace
 
-import pytest
-
 import attnscope as at
+import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 import torch_book as book  # noqa: E402

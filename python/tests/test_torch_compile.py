@@ -1,8 +1,7 @@
 """Attention as an operator of torch: what torch.compile makes of it, and torch's own checks of such an operator."""
 
-import pytest
-
 import attnscope as at
+import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

@@ -6,9 +6,8 @@ import subprocess
 import sys
 import warnings
 
-import pytest
-
 import attnscope as at
+import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 import torch_book as book  # noqa: E402

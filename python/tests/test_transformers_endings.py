@@ -1,11 +1,10 @@
 """at.record() of generate() with texts that end at different times: each ends where it ended."""
 
+import attnscope as at
 import numpy as np
 import pytest
-from hf_models import VOCABULARY, attentions, batch, family, run, torch, transformers
-
-import attnscope as at
 from attnscope._hf_tokens import padding_behind
+from hf_models import VOCABULARY, attentions, batch, family, run, torch, transformers
 
 END, ALSO_END, PAD, NEW = 2, 1, 0, 9
 LENGTHS = (3, NEW, 6)  # tokens that each text writes, the end included

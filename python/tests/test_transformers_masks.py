@@ -1,12 +1,11 @@
 """Masks of transformers as rules: the same pairs as its own tables, without their memory, and never lost."""
 
+import attnscope as at
 import numpy as np
 import pytest
+from attnscope import _hf_masks as masks
 from hf_models import FAMILIES, batch, family, random_model, result, run, torch, transformers
 from transformers import masking_utils
-
-import attnscope as at
-from attnscope import _hf_masks as masks
 
 
 def both(*functions):

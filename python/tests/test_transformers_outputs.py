@@ -1,5 +1,6 @@
 """Models of transformers on attnscope's kernel give what they give on its own eager attention."""
 
+import attnscope as at
 import pytest
 from hf_models import (
     DECODERS,
@@ -18,8 +19,6 @@ from hf_models import (
     torch,
     transformers,
 )
-
-import attnscope as at
 
 
 @pytest.mark.parametrize("padding", PADDINGS)

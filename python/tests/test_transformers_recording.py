@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 
+import attnscope as at
 import numpy as np
 import pytest
 from hf_models import (
@@ -24,8 +25,6 @@ from hf_models import (
     torch,
     transformers,
 )
-
-import attnscope as at
 
 
 def assert_weights(rec, tables, rows):

@@ -3,11 +3,10 @@
 import copy
 import pickle
 
+import attnscope as at
 import numpy as np
 import pytest
 from hf_models import VOCABULARY, batch, family, random_model, record, run, torch, transformers
-
-import attnscope as at
 
 
 @pytest.mark.parametrize("name", ["llama", "bert"])

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "model/hub.h"
+#include "model/hub/hub.h"
 
 namespace attn::builtin {
 

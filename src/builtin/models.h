@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "text/folder.h"
+#include "base/folder.h"
 
 namespace attn::builtin {
 

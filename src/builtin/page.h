@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "text/folder.h"
+#include "base/folder.h"
 
 namespace attn::builtin {
 

@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "attn/error.h"
-#include "model/config.h"
-#include "model/file_io.h"
-#include "model/model.h"
-#include "model/safetensors.h"
-#include "model/weights.h"
-#include "nn/embedding.h"
-#include "text/hash.h"
-#include "train/share.h"
+#include "base/hash.h"
+#include "model/files/config.h"
+#include "model/files/file_io.h"
+#include "model/files/safetensors.h"
+#include "model/files/weights.h"
+#include "model/run/model.h"
+#include "nn/infer/embedding.h"
+#include "train/gradient_share.h"
 
 namespace attn::train {
 namespace {

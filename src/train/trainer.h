@@ -13,11 +13,11 @@
 
 #include "attn/ranks.h"
 #include "attn/thread_pool.h"
-#include "nn/adamw.h"
-#include "nn/loss.h"
-#include "text/folder.h"
-#include "train/feed.h"
-#include "train/learner.h"
+#include "base/folder.h"
+#include "nn/learn/adamw.h"
+#include "nn/learn/loss.h"
+#include "train/batch_source.h"
+#include "train/trainable_model.h"
 
 namespace attn::train {
 

@@ -1,5 +1,3 @@
-#include "figure/colour.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +9,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "figure/shade.h"
+#include "figure/colour/colour_map.h"
+#include "figure/colour/shade.h"
 
 namespace attn::figure {
 namespace {

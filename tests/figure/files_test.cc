@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "figure/check.h"
-#include "figure/shade.h"
-#include "pictures.h"
-#include "support/temporary_folder.h"
+#include "figure/colour/shade.h"
+#include "figure/scene/check.h"
+#include "tests/figure/pictures.h"
+#include "tests/support/temporary_folder.h"
 
 namespace attn::figure {
 namespace {

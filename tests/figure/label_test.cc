@@ -1,4 +1,4 @@
-#include "figure/label.h"
+#include "figure/scene/label.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "pictures.h"
+#include "tests/figure/pictures.h"
 
 #include <spng.h>
 

@@ -1,11 +1,11 @@
-// figure/pictures.h - figures to draw, and drawn ones to look at.
+// tests/figure/pictures.h - figures to draw, and drawn ones to look at.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "figure/figure.h"
+#include "figure/scene/figure.h"
 
 namespace attn::figure::test {
 

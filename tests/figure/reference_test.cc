@@ -9,7 +9,7 @@
 #include <iterator>
 #include <utility>
 
-#include "pictures.h"
+#include "tests/figure/pictures.h"
 
 namespace attn::figure {
 namespace {

@@ -8,10 +8,10 @@
 #include <regex>
 #include <sstream>
 
-#include "figure/columns.h"
-#include "figure/figure.h"
-#include "figure/paint.h"
-#include "figure/shade.h"
+#include "figure/colour/shade.h"
+#include "figure/scene/figure.h"
+#include "figure/terminal/columns.h"
+#include "figure/terminal/paint.h"
 
 namespace attn::figure {
 namespace {

@@ -1,4 +1,4 @@
-#include "figure/shade.h"
+#include "figure/colour/shade.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "pictures.h"
+#include "tests/figure/pictures.h"
 
 namespace attn::figure {
 namespace {

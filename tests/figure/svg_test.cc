@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "figure/label.h"
-#include "figure/shade.h"
-#include "pictures.h"
+#include "figure/colour/shade.h"
+#include "figure/scene/label.h"
+#include "tests/figure/pictures.h"
 
 namespace attn::figure {
 namespace {

@@ -1,7 +1,7 @@
 // How sentences are broken into lines.
 #include <gtest/gtest.h>
 
-#include "figure/terminal.h"
+#include "figure/terminal/terminal.h"
 
 namespace attn::figure {
 namespace {

@@ -1,4 +1,4 @@
-#include "figure/ticks.h"
+#include "figure/scene/ticks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,38 +1,60 @@
-# Public headers include the standard library and each other, nothing else; Highway stays inside the kernels; nobody
-# climbs out of a folder with "../".
+# Reads every include of the house SOURCE_DIR:
+#   - public headers include the standard library and each other, nothing else;
+#   - a path in quotes is a file below src/, include/ or the project's folder, and does not climb with "../";
+#   - a floor of src/ includes only floors that an arrow of ARROWS leads to;
+#   - Highway stays inside the kernels.
+cmake_minimum_required(VERSION 3.25)
+include(${ARROWS})
+list(SORT floors ORDER DESCENDING)  # src/engine/kernels before src/engine
 
-function(includes_of file out)
-  file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*include")
-  set(${out} "${lines}" PARENT_SCOPE)
+# The floor that a file below SOURCE_DIR belongs to; empty: none.
+function(floor_of path out)
+  set(${out} "" PARENT_SCOPE)
+  if(path MATCHES "^lessons/[^/]+/compute")
+    set(${out} src/course PARENT_SCOPE)
+    return()
+  endif()
+  foreach(floor IN LISTS floors)
+    string(FIND "${path}" "${floor}/" begin)
+    if(begin EQUAL 0)
+      set(${out} ${floor} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
 endfunction()
 
 set(broken "")
-
-file(GLOB public_headers ${SOURCE_DIR}/include/attn/*.h)
-foreach(file IN LISTS public_headers)
-  includes_of(${file} lines)
-  foreach(line IN LISTS lines)
-    if(NOT line MATCHES "include (<[a-z_]+>|\"attn/[a-z_]+\\.h\")")
-      string(APPEND broken "${file}: ${line}: a public header\n")
-    endif()
-  endforeach()
-endforeach()
-
-file(GLOB_RECURSE sources ${SOURCE_DIR}/src/*.h ${SOURCE_DIR}/src/*.cc ${SOURCE_DIR}/apps/*.h ${SOURCE_DIR}/apps/*.cc)
+file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/include/*.h ${SOURCE_DIR}/src/*.h ${SOURCE_DIR}/src/*.cc
+     ${SOURCE_DIR}/apps/*.h ${SOURCE_DIR}/apps/*.cc ${SOURCE_DIR}/lessons/*/compute.cc)
+list(FILTER sources EXCLUDE REGEX "/crate/")
 foreach(file IN LISTS sources)
-  includes_of(${file} lines)
+  floor_of(${file} floor)
+  file(STRINGS ${SOURCE_DIR}/${file} lines REGEX "^[ \t]*#[ \t]*include")
   foreach(line IN LISTS lines)
-    if(line MATCHES "\\.\\./")
-      string(APPEND broken "${file}: ${line}: climbs out of its folder\n")
-    elseif(line MATCHES "[<\"]hwy/" AND NOT file MATCHES "/src/attn/kernels/")
+    if(file MATCHES "^include/" AND NOT line MATCHES "include (<[a-z_]+>|\"attn/[a-z_]+\\.h\"|<mpi.h>)")
+      string(APPEND broken "${file}: ${line}: a public header\n")
+    elseif(line MATCHES "\\.\\./")
+      string(APPEND broken "${file}: ../: climbs out of its folder\n")
+    elseif(line MATCHES "[<\"]hwy/" AND NOT file MATCHES "^src/engine/kernels/")
       string(APPEND broken "${file}: ${line}: only kernels know Highway\n")
+    elseif(line MATCHES "include \"(attn_tokenizers\\.h|hwy/[a-z_-]+\\.h)\"")  # of libraries
+    elseif(line MATCHES "include \"(.*)\"")
+      set(path ${CMAKE_MATCH_1})
+      if(EXISTS ${SOURCE_DIR}/src/${path})
+        floor_of(src/${path} there)
+        set(seen ${seen_from_${floor}})
+        if(floor AND NOT there IN_LIST seen)
+          string(APPEND broken "${file}: ${path}: no arrow leads from ${floor} to ${there}\n")
+        endif()
+      elseif(NOT EXISTS ${SOURCE_DIR}/include/${path} AND NOT EXISTS ${SOURCE_DIR}/${path})
+        string(APPEND broken "${file}: ${path}: no such file\n")
+      endif()
     endif()
   endforeach()
 endforeach()
 
-list(LENGTH public_headers count)
-if(count EQUAL 0)
-  message(FATAL_ERROR "no public header found under ${SOURCE_DIR}/include/attn")
+if(NOT sources)
+  message(FATAL_ERROR "no source found under ${SOURCE_DIR}")
 endif()
 if(broken)
   message(FATAL_ERROR "${broken}")

@@ -1,4 +1,4 @@
-#include "insight/ablation.h"
+#include "insight/experiments/ablation.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "support/random.h"
+#include "tests/support/random.h"
 
 namespace attn::insight {
 namespace {

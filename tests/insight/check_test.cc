@@ -1,4 +1,4 @@
-#include "insight/check.h"
+#include "insight/statistics/check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/recording_file.h"
-#include "model/safetensors.h"
-#include "support/numbers.h"
-#include "support/temporary_folder.h"
+#include "model/files/safetensors.h"
+#include "model/recording/recording_file.h"
+#include "tests/support/numbers.h"
+#include "tests/support/temporary_folder.h"
 
 namespace attn::insight {
 namespace {

@@ -1,4 +1,4 @@
-#include "insight/compare.h"
+#include "insight/experiments/compare.h"
 
 #include <gtest/gtest.h>
 
@@ -6,12 +6,12 @@
 #include <cmath>
 #include <utility>
 
-#include "insight/align.h"
-#include "insight/difference.h"
-#include "insight/map_tile.h"
-#include "insight/picture.h"
-#include "random_rows.h"
-#include "support/looking.h"
+#include "insight/blocks/map_tile.h"
+#include "insight/blocks/picture.h"
+#include "insight/experiments/align.h"
+#include "insight/tables/difference.h"
+#include "tests/insight/random_rows.h"
+#include "tests/support/looking.h"
 
 namespace attn::insight {
 namespace {

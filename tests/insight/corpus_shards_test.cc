@@ -1,4 +1,4 @@
-#include "insight/corpus_shards.h"
+#include "insight/experiments/corpus_shards.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "model/golden_support.h"
-#include "support/thread_ranks.h"
+#include "tests/model/families/golden_support.h"
+#include "tests/support/thread_ranks.h"
 
 namespace attn::insight {
 namespace {

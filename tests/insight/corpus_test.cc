@@ -1,4 +1,4 @@
-#include "insight/corpus.h"
+#include "insight/experiments/corpus.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "model/golden_support.h"
+#include "tests/model/families/golden_support.h"
 
 namespace attn::insight {
 namespace {

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "attn/attention.h"
-#include "insight/check.h"
-#include "insight/ground.h"
-#include "insight/statistics.h"
-#include "insight/trace.h"
-#include "support/matrix.h"
+#include "insight/paths/trace.h"
+#include "insight/statistics/baseline.h"
+#include "insight/statistics/check.h"
+#include "insight/statistics/statistics.h"
+#include "tests/support/matrix.h"
 
 namespace attn::insight {
 namespace {

@@ -1,4 +1,4 @@
-#include "insight/find.h"
+#include "insight/statistics/find.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "attn/mask.h"
-#include "insight/random_rows.h"
+#include "tests/insight/random_rows.h"
 
 namespace attn::insight {
 namespace {

@@ -1,4 +1,4 @@
-#include "insight/flow.h"
+#include "insight/paths/flow.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "insight/max_flow.h"
-#include "insight/residual.h"
-#include "random_rows.h"
+#include "insight/paths/max_flow.h"
+#include "insight/paths/residual.h"
+#include "tests/insight/random_rows.h"
 
 namespace attn::insight {
 namespace {

@@ -1,10 +1,10 @@
-#include "insight/head_types.h"
+#include "insight/statistics/head_types.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "insight/induction.h"
-#include "model/golden_support.h"
+#include "insight/statistics/induction.h"
+#include "tests/model/families/golden_support.h"
 
 namespace attn::insight {
 namespace {

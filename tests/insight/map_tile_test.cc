@@ -1,4 +1,4 @@
-#include "insight/map_tile.h"
+#include "insight/blocks/map_tile.h"
 
 #include <gtest/gtest.h>
 
@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "insight/picture.h"
-#include "insight/profile.h"
-#include "insight/statistics.h"
-#include "model/reading.h"
-#include "random_rows.h"
+#include "insight/blocks/picture.h"
+#include "insight/blocks/profile.h"
+#include "insight/statistics/statistics.h"
+#include "model/recording/recording.h"
+#include "tests/insight/random_rows.h"
 
 namespace attn::insight {
 namespace {

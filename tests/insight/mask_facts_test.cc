@@ -1,11 +1,11 @@
-#include "insight/mask_facts.h"
+#include "insight/statistics/mask_facts.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "attn/tile_plan.h"
-#include "random_rows.h"
+#include "tests/insight/random_rows.h"
 
 namespace attn::insight {
 namespace {

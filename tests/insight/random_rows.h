@@ -1,4 +1,4 @@
-// random_rows.h - tables of random attention: every row sums to 1.
+// tests/insight/random_rows.h - tables of random attention: every row sums to 1.
 #pragma once
 
 #include <cmath>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "insight/specimen.h"
-#include "support/random.h"
+#include "insight/tables/attention_tables.h"
+#include "tests/support/random.h"
 
 namespace attn::test {
 

@@ -1,12 +1,12 @@
-#include "insight/rollout.h"
+#include "insight/paths/rollout.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <utility>
 
-#include "insight/residual.h"
-#include "random_rows.h"
+#include "insight/paths/residual.h"
+#include "tests/insight/random_rows.h"
 
 namespace attn::insight {
 namespace {

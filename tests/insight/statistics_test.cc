@@ -1,4 +1,4 @@
-#include "insight/statistics.h"
+#include "insight/statistics/statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <cstring>
 #include <utility>
 
-#include "insight/random_rows.h"
-#include "insight/token_sets.h"
-#include "model/golden_support.h"
-#include "model/reading.h"
+#include "insight/statistics/token_sets.h"
+#include "model/recording/recording.h"
+#include "tests/insight/random_rows.h"
+#include "tests/model/families/golden_support.h"
 
 namespace attn::insight {
 namespace {

@@ -1,5 +1,3 @@
-#include "insight/table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "support/errors.h"
-#include "support/temporary_folder.h"
+#include "insight/io/table_file.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 
 namespace attn::insight {
 namespace {

@@ -1,4 +1,4 @@
-#include "insight/table_text.h"
+#include "insight/io/table_text.h"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <limits>
 
-#include "insight/table.h"
-#include "random_rows.h"
-#include "support/temporary_folder.h"
-#include "text/new_file.h"
+#include "base/new_file.h"
+#include "insight/io/table_file.h"
+#include "tests/insight/random_rows.h"
+#include "tests/support/temporary_folder.h"
 
 namespace attn::insight {
 namespace {

@@ -1,4 +1,4 @@
-#include "insight/trace.h"
+#include "insight/paths/trace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
-#include "insight/value_weighted.h"
+#include "insight/tables/value_weighted.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
-#include "insight/words.h"
-#include "model/reading.h"
-#include "random_rows.h"
+#include "insight/tables/words.h"
+#include "model/recording/recording.h"
+#include "tests/insight/random_rows.h"
 
 namespace attn::insight {
 namespace {

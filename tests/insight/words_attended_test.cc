@@ -1,11 +1,11 @@
-#include "insight/words_attended.h"
+#include "insight/statistics/words_attended.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
 
-#include "support/random.h"
+#include "tests/support/random.h"
 
 namespace attn::insight {
 namespace {

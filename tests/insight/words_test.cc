@@ -1,4 +1,4 @@
-#include "insight/words.h"
+#include "insight/tables/words.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "insight/tiles.h"
-#include "support/random.h"
+#include "insight/blocks/blocks.h"
+#include "tests/support/random.h"
 
 namespace attn::insight {
 namespace {

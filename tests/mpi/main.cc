@@ -1,10 +1,10 @@
-// mpi/main.cc - every rank runs every test; the first one tells how it went, the others only what failed.
+// tests/mpi/main.cc - every rank runs every test; the first one tells how it went, the others only what failed.
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <string>
 
-#include "mpi_world.h"
+#include "tests/mpi/mpi_world.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// mpi_world.h - the ranks that these tests were started as.
+// tests/mpi/mpi_world.h - the ranks that these tests were started as.
 #pragma once
 
 #include <memory>

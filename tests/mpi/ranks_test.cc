@@ -4,7 +4,7 @@
 #include <set>
 #include <thread>
 
-#include "mpi_world.h"
+#include "tests/mpi/mpi_world.h"
 
 namespace attn::test {
 namespace {

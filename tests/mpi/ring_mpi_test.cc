@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "attn/ring_support.h"
-#include "mpi_world.h"
-#include "support/errors.h"
-#include "support/reference.h"
+#include "tests/engine/ring/ring_support.h"
+#include "tests/mpi/mpi_world.h"
+#include "tests/support/errors.h"
+#include "tests/support/reference.h"
 
 namespace attn::test {
 namespace {

@@ -1,4 +1,4 @@
-// activation_backward_test.cc - slopes of activations against differences in double, on every instruction set.
+// tests/nn/activation_backward_test.cc - slopes of activations against differences in double, on every instruction set.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "nn/activation.h"
-#include "support/exact.h"
-#include "support/numbers.h"
-#include "support/rows.h"
-#include "support/targets.h"
+#include "nn/infer/activation.h"
+#include "tests/support/exact.h"
+#include "tests/support/numbers.h"
+#include "tests/support/rows.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

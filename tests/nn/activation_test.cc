@@ -1,5 +1,5 @@
-// activation_test.cc - activations against double precision, on every instruction set.
-#include "nn/activation.h"
+// tests/nn/activation_test.cc - activations against double precision, on every instruction set.
+#include "nn/infer/activation.h"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <vector>
 
-#include "support/exact.h"
-#include "support/numbers.h"
-#include "support/rows.h"
-#include "support/targets.h"
+#include "tests/support/exact.h"
+#include "tests/support/numbers.h"
+#include "tests/support/rows.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

@@ -1,5 +1,5 @@
-// adamw_test.cc - the optimiser's laws; nn_golden_test.cc compares it with torch.
-#include "nn/adamw.h"
+// tests/nn/adamw_test.cc - the optimiser's laws; nn_golden_test.cc compares it with torch.
+#include "nn/learn/adamw.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "support/errors.h"
-#include "support/random.h"
-#include "support/targets.h"
+#include "tests/support/errors.h"
+#include "tests/support/random.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

@@ -1,12 +1,12 @@
-// attention_layer_bad_input_test.cc - layers that cannot be made.
+// tests/nn/attention_layer_bad_input_test.cc - layers that cannot be made.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 
-#include "learning_support.h"
-#include "nn/attention_layer.h"
-#include "support/errors.h"
+#include "nn/infer/attention_layer.h"
+#include "tests/nn/learning_support.h"
+#include "tests/support/errors.h"
 
 namespace attn::nn {
 namespace {

@@ -1,5 +1,6 @@
-// attention_layer_test.cc - attention with its projections: gradients against differences in double, with every option.
-#include "nn/attention_layer.h"
+// tests/nn/attention_layer_test.cc - attention with its projections: gradients against differences in double, with
+// every option.
+#include "nn/infer/attention_layer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "learning_support.h"
-#include "support/errors.h"
-#include "support/rows.h"
-#include "support/targets.h"
+#include "tests/nn/learning_support.h"
+#include "tests/support/errors.h"
+#include "tests/support/rows.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

@@ -1,5 +1,5 @@
-// block_test.cc - feed-forward layers and blocks: gradients against differences in double, with every option.
-#include "nn/block.h"
+// tests/nn/block_test.cc - feed-forward layers and blocks: gradients against differences in double, with every option.
+#include "nn/learn/block.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "learning_support.h"
-#include "support/errors.h"
-#include "support/exact.h"
-#include "support/rows.h"
-#include "support/targets.h"
+#include "tests/nn/learning_support.h"
+#include "tests/support/errors.h"
+#include "tests/support/exact.h"
+#include "tests/support/rows.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

@@ -1,5 +1,5 @@
-// dense_test.cc - linear layers that learn: against differences and sums in double, on every instruction set.
-#include "nn/dense.h"
+// tests/nn/dense_test.cc - linear layers that learn: against differences and sums in double, on every instruction set.
+#include "nn/learn/dense.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "support/errors.h"
-#include "support/exact.h"
-#include "support/rows.h"
-#include "support/targets.h"
+#include "tests/support/errors.h"
+#include "tests/support/exact.h"
+#include "tests/support/rows.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

@@ -1,5 +1,5 @@
-// dropout_test.cc - which numbers are dropped, and what becomes of the others.
-#include "nn/dropout.h"
+// tests/nn/dropout_test.cc - which numbers are dropped, and what becomes of the others.
+#include "nn/learn/dropout.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <limits>
 #include <string>
 
-#include "support/errors.h"
-#include "support/rows.h"
-#include "support/targets.h"
+#include "tests/support/errors.h"
+#include "tests/support/rows.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

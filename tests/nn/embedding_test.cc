@@ -1,5 +1,5 @@
-// embedding_test.cc - rows looked up in tables of every type.
-#include "nn/embedding.h"
+// tests/nn/embedding_test.cc - rows looked up in tables of every type.
+#include "nn/infer/embedding.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "support/rows.h"
-#include "support/targets.h"
+#include "tests/support/rows.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

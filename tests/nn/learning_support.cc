@@ -1,4 +1,4 @@
-#include "learning_support.h"
+#include "tests/nn/learning_support.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "nn/dropout.h"
-#include "support/exact.h"
-#include "support/random.h"
+#include "nn/learn/dropout.h"
+#include "tests/support/exact.h"
+#include "tests/support/random.h"
 
 namespace attn::test {
 namespace {

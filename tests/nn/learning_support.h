@@ -1,4 +1,5 @@
-// learning_support.h - layers as the textbook writes them: loops over double precision, and gradients by differences.
+// tests/nn/learning_support.h - layers as the textbook writes them: loops over double precision, and gradients by
+// differences.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "nn/block.h"
-#include "nn/parameters.h"
-#include "nn/stack.h"
+#include "nn/learn/block.h"
+#include "nn/learn/parameters.h"
+#include "nn/learn/stack.h"
 
 namespace attn::test {
 

@@ -1,5 +1,5 @@
-// linear_test.cc - packed products against sums in double, on every instruction set.
-#include "nn/linear.h"
+// tests/nn/linear_test.cc - packed products against sums in double, on every instruction set.
+#include "nn/infer/linear.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "support/errors.h"
-#include "support/exact.h"
-#include "support/rows.h"
-#include "support/targets.h"
+#include "tests/support/errors.h"
+#include "tests/support/exact.h"
+#include "tests/support/rows.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

@@ -1,5 +1,6 @@
-// loss_test.cc - cross-entropy against differences in double, with and without a head, on every instruction set.
-#include "nn/loss.h"
+// tests/nn/loss_test.cc - cross-entropy against differences in double, with and without a head, on every instruction
+// set.
+#include "nn/learn/loss.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "support/errors.h"
-#include "support/exact.h"
-#include "support/numbers.h"
-#include "support/resident.h"
-#include "support/rows.h"
-#include "support/targets.h"
+#include "tests/support/errors.h"
+#include "tests/support/exact.h"
+#include "tests/support/numbers.h"
+#include "tests/support/resident.h"
+#include "tests/support/rows.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

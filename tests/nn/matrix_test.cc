@@ -1,5 +1,5 @@
-// matrix_test.cc - memory that is owned, small and large.
-#include "nn/matrix.h"
+// tests/nn/matrix_test.cc - memory that is owned, small and large.
+#include "nn/infer/matrix.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// nn_golden_test.cc - layers, gradients and AdamW against torch; make_nn.py says how the file was made.
+// tests/nn/nn_golden_test.cc - layers, gradients and AdamW against torch; make_nn.py says how the file was made.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "nn/activation.h"
-#include "nn/adamw.h"
-#include "nn/embedding.h"
-#include "nn/loss.h"
-#include "nn/norm.h"
-#include "support/targets.h"
+#include "nn/infer/activation.h"
+#include "nn/infer/embedding.h"
+#include "nn/infer/norm.h"
+#include "nn/learn/adamw.h"
+#include "nn/learn/loss.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

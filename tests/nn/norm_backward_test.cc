@@ -1,4 +1,4 @@
-// norm_backward_test.cc - gradients of norms against differences in double, on every instruction set.
+// tests/nn/norm_backward_test.cc - gradients of norms against differences in double, on every instruction set.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "nn/norm.h"
-#include "support/errors.h"
-#include "support/exact.h"
-#include "support/rows.h"
-#include "support/targets.h"
+#include "nn/infer/norm.h"
+#include "tests/support/errors.h"
+#include "tests/support/exact.h"
+#include "tests/support/rows.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

@@ -1,5 +1,5 @@
-// norm_test.cc - norms against double precision, on every instruction set.
-#include "nn/norm.h"
+// tests/nn/norm_test.cc - norms against double precision, on every instruction set.
+#include "nn/infer/norm.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "support/rows.h"
-#include "support/targets.h"
+#include "tests/support/rows.h"
+#include "tests/support/targets.h"
 
 namespace attn::nn {
 namespace {

@@ -1,4 +1,4 @@
-#include "nn/numpy_random.h"
+#include "nn/infer/numpy_random.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// parameters_test.cc - learned numbers and their gradients.
-#include "nn/parameters.h"
+// tests/nn/parameters_test.cc - learned numbers and their gradients.
+#include "nn/learn/parameters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "support/errors.h"
+#include "tests/support/errors.h"
 
 namespace attn::nn {
 namespace {

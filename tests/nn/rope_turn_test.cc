@@ -1,4 +1,4 @@
-// rope_turn_test.cc - the way back through rotary positions.
+// tests/nn/rope_turn_test.cc - the way back through rotary positions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "nn/rope.h"
-#include "support/rows.h"
+#include "nn/infer/rope.h"
+#include "tests/support/rows.h"
 
 namespace attn::nn {
 namespace {

@@ -1,5 +1,6 @@
-// stack_test.cc - embeddings, stacks of blocks and the whole Transformer: gradients against differences in double.
-#include "nn/stack.h"
+// tests/nn/stack_test.cc - embeddings, stacks of blocks and the whole Transformer: gradients against differences in
+// double.
+#include "nn/learn/stack.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "learning_support.h"
-#include "support/errors.h"
-#include "support/rows.h"
+#include "tests/nn/learning_support.h"
+#include "tests/support/errors.h"
+#include "tests/support/rows.h"
 
 namespace attn::nn {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/api.h"
+#include "server/routes/api.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "insight/random_rows.h"
-#include "insight/words.h"
+#include "insight/tables/words.h"
+#include "tests/insight/random_rows.h"
 
 namespace attn::server {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/byte_cache.h"
+#include "server/store/byte_cache.h"
 
 #include <gtest/gtest.h>
 

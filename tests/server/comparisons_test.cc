@@ -1,4 +1,4 @@
-#include "server/comparisons.h"
+#include "server/store/comparisons.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "insight/json.h"
-#include "insight/random_rows.h"
-#include "server/api.h"
-#include "support/looking.h"
+#include "insight/io/json.h"
+#include "server/routes/api.h"
+#include "tests/insight/random_rows.h"
+#include "tests/support/looking.h"
 
 namespace attn::server {
 namespace {

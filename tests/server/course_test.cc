@@ -1,4 +1,4 @@
-#include "server/course.h"
+#include "server/routes/course.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "server/api.h"
-#include "server/test_page.h"
+#include "server/routes/api.h"
+#include "tests/server/test_page.h"
 
 namespace attn::server {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/encode.h"
+#include "server/http/encode.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "support/random.h"
+#include "tests/support/random.h"
 
 namespace attn::server {
 namespace {

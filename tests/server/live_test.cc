@@ -9,11 +9,11 @@
 #include <thread>
 #include <vector>
 
-#include "insight/ablation.h"
-#include "insight/induction.h"
-#include "model/classify.h"
-#include "model/prepare.h"
-#include "server/api.h"
+#include "insight/experiments/ablation.h"
+#include "insight/statistics/induction.h"
+#include "model/run/classify.h"
+#include "model/run/prepare.h"
+#include "server/routes/api.h"
 
 namespace attn::server {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/offline.h"
+#include "server/routes/offline.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "insight/random_rows.h"
-#include "test_page.h"
+#include "tests/insight/random_rows.h"
+#include "tests/server/test_page.h"
 
 namespace attn::server {
 namespace {

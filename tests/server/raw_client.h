@@ -1,4 +1,4 @@
-// raw_client.h - a client that can also do what no well-behaved one does.
+// tests/server/raw_client.h - a client that can also do what no well-behaved one does.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "server/server.h"
+#include "server/http/server.h"
 
 #include <gtest/gtest.h>
 #include <httplib.h>
@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "insight/random_rows.h"
-#include "raw_client.h"
-#include "test_page.h"
+#include "tests/insight/random_rows.h"
+#include "tests/server/raw_client.h"
+#include "tests/server/test_page.h"
 
 namespace attn::server {
 namespace {

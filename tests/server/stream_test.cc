@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "raw_client.h"
-#include "server/server.h"
-#include "test_page.h"
+#include "server/http/server.h"
+#include "tests/server/raw_client.h"
+#include "tests/server/test_page.h"
 
 namespace attn::server {
 namespace {

@@ -1,9 +1,9 @@
-// test_page.h - a page of three small files in place of the real one.
+// tests/server/test_page.h - a page of three small files in place of the real one.
 #pragma once
 
 #include <array>
 
-#include "server/page_files.h"
+#include "server/http/page_files.h"
 
 namespace attn::test {
 

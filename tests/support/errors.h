@@ -1,4 +1,4 @@
-// support/errors.h - what a call throws, as a value to look at.
+// tests/support/errors.h - what a call throws, as a value to look at.
 #pragma once
 
 #include <gtest/gtest.h>

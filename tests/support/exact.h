@@ -1,11 +1,11 @@
-// support/exact.h - activations in double precision, and slopes by differences.
+// tests/support/exact.h - activations in double precision, and slopes by differences.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "nn/activation.h"
+#include "nn/infer/activation.h"
 
 namespace attn::test {
 

@@ -1,5 +1,5 @@
 // support/golden.cc
-#include "support/golden.h"
+#include "tests/support/golden.h"
 
 #include <fstream>
 #include <sstream>

@@ -1,4 +1,4 @@
-// support/golden.h - reads tests/golden/attention.golden; make_attention.py beside it says how the file is built.
+// tests/support/golden.h - reads tests/golden/attention.golden; make_attention.py beside it says how the file is built.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// support/looking.h - reads tests/golden/looking.json; make_looking.py beside it says what it holds.
+// tests/support/looking.h - reads tests/golden/looking.json; make_looking.py beside it says what it holds.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "insight/specimen.h"
+#include "insight/tables/attention_tables.h"
 
 namespace attn::test {
 

@@ -1,11 +1,11 @@
-// support/matrix.h - matrices of random numbers.
+// tests/support/matrix.h - matrices of random numbers.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "nn/matrix.h"
-#include "support/random.h"
+#include "nn/infer/matrix.h"
+#include "tests/support/random.h"
 
 namespace attn::test {
 

@@ -1,4 +1,4 @@
-// support/numbers.h - numbers at the ends of what a type can hold.
+// tests/support/numbers.h - numbers at the ends of what a type can hold.
 #pragma once
 
 #include <cstdint>

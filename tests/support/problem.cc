@@ -1,12 +1,12 @@
 // support/problem.cc
-#include "support/problem.h"
+#include "tests/support/problem.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <sstream>
 
-#include "support/numbers.h"
+#include "tests/support/numbers.h"
 
 namespace attn::test {
 namespace {

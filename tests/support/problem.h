@@ -1,4 +1,4 @@
-// support/problem.h - an attention problem with everything it owns, made by hand or at random.
+// tests/support/problem.h - an attention problem with everything it owns, made by hand or at random.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "attn/attention.h"
-#include "support/random.h"
-#include "support/tensor.h"
+#include "tests/support/random.h"
+#include "tests/support/tensor.h"
 
 namespace attn::test {
 

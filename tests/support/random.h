@@ -1,4 +1,4 @@
-// support/random.h - numbers that are the same on every machine and in every language.
+// tests/support/random.h - numbers that are the same on every machine and in every language.
 #pragma once
 
 #include <cmath>

@@ -1,12 +1,12 @@
 // support/reference.cc
-#include "support/reference.h"
+#include "tests/support/reference.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "support/numbers.h"
-#include "support/tensor.h"
+#include "tests/support/numbers.h"
+#include "tests/support/tensor.h"
 
 namespace attn::test {
 namespace {

@@ -1,4 +1,4 @@
-// support/reference.h - attention as the textbook writes it: loops over double precision, nothing clever.
+// tests/support/reference.h - attention as the textbook writes it: loops over double precision, nothing clever.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// support/resident.h - how much memory this process has, as the system sees it.
+// tests/support/resident.h - how much memory this process has, as the system sees it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// support/rows.h - rows of numbers owned by a test, with gaps between them that nobody may touch.
+// tests/support/rows.h - rows of numbers owned by a test, with gaps between them that nobody may touch.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attn/view.h"
-#include "support/random.h"
+#include "tests/support/random.h"
 
 namespace attn::test {
 

@@ -1,4 +1,4 @@
-// support/safetensors_files.h - safetensors files made by hand, right and wrong.
+// tests/support/safetensors_files.h - safetensors files made by hand, right and wrong.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// support/small_disk.h - a disk that is full after so many bytes a file.
+// tests/support/small_disk.h - a disk that is full after so many bytes a file.
 #pragma once
 
 #include <sys/resource.h>

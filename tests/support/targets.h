@@ -1,4 +1,4 @@
-// support/targets.h - runs a test once for each instruction set that this machine has.
+// tests/support/targets.h - runs a test once for each instruction set that this machine has.
 #pragma once
 
 #include <hwy/targets.h>

@@ -1,4 +1,4 @@
-// support/temporary_folder.h - a folder of its own for a test, gone when the test ends.
+// tests/support/temporary_folder.h - a folder of its own for a test, gone when the test ends.
 #pragma once
 
 #include <stdlib.h>

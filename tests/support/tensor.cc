@@ -1,10 +1,10 @@
 // support/tensor.cc
-#include "support/tensor.h"
+#include "tests/support/tensor.h"
 
 #include <cstring>
 #include <limits>
 
-#include "support/random.h"
+#include "tests/support/random.h"
 
 namespace attn::test {
 namespace {

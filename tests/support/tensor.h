@@ -1,4 +1,4 @@
-// support/tensor.h - numbers owned by a test, in the layouts that callers have.
+// tests/support/tensor.h - numbers owned by a test, in the layouts that callers have.
 #pragma once
 
 #include <cstddef>

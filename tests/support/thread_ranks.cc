@@ -1,4 +1,4 @@
-#include "support/thread_ranks.h"
+#include "tests/support/thread_ranks.h"
 
 #include <condition_variable>
 #include <cstring>

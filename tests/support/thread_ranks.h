@@ -1,5 +1,5 @@
-// support/thread_ranks.h - ranks as threads of this process: what runs on MPI runs here too, under a debugger and the
-// sanitizers.
+// tests/support/thread_ranks.h - ranks as threads of this process: what runs on MPI runs here too, under a debugger and
+// the sanitizers.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-#include "text/data_set.h"
+#include "text/datasets/data_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "support/errors.h"
-#include "support/temporary_folder.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 
 namespace attn::text {
 namespace {

@@ -1,4 +1,4 @@
-#include "text/examples.h"
+#include "text/datasets/examples.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "support/errors.h"
-#include "support/temporary_folder.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 
 namespace attn::text {
 namespace {

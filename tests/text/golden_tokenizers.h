@@ -1,4 +1,5 @@
-// text/golden_tokenizers.h - tests/golden/tokenizers: the strings, and what Hugging Face's tokenizers make of them.
+// tests/text/golden_tokenizers.h - tests/golden/tokenizers: the strings, and what Hugging Face's tokenizers make of
+// them.
 #pragma once
 
 #include <filesystem>

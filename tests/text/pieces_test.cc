@@ -1,4 +1,4 @@
-#include "text/pieces.h"
+#include "text/tokenizer/pieces.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "text/decoding.h"
-#include "text/golden_tokenizers.h"
-#include "text/tokenizer.h"
+#include "tests/text/golden_tokenizers.h"
+#include "text/tokenizer/decoding.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace attn::test {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "support/temporary_folder.h"
-#include "text/golden_tokenizers.h"
-#include "text/tokenizer.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/text/golden_tokenizers.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace attn::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "text/train_tokenizer.h"
+#include "text/tokenizer/train_tokenizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "support/errors.h"
-#include "support/temporary_folder.h"
-#include "text/golden_tokenizers.h"
-#include "text/tokenizer.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/text/golden_tokenizers.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace attn::text {
 namespace {

@@ -1,4 +1,4 @@
-// ranks_training_test.cc - several ranks learn_as_rank what one process learns.
+// tests/train/ranks_training_test.cc - several ranks learn_as_rank what one process learns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "support/numbers.h"
-#include "support/temporary_folder.h"
-#include "support/thread_ranks.h"
+#include "tests/support/numbers.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/thread_ranks.h"
+#include "tests/train/train_support.h"
 #include "train/trainer.h"
-#include "train_support.h"
 
 namespace attn::train {
 namespace {

@@ -1,5 +1,5 @@
-// torch_test.cc - whole models beside torch: every gradient of a batch, and ten steps. make_training.py says what the
-// files hold.
+// tests/train/torch_test.cc - whole models beside torch: every gradient of a batch, and ten steps. make_training.py
+// says what the files hold.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "model/golden_support.h"
-#include "support/thread_ranks.h"
-#include "train/learner.h"
+#include "tests/model/families/golden_support.h"
+#include "tests/support/thread_ranks.h"
+#include "train/trainable_model.h"
 #include "train/trainer.h"
 
 namespace attn::train {

@@ -1,4 +1,4 @@
-// train_support.h - small trainings of every task, on texts made up here.
+// tests/train/train_support.h - small trainings of every task, on texts made up here.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "attn/ranks.h"
-#include "text/examples.h"
-#include "text/tokenizer.h"
-#include "text/train_tokenizer.h"
-#include "train/corpus.h"
-#include "train/feed.h"
-#include "train/learner.h"
+#include "text/datasets/examples.h"
+#include "text/tokenizer/tokenizer.h"
+#include "text/tokenizer/train_tokenizer.h"
+#include "train/batch_source.h"
+#include "train/trainable_model.h"
 #include "train/trainer.h"
+#include "train/training_corpus.h"
 
 namespace attn::test {
 

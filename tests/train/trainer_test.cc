@@ -1,4 +1,4 @@
-// trainer_test.cc - learning, breaking off and going on.
+// tests/train/trainer_test.cc - learning, breaking off and going on.
 #include "train/trainer.h"
 
 #include <gmock/gmock.h>
@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "attn/error.h"
-#include "model/model.h"
-#include "support/errors.h"
-#include "support/small_disk.h"
-#include "support/temporary_folder.h"
-#include "train_support.h"
+#include "model/run/model.h"
+#include "tests/support/errors.h"
+#include "tests/support/small_disk.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/train/train_support.h"
 
 namespace attn::train {
 namespace {

@@ -1,4 +1,6 @@
-// training_corpus_test.cc - texts as tokens, those held out, and labels.
+// tests/train/training_corpus_test.cc - texts as tokens, those held out, and labels.
+#include "train/training_corpus.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "support/errors.h"
-#include "train/corpus.h"
-#include "train_support.h"
+#include "tests/support/errors.h"
+#include "tests/train/train_support.h"
 
 namespace attn::train {
 namespace {

@@ -1,12 +1,12 @@
-// training_random_test.cc - the generator against published numbers, and its laws.
+// tests/train/training_random_test.cc - the generator against published numbers, and its laws.
+#include "train/training_random.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
 #include <set>
 #include <vector>
-
-#include "train/random.h"
 
 namespace attn::train {
 namespace {

@@ -16,7 +16,7 @@ describe("colours", () => {
   });
 
   test("hues of heads are those of the figures", () => {
-    const source = readFileSync(new URL("../../../src/figure/colour.cc", import.meta.url), "utf8");
+    const source = readFileSync(new URL("../../../src/figure/colour/colour_map.cc", import.meta.url), "utf8");
     const list = /kHues = \{\{([\s\S]*?)\}\};/.exec(source)![1];
     const hues = [...list.matchAll(/\{0x(..), 0x(..), 0x(..)\}/g)].map(([, r, g, b]) => `#${r}${g}${b}`);
     expect(kHues).toEqual(hues);

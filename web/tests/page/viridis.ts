@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-const source = readFileSync(new URL("../../../src/figure/colour_tables.cc", import.meta.url), "utf8");
+const source = readFileSync(new URL("../../../src/figure/colour/colour_tables.cc", import.meta.url), "utf8");
 const steps = /\{"viridis",\s*((?:"[0-9a-f]+"\s*)+)\}/.exec(source)![1].replace(/[^0-9a-f]/g, "");
 
 export function colourOfByte(byte: number): number[] {

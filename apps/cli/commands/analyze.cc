@@ -1,0 +1,157 @@
+// apps/cli/commands/analyze.cc - attnscope analyze: what every head does, and which one to look at.
+#include "apps/cli/commands/analyze.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <stdexcept>
+
+#include "apps/cli/command.h"
+#include "apps/cli/options/ranks.h"
+#include "apps/cli/output/checked.h"
+#include "apps/cli/output/json.h"
+#include "apps/cli/output/output_file.h"
+#include "apps/cli/output/progress.h"
+#include "figure/scene/heads_report.h"
+#include "insight/statistics/induction.h"
+
+namespace attn::cli {
+
+namespace {
+
+// A text's attention, and what the model does with random tokens that come twice.
+struct Given {
+  Material material;
+  insight::RepeatedTokens repeated;  // none: the scores come from a recording, or there are none
+
+  [[nodiscard]] const nn::Matrix& induction() const {
+    static const nn::Matrix none;
+    const model::Reading* reading = material.subject().reading();
+    return reading != nullptr ? reading->induction : none;
+  }
+};
+
+Given open(const SourceOption& source, Ranks& ranks, ThreadPool& pool) {
+  const bool reads = !source.table && !source.recording && (source.text.text || source.text.file);
+  if (!reads) return {source.open_unchecked(ranks, pool), {}};
+  SourceOption::Opened opened = source.read({}, ranks, pool);
+  Given given;
+  on_all(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    opened.reading.induction = insight::induction_scores(opened.reader, pool);
+    given.repeated = insight::repeated_tokens(opened.reader);
+  });
+  given.material = Material::of(ranks, std::move(opened.reading));
+  return given;
+}
+
+std::string heading(const insight::Subject& subject, const insight::HeadsReport& report) {
+  const insight::Stack& first = subject.stacks().front();
+  return counted(std::ssize(report.heads), "head") + " on " + counted(first.queries, "token") +
+         ", the most interesting first:";
+}
+
+std::vector<insight::HeadStatistics> statistics_of(const insight::Specimen& specimen,
+                                                   insight::StatisticsOptions options, ThreadPool& pool) {
+  ProgressLine line;
+  options.progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); };
+  return insight::statistics(specimen, options, pool);
+}
+
+}  // namespace
+
+std::string Analyze::table_of(const insight::HeadsReport& report, const Terminal& terminal) const {
+  const std::int64_t more = std::ssize(report.heads) - rows();
+  return figure::table_of(report, rows(), terminal) +
+         (more <= 0 ? "" : terminal.note(counted(more, "more head") + ": --all shows them, --top N so many"));
+}
+
+void Analyze::write_figure(const insight::HeadsReport& report) const {
+  if (figure.file.empty()) return;
+  figure::Curves curves = figure::entropy_curves(report);
+  figure.dress(curves);
+  figure.write(curves);
+}
+
+void Analyze::run_text(Shell& shell) const {
+  Ranks& ranks = shell.ranks();
+  ThreadPool& pool = shell.pool();
+  const Given given = open(source, ranks, pool);
+  const insight::Subject& subject = given.material.subject();
+  watch_for_interrupt();
+  insight::StatisticsOptions options{.beyond = beyond};
+  if (kind_name) options.kind = model::parse_kind(*kind_name);
+  if (options.kind) on_all(ranks, [&] { or_usage([&] { static_cast<void>(subject.stack(*options.kind)); }); });
+  insight::Findings found = checked(ranks, given.material, options, pool);
+  on_all(ranks, [&] {
+    if (found.check.no_weight && !source.recording)
+      throw std::runtime_error(to_string(*found.check.no_weight) + " (attnscope heatmap draws any numbers)");
+    source.judge(found.check);
+  });
+  if (given.material.whole) found.statistics = statistics_of(*given.material.whole, options, pool);
+  on_all(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    const std::vector<insight::LayerStatistics> layers = layer_statistics(found.statistics);
+    const insight::HeadsReport report(std::move(found.statistics), given.induction());
+    write_figure(report);
+    tell({subject, report, layers, found.check, given.repeated});
+  });
+}
+
+void Analyze::tell(const insight::Analysis& analysis) const {
+  if (json) {
+    OutputFile out(*json);
+    out.write(as_line(to_json(analysis)));
+    out.commit();
+    return;
+  }
+  const Terminal terminal = Terminal::of_stdout();
+  const auto& [subject, report, layers, check, repeated] = analysis;
+  print(figure::failed_check(check, terminal) + figure::first_line(report, terminal) + "\n" +
+        terminal.sentence({{heading(subject, report)}}) + table_of(report, terminal) +
+        (check.failure ? "" : terminal.note("Checked: " + in_words(check) + ".")));
+}
+
+void Analyze::run(Shell& shell) const { corpus ? run_corpus(*corpus, shell) : run_text(shell); }
+
+void add_analyze(CLI::App& app, Shell& shell) {
+  auto options = std::make_shared<Analyze>();
+  CLI::App* command = app.add_subcommand("analyze", "What every head does, and which one to look at");
+  command->footer(insight::kInterestRule);
+  options->source.add_to(*command, SourceOption::Takes::tables);
+  command->add_option("--kind", options->kind_name, "Heads of one kind only: self, decoder or cross")
+      ->check(CLI::IsMember({"self", "cross", "decoder"}));
+  at_least(0,
+           command->add_option("--beyond", options->beyond, "How many tokens away is far: share \"beyond\" in --json"))
+      ->type_name("K")
+      ->capture_default_str();
+  auto* top = at_least(1, command->add_option("--top", options->top, "How many heads to show"))
+                  ->type_name("N")
+                  ->capture_default_str();
+  command->add_flag("--all", options->all, "Show all heads")->excludes(top);
+  command->add_option("--json", options->json, "All numbers of all heads, as one line of JSON")
+      ->expected(0, 1)
+      ->type_name("[FILE]");
+  options->figure.add_to(*command, {.colours = false, .bar = false, .values = false, .reduce = false});
+
+  auto* corpus = command
+                     ->add_option("--corpus", options->corpus,
+                                  "Means over many texts: one a line, or a column of .csv, or \"text\" of .jsonl")
+                     ->type_name("FILE");
+  for (const char* other : {"--text", "--file", "--pair", "--target", "--recording", "--table"})
+    corpus->excludes(other);
+  const auto of_corpus = [&](CLI::Option* option, const char* type) { option->type_name(type)->needs(corpus); };
+  of_corpus(
+      at_least(1, command->add_option("--limit", options->limit, "Of the corpus, the first N texts (default: all)")),
+      "N");
+  of_corpus(command->add_option("--column", options->column, "Of the corpus, where the texts are"), "NAME");
+  of_corpus(command->add_option("--max-tokens", options->max_tokens, "Longer texts of the corpus are cut")
+                ->check(CLI::Range(2, 1 << 20))
+                ->capture_default_str(),
+            "N");
+  of_corpus(command->add_option("--state", options->state,
+                                "Where a run that is stopped is kept, to go on (default: beside the corpus)"),
+            "FILE");
+  command->callback([options, &shell] { options->run(shell); });
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,228 @@
+// apps/cli/commands/analyze_corpus.cc - attnscope analyze --corpus: a run that ranks share, that can be stopped and
+// goes on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+#include "apps/cli/command.h"
+#include "apps/cli/commands/analyze.h"
+#include "apps/cli/options/ranks.h"
+#include "apps/cli/output/json.h"
+#include "apps/cli/output/output_file.h"
+#include "apps/cli/output/progress.h"
+#include "attn/error.h"
+#include "figure/scene/heads_report.h"
+#include "insight/experiments/corpus_shards.h"
+#include "insight/statistics/induction.h"
+#include "model/files/file_io.h"
+#include "text/datasets/data_set.h"
+
+namespace attn::cli {
+
+namespace {
+
+using Exact = nlohmann::json;  // doubles as they are
+
+constexpr double kSaveSeconds = 1;  // between two writes of the state
+constexpr std::int64_t kMostStateBytes = std::int64_t{1} << 30;
+
+// What a run is of. A state of anything else is refused, and so is a rank.
+struct Run {
+  Exact options;
+  Exact scores;  // of induction, on random tokens: tell models of one shape apart
+};
+
+bool same_model(const Exact& one, const Exact& other) {
+  const auto number = [](const Exact& score) {
+    return score.is_null() ? std::numeric_limits<double>::quiet_NaN() : score.get<double>();
+  };
+  return std::ranges::equal(one, other, [&](const Exact& a, const Exact& b) {
+    const double x = number(a), y = number(b);
+    return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 1e-3;  // not all CPUs round alike
+  });
+}
+
+class StateFile {
+ public:
+  StateFile(std::string file, const Run& run) : file_(std::move(file)), run_(run) {}
+
+  // How many texts of the data set are in `corpus` now.
+  std::int64_t load(insight::Corpus& corpus) const {
+    if (!std::filesystem::exists(file_)) return 0;
+    try {
+      const Exact state = Exact::parse(model::read_file(file_, kMostStateBytes));
+      if (state.at("format") != kFormat) {
+        throw Error(file_, "is a state of another version; delete it, or name another --state");
+      }
+      if (state.at("run") != run_.options || !same_model(state.at("model"), run_.scores)) {
+        throw Error(file_,
+                    "is the state of another run (model, corpus or options); delete it, or name another --state");
+      }
+      corpus.load(state.at("corpus").dump());
+      return state.at("next");
+    } catch (const Exact::exception&) {
+      throw Error(file_, "is not the state of a corpus; delete it, or name another with --state");
+    } catch (const std::invalid_argument& wrong) {
+      throw Error(file_, std::string("is not the state of this corpus: ") + wrong.what());
+    }
+  }
+
+  // `next`: how many texts are in `corpus`, all of them of whole shards.
+  void save(const insight::Corpus& corpus, std::int64_t next) {
+    if (next != saved_) write(corpus, next);
+    last_ = Clock::now();
+  }
+  [[nodiscard]] bool due() const { return std::chrono::duration<double>(Clock::now() - last_).count() >= kSaveSeconds; }
+  void remove() const { std::filesystem::remove(file_); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr const char* kFormat = "attnscope corpus 2";
+
+  void write(const insight::Corpus& corpus, std::int64_t next) {
+    const Exact state = {{"format", kFormat},
+                         {"run", run_.options},
+                         {"model", run_.scores},
+                         {"next", next},
+                         {"corpus", Exact::parse(corpus.save())}};
+    const std::string bytes = state.dump();
+    model::NewFile out(file_);
+    out.write(bytes.data(), bytes.size());
+    out.commit();
+    saved_ = next;
+  }
+
+  std::string file_;
+  const Run& run_;
+  std::int64_t saved_ = 0;
+  Clock::time_point last_ = Clock::now();
+};
+
+// What every rank opens for itself.
+struct Opened {
+  Opened(const std::string& file, const Analyze& asked, ThreadPool& pool)
+      : texts(file, asked.column),
+        reader(model::Reader::load(asked.source.model.folder())),
+        induction(insight::induction_scores(reader, pool)) {
+    run.scores = std::vector<double>(induction.data(), induction.data() + induction.rows() * induction.columns());
+    run.options = {{"type", reader.model->facts().type},
+                   {"parameters", reader.model->facts().parameters},
+                   {"corpus", texts.fingerprint()},
+                   {"column", asked.column.value_or("")},
+                   {"limit", asked.limit},
+                   {"beyond", asked.beyond},
+                   {"max_tokens", asked.max_tokens}};
+  }
+
+  text::DataSet texts;
+  model::Reader reader;
+  nn::Matrix induction;
+  Run run;
+};
+
+// Throws FailedTogether on all ranks where one is not of the run that rank 0 is of.
+void check_same(const Run& mine, Ranks& ranks) {
+  const std::vector<std::string> all = ranks.gather(Exact{{"run", mine.options}, {"model", mine.scores}}.dump());
+  const Exact first = Exact::parse(all.front());
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    const Exact other = Exact::parse(all[rank]);
+    const auto same = [&](const char* option) { return other["run"][option] == first["run"][option]; };
+    const char* wrong = nullptr;
+    if (!same("corpus")) {
+      wrong = "reads another corpus";
+    } else if (!same("type") || !same("parameters") || !same_model(other["model"], first["model"])) {
+      wrong = "has another model";
+    } else if (other["run"] != first["run"]) {
+      wrong = "was given other options";
+    }
+    if (wrong != nullptr) throw FailedTogether(fmt::format("rank {} {} than rank 0", rank, wrong), 1);
+  }
+}
+
+// What rank 0 does between texts: keeps the state, shows how far all are, and gives up after Ctrl-C.
+class Between {
+ public:
+  struct Where {
+    std::int64_t from = 0, limit = 0;  // as in ShardTexts
+  };
+  Between(const insight::Corpus& sums, StateFile& state, const text::DataSet& texts, Where where)
+      : sums_(sums), state_(state), texts_(texts), where_(where) {}
+
+  void operator()(const insight::ShardsSoFar& so_far) {
+    if (state_.due() || interrupted()) state_.save(sums_, so_far.in_sums);
+    if (interrupted()) {
+      throw Interrupted{
+          fmt::format("stopped after {} texts; the same command goes on from there", grouped(so_far.in_sums))};
+    }
+    if (!line_.due()) return;
+    const double by_limit = where_.limit > 0 ? static_cast<double>(so_far.read) / static_cast<double>(where_.limit) : 0;
+    line_.show(std::max(by_limit, texts_.share()),
+               fmt::format("{} texts, {:.0f} a second", grouped(so_far.read),
+                           static_cast<double>(so_far.read - where_.from) / std::max(line_.seconds(), 1e-9)));
+  }
+
+ private:
+  const insight::Corpus& sums_;
+  StateFile& state_;
+  const text::DataSet& texts_;
+  Where where_;
+  ProgressLine line_;
+};
+
+std::string in_words(const insight::CorpusCounts& counts) {
+  return fmt::format("{} texts of {} tokens; {} were cut, {} were empty and left out", grouped(counts.texts),
+                     grouped(counts.tokens), grouped(counts.cut), grouped(counts.empty));
+}
+
+}  // namespace
+
+void Analyze::report_corpus(const insight::Corpus& sums, const nn::Matrix& induction) const {
+  std::vector<insight::HeadStatistics> means = sums.means();
+  const std::vector<insight::LayerStatistics> layers = layer_statistics(means);
+  const insight::HeadsReport report(std::move(means), induction);
+  write_figure(report);
+  if (json) {
+    OutputFile out(*json);
+    out.write(as_line({{"texts", to_json(sums.counts())},
+                       {"look_at", insight::look_at(report)},
+                       {"heads", insight::to_json(report)},
+                       {"layers", insight::to_json(layers)}}));
+    out.commit();
+    return;
+  }
+  const Terminal terminal = Terminal::of_stdout();
+  print(figure::first_line(report, terminal) + "\n" + "Means over " + in_words(sums.counts()) + ":\n" +
+        table_of(report, terminal));
+}
+
+void Analyze::run_corpus(const std::string& file, Shell& shell) const {
+  Ranks& ranks = shell.ranks();
+  ThreadPool& pool = shell.pool();
+  if (kind_name && *kind_name != "self") throw UsageError("a corpus is read by heads of kind self only");
+  const auto opened = on_all(ranks, [&] { return std::make_unique<Opened>(file, *this, pool); });
+  check_same(opened->run, ranks);
+  StateFile kept(state.value_or(file + ".attnscope-state"), opened->run);
+  insight::Corpus sums(opened->reader, {.beyond = beyond, .max_tokens = max_tokens});
+  const bool first = ranks.rank() == 0;
+  const std::int64_t known = on_all(ranks, [&] { return first ? kept.load(sums) : 0; });
+  const std::int64_t from = std::stoll(ranks.gather(std::to_string(known)).front());
+  if (first && from > 0) std::fprintf(stderr, "note: goes on after %s texts\n", grouped(from).c_str());
+  watch_for_interrupt();
+  on_all(ranks, [&] {  // where one throws, add_shards() ends on the others
+    Between between(sums, kept, opened->texts, {from, limit});
+    insight::add_shards(sums, {[&] { return opened->texts.next(); }, from, limit}, std::ref(between), ranks, pool);
+  });
+  on_all(ranks, [&] {
+    if (first) report_corpus(sums, opened->induction);
+  });
+  if (first) kept.remove();
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,251 @@
+// apps/cli/commands/classify.cc - attnscope classify, of one text: the label, and the words that the model looked at.
+#include "apps/cli/commands/classify.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "apps/cli/output/json.h"
+#include "apps/cli/output/terminal.h"
+#include "base/utf8.h"
+#include "insight/statistics/words_attended.h"
+#include "insight/tables/words.h"
+#include "model/run/classify.h"
+#include "model/run/prepare.h"
+
+namespace attn::cli {
+
+namespace {
+
+// What the first token, from which the label is told, attends to.
+struct Looked {
+  insight::HeadName head;  // its layer
+  std::int64_t heads = 0;  // of how many heads it is the mean
+  bool last = false;       // whether that is the last layer
+  std::vector<text::Token> words;
+  std::vector<float> weights;
+  insight::Attended most;
+
+  [[nodiscard]] double largest() const { return most.most.empty() ? 0 : most.most.front().weight; }
+};
+
+Looked look(model::Reading reading, const Classify& how, ThreadPool& pool) {
+  const auto specimen = insight::merged_words(std::make_unique<insight::RecordedSpecimen>(std::move(reading)));
+  HeadOption head = how.head;
+  const insight::Stack& stack = specimen->stack(insight::Kind::self);
+  if (!head.layer) head.layer = stack.layers - 1;
+  const std::vector<insight::HeadName> heads = head.chosen(*specimen);
+  Looked looked{.head = heads.front(),
+                .heads = std::ssize(heads),
+                .last = *head.layer == stack.layers - 1,
+                .words = specimen->keys(insight::Kind::self),
+                .weights = insight::mean_row(*specimen, heads, 0, pool),
+                .most = {}};
+  looked.most = insight::attended(looked.weights, looked.words, {.top = how.top, .special = false});
+  return looked;
+}
+
+std::string title_of(const Looked& looked) {
+  const std::string first = on_one_line(looked.words.front().text);
+  const std::string which =
+      looked.heads > 1 ? fmt::format("mean of its {} heads", looked.heads) : fmt::format("head {}", looked.head.head);
+  return fmt::format("What {} attends to in layer {}{}, {}:", first, looked.head.layer,
+                     looked.last ? " (the last)" : "", which);
+}
+
+// The text as it was written, word by word, each on a shade of its weight.
+class ShadedText {
+ public:
+  ShadedText(const Looked& looked, const Terminal& terminal) : looked_(looked), terminal_(terminal) {}
+
+  [[nodiscard]] std::string draw() {
+    for (std::size_t i = 0; i < looked_.words.size(); ++i) {
+      const text::Token& word = looked_.words[i];
+      if (word.special) {
+        end_of_text();
+        continue;
+      }
+      // Spans of some tokenizers have the space before a word in them.
+      const bool apart = word.span.from > end_ || characters(word.text) < word.span.to - word.span.from;
+      if (apart) break_run();
+      end_ = word.span.to;
+      add(word.text, looked_.weights[i] / std::max(looked_.largest(), 1e-30));
+    }
+    end_of_text();
+    return std::move(out_);
+  }
+
+ private:
+  static std::int64_t characters(std::string_view text) {
+    std::int64_t count = 0;
+    for (std::size_t at = 0; at < text.size(); at += text::first_character(text.substr(at)).size) ++count;
+    return count;
+  }
+  void add(std::string_view text, double share) {
+    constexpr double kFaint = 0.1;  // of the largest: words below it are left as they are, so that the others stand out
+    const std::string clean = on_one_line(text);
+    const int width = columns_of(clean);
+    if (run_width_ + width > terminal_.width()) break_run();
+    run_ += share < kFaint ? clean : terminal_.shaded(clean, share);
+    run_width_ += width;
+  }
+  // What stands together without a space goes to the line, or to the next one.
+  void break_run() {
+    if (run_width_ == 0) return;
+    if (used_ > 0 && used_ + 1 + run_width_ > terminal_.width()) out_ += "\n", used_ = 0;
+    out_ += (used_ > 0 ? " " : "") + run_;
+    used_ += run_width_ + (used_ > 0 ? 1 : 0);
+    run_.clear();
+    run_width_ = 0;
+  }
+  void end_of_text() {
+    break_run();
+    if (used_ > 0) out_ += "\n";
+    used_ = 0;
+    end_ = 0;
+  }
+
+  const Looked& looked_;
+  const Terminal& terminal_;
+  std::string out_, run_;
+  int used_ = 0, run_width_ = 0;
+  std::int64_t end_ = 0;  // where in the text the word before ends
+};
+
+std::string words_table(const Looked& looked, const Terminal& terminal) {
+  int widest = 4;
+  for (const auto& share : looked.most.most)
+    widest = std::max(widest, columns_of(on_one_line(looked.words[static_cast<std::size_t>(share.key)].text)));
+  widest = std::min(widest, 24);
+  std::string out;
+  for (const auto& [key, weight] : looked.most.most) {
+    const std::string word = on_one_line(looked.words[static_cast<std::size_t>(key)].text);
+    out += fmt::format("{}  {:.4f}  {}\n", terminal.bold(fitted(word, widest)), weight,
+                       terminal.bar(weight / looked.largest(), 32));
+  }
+  return without_blank_ends(out) +
+         terminal.note(fmt::format("All other words get {:.4f}, special tokens {:.4f}; together 1.", looked.most.rest,
+                                   looked.most.special));
+}
+
+std::string labels_table(const std::vector<std::string>& labels, const std::vector<model::Choice>& choices,
+                         const Terminal& terminal) {
+  int widest = 4;
+  for (const std::string& label : labels) widest = std::max(widest, columns_of(on_one_line(label)));
+  std::string out;
+  for (const model::Choice& choice : choices) {
+    const std::string label = fitted(on_one_line(labels[static_cast<std::size_t>(choice.id)]), std::min(widest, 32));
+    const bool first = &choice == &choices.front();
+    out += fmt::format("{}  {:.4f}  {}\n", first ? terminal.bold(label) : label, choice.probability,
+                       terminal.bar(choice.probability, 32));
+  }
+  return without_blank_ends(out);
+}
+
+Json to_json(const Looked& looked) {
+  Json words = Json::array();
+  for (std::size_t i = 0; i < looked.words.size(); ++i) {
+    const text::Token& word = looked.words[i];
+    Json one = {{"word", word.text}, {"weight", looked.weights[i]}};
+    one["span"] = word.special ? Json(nullptr) : Json({word.span.from, word.span.to});
+    one["special"] = word.special;
+    words.push_back(std::move(one));
+  }
+  return words;
+}
+
+}  // namespace
+
+void Classify::run_text(const model::Reader& reader, ThreadPool& pool) const {
+  const model::Facts& facts = reader.model->facts();
+  const std::string written = text.read();
+  model::Reading reading =
+      model::read(reader, {.text = written, .pair = pair, .target = {}, .target_ids = {}, .cut = true}, {}, pool);
+  if (std::ranges::all_of(reading.tokens, &text::Token::special)) throw UsageError("the text is empty");
+  const std::int64_t read = std::ssize(reading.tokens);
+  std::int64_t whole = read;
+  if (read == facts.max_tokens)  // more may have been cut off
+    whole = std::ssize((pair ? reader.tokenizer.encode(written, *pair) : reader.tokenizer.encode(written)).tokens);
+  const nn::Matrix logits = model::classify(reader, reading, pool);
+  const std::vector<model::Choice> choices =
+      label_choices(facts, {logits.data(), static_cast<std::size_t>(logits.columns())});
+  const Looked looked = look(std::move(reading), *this, pool);
+  if (json) {
+    Json scores = Json::array();
+    for (const model::Choice& choice : choices) {
+      scores.push_back({{"label", facts.labels[static_cast<std::size_t>(choice.id)]},
+                        {"probability", static_cast<float>(choice.probability)},
+                        {"logit", logits.data()[choice.id]}});
+    }
+    print(as_line({{"model", model.chosen()},
+                   {"label", scores[0]["label"]},
+                   {"scores", scores},
+                   {"tokens", whole},
+                   {"read", read},
+                   {"layer", looked.head.layer},
+                   {"head", head.head ? Json(*head.head) : Json(nullptr)},
+                   {"words", to_json(looked)}}));
+    return;
+  }
+  const Terminal terminal = Terminal::of_stdout();
+  std::string out = labels_table(facts.labels, choices, terminal) + "\n";
+  if (read < whole)
+    out += terminal.note(
+               fmt::format("The first {} of {} tokens: more the model does not take.", grouped(read), grouped(whole))) +
+           "\n";
+  out += terminal.dim(title_of(looked)) + "\n\n";
+  if (terminal.coloured()) out += ShadedText(looked, terminal).draw() + "\n";
+  print(out + words_table(looked, terminal));
+}
+
+void Classify::run(ThreadPool& pool) const {
+  const model::Reader reader = model::Reader::load(model.folder());
+  model::check_labels(reader.model->facts());
+  data ? run_data(*data, reader, pool) : run_text(reader, pool);
+}
+
+void add_classify(CLI::App& app, Shell& shell) {
+  auto options = std::make_shared<Classify>();
+  CLI::App* command = app.add_subcommand("classify", "Of which kind a text is, and which words the model looked at");
+  options->model.add_to(*command);
+  options->text.add_to(*command, "The text");
+  command->add_option("--pair", options->pair, "A second text, for models that read pairs")->type_name("TEXT");
+  command->add_option("--layer", options->head.layer, "Layer of the words' weights, from 0 (default: the last)")
+      ->type_name("L");
+  command->add_option("--head", options->head.head, "Head of the words' weights, from 0 (default: the mean of all)")
+      ->type_name("H");
+  at_least(1, command->add_option("--top", options->top, "Words to list"))->type_name("K")->capture_default_str();
+  auto* data = command
+                   ->add_option("--data", options->data,
+                                "Many texts: one a line, or a column of .csv, or \"text\" of .jsonl; or a folder of "
+                                "text files")
+                   ->type_name("FILE");
+  for (const char* other : {"--text", "--file", "--pair", "--layer", "--head"}) data->excludes(other);
+  command->add_option("--text-column", options->text_column, "Of --data, where the texts are")
+      ->type_name("NAME")
+      ->needs(data);
+  command->add_flag("--labels", options->labelled, "Compare with the labels that --data has")->needs(data);
+  command->add_option("--label-column", options->label_column, "The same, and where they are")
+      ->type_name("NAME")
+      ->needs(data);
+  command->add_option("--held-out", options->held_out, "Of --data, only this share, kept apart as train does it")
+      ->check(CLI::Range(0.001, 1.0))
+      ->type_name("SHARE")
+      ->needs(data);
+  at_least(1, command->add_option("--limit", options->limit, "Of --data, the first N texts (default: all)"))
+      ->type_name("N")
+      ->needs(data);
+  command->add_flag("--json", options->json, "One line of JSON");
+  command->footer(
+      "A word's weight is what the first token, from which the label is told, attends to it: the sum over its pieces,\n"
+      "in the last layer, the mean of all heads. It shows where the model looked, not why it decided.");
+  command->callback([options, &shell] {
+    options->labelled = options->labelled || options->label_column;
+    options->run(shell.pool());
+  });
+}
+
+}  // namespace attn::cli

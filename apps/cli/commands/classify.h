@@ -1,0 +1,30 @@
+// apps/cli/commands/classify.h - attnscope classify: of which kind a text is, and which words the model looked at.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "apps/cli/command.h"
+#include "apps/cli/options/source.h"
+#include "model/recording/recording.h"
+
+namespace attn::cli {
+
+struct Classify {
+  ModelOption model{.name = {}, .otherwise = "imdb-sentiment"};
+  TextOption text;
+  std::optional<std::string> pair, data, text_column, label_column;
+  std::optional<double> held_out;
+  HeadOption head;
+  std::int64_t top = 10, limit = 0;
+  bool labelled = false, json = false;
+
+  void run(ThreadPool& pool) const;
+
+ private:
+  void run_text(const model::Reader& reader, ThreadPool& pool) const;
+  void run_data(const std::string& file, const model::Reader& reader, ThreadPool& pool) const;  // classify_data.cc
+};
+
+}  // namespace attn::cli

@@ -1,0 +1,161 @@
+// apps/cli/commands/lesson.cc - attnscope lesson: what attention is, by numbers that can be checked.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "apps/cli/command.h"
+#include "apps/cli/output/output_file.h"
+#include "apps/cli/output/progress.h"
+#include "apps/cli/output/terminal.h"
+#include "base/json_file.h"
+#include "course/json.h"
+#include "course/screen.h"
+
+namespace attn::cli {
+
+namespace {
+
+using lesson::Lesson;
+
+struct LessonOptions {
+  std::string name, language = "en", input, folder;
+  std::optional<std::string> text, vectors, model, data;
+  std::optional<std::int64_t> seed;
+  std::vector<std::string> settings;
+  bool all = false, json = false;
+};
+
+std::string list_text(const std::string& language, const Terminal& terminal) {
+  std::string out = "\n";
+  int widest = 0;
+  for (const Lesson& one : lesson::lessons()) widest = std::max(widest, columns_of(one.name));
+  for (const Lesson& one : lesson::lessons()) {
+    out += "  " + terminal.bold(fitted(one.name, widest + 2));
+    out += terminal.sentence({{one.scripts.at(language).line}}, widest + 4);
+  }
+  return out + "\n";
+}
+
+// False: the reader has had enough.
+bool waits(const Terminal& terminal, const std::string& language) {
+  print(terminal.dim(language == "zh" ? "  回车继续，q 结束 " : "  Enter goes on, q ends "));
+  std::fflush(stdout);
+  std::string line;
+  return std::getline(std::cin, line) && line != "q";
+}
+
+// The reader's answers to a step's questions.
+void ask(const lesson::Step& step, const lesson::Told& told, const std::string& language) {
+  const bool zh = language == "zh";
+  for (const lesson::Block& block : step.blocks) {
+    if (block.answer.empty()) continue;
+    const double right = lesson::number_at(block.answer, told);
+    for (std::string line;
+         print(zh ? "  答案： " : "  your answer: "), std::fflush(stdout), std::getline(std::cin, line);) {
+      if (line.empty()) break;
+      double given = 0;
+      const auto [stop, problem] = std::from_chars(line.data(), line.data() + line.size(), given);
+      const bool is_right = problem == std::errc() && std::abs(given - right) <= block.tolerance;
+      print(is_right ? (zh ? "  ✓ 对了\n" : "  ✓ right\n")
+                     : (zh ? "  ✗ 不对，再试一次；回车跳过\n" : "  ✗ not yet; Enter goes on\n"));
+      if (is_right) break;
+    }
+    print(fmt::format("  {} {:.6g}\n", zh ? "引擎算得" : "the engine has", right));
+  }
+}
+
+// A figure whose name is that of a file has it as it is: "attention_heatmap.png".
+std::string file_of(const Lesson& of, const std::string& figure) {
+  return figure.ends_with(".png") ? figure : of.name + "-" + figure + ".png";
+}
+
+void write_figures(const std::string& folder, const Lesson& of, const lesson::Told& told) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  for (const auto& [name, picture] : told.figures) {
+    OutputFile out((std::filesystem::path(folder) / file_of(of, name)).string());
+    out.write(figure::draw(picture, figure::Output{}));
+    out.commit();
+  }
+}
+
+// In the place of a text of the lesson. Throws UsageError where it has none of that name.
+void put_text(lesson::Given& given, const char* name, const std::optional<std::string>& text) {
+  if (!text) return;
+  if (!given.texts.contains(name)) throw UsageError(fmt::format("this lesson takes no --{}", name));
+  given.texts[name] = *text;
+}
+
+lesson::Given given_by(const LessonOptions& options, lesson::Given given) {
+  if (!options.input.empty()) or_usage([&] { given.read(text::read_file(options.input)); });
+  put_text(given, "text", options.text);
+  put_text(given, "model", options.model);
+  put_text(given, "data", options.data);
+  if (options.vectors) or_usage([&] { given.read_vectors(text::read_file(*options.vectors)); });
+  if (options.seed) or_usage([&] { given.set(fmt::format("seed={}", *options.seed)); });
+  for (const std::string& assignment : options.settings) or_usage([&] { given.set(assignment); });
+  return given;
+}
+
+void tell(const Lesson& chosen, const LessonOptions& options, ThreadPool& pool) {
+  const lesson::Given given = given_by(options, chosen.given);
+  const lesson::Told told = or_usage([&] { return chosen.tell(given, {.pool = pool}); });
+  if (!options.folder.empty()) write_figures(options.folder, chosen, told);
+  if (options.json) return print(lesson::numbers_json(chosen, told).dump() + "\n");
+  const Terminal terminal = Terminal::of_stdout();
+  const lesson::OnScreen on{terminal, options.language};
+  const lesson::Script script = filled(chosen.scripts.at(options.language), told);
+  print(beginning(chosen, script, on));
+  const bool stops = !options.all && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+  for (std::size_t n = 0; n < script.steps.size(); ++n) {
+    print(step_text(script.steps[n], told, on));
+    if (stops) ask(script.steps[n], told, options.language);
+    if (stops && n + 1 < script.steps.size() && !waits(terminal, options.language)) return;
+  }
+}
+
+const Lesson& named(const std::string& name) {
+  if (const Lesson* const found = lesson::find_lesson(name)) return *found;
+  std::vector<std::string> names;
+  for (const Lesson& one : lesson::lessons()) names.push_back(one.name);
+  throw UsageError(fmt::format("there is no lesson '{}', only {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+void add_lesson(CLI::App& app, Shell& shell) {
+  CLI::App* command = app.add_subcommand("lesson", "What attention is, by numbers that can be checked");
+  auto options = std::make_shared<LessonOptions>();
+  command->add_option("name", options->name, "Which one (default: a list of them)")->type_name("NAME");
+  command->add_option("--lang", options->language, "en or zh")
+      ->check(CLI::IsMember({"en", "zh"}))
+      ->capture_default_str();
+  command->add_flag("--all", options->all, "Without stops between the steps");
+  command->add_flag("--json", options->json, "One line of JSON: the numbers, or the list");
+  command->add_option("--input", options->input, "Your own data: a JSON object of arrays, or a CSV table")
+      ->type_name("FILE");
+  command->add_option("--text,-t", options->text, "Your own sentence, where the lesson has one")->type_name("T");
+  command->add_option("--vectors", options->vectors, "Your own words: a line each, the word and its numbers")
+      ->type_name("FILE");
+  command->add_option("--model,-m", options->model, "A real model, where the lesson looks at one")->type_name("M");
+  command->add_option("--data", options->data, "Real texts, where the lesson reads some")->type_name("FILE|DIR");
+  command->add_option("--seed", options->seed, "Of the lesson's random numbers")->type_name("N");
+  command->add_option("--set", options->settings, "Change a number of the lesson")->type_name("NAME=NUMBER");
+  command->add_option("--output,-o", options->folder, "Write the figures into this folder")->type_name("DIR");
+  command->callback([options, &shell] {
+    if (!options->name.empty()) return tell(named(options->name), *options, shell.pool());
+    print(options->json ? lesson::list_json(options->language).dump() + "\n"
+                        : list_text(options->language, Terminal::of_stdout()));
+  });
+}
+
+}  // namespace attn::cli

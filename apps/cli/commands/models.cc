@@ -1,0 +1,162 @@
+// apps/cli/commands/models.cc - attnscope models: what is there, and what each is.
+#include "builtin/models.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "apps/cli/command.h"
+#include "apps/cli/output/json.h"
+#include "apps/cli/output/terminal.h"
+#include "model/files/weights.h"
+#include "model/hub/hub.h"
+#include "model/run/model.h"
+
+namespace attn::cli {
+
+namespace {
+
+struct Models {
+  std::vector<std::string> folders;
+  bool json = false;
+
+  void run() const;
+};
+
+// A model that was found. What cannot be read says why.
+struct Entry {
+  std::string name;
+  std::optional<text::Folder> folder;  // none: it was not found
+  model::Facts facts;
+  std::string problem;
+};
+
+Entry look_at(const std::string& name, const std::optional<text::Folder>& folder = std::nullopt) {
+  Entry entry{name, folder, {}, {}};
+  try {
+    if (!folder) entry.folder = ModelOption{name}.folder();
+    entry.facts = model::read_facts(*entry.folder);
+    const model::Weights weights(*entry.folder);
+    entry.facts.parameters = weights.parameters();
+    entry.facts.bytes = weights.bytes();
+  } catch (const std::exception& error) {
+    entry.problem = error.what();
+  }
+  return entry;
+}
+
+// The commands that it is made for, besides those that look at any model's attention.
+std::vector<std::string> uses_of(const model::Facts& facts) {
+  std::vector<std::string> uses;
+  if (facts.form != model::Form::encoder) uses.emplace_back("generate");
+  if (facts.form == model::Form::encoder && facts.has_logits) uses.emplace_back("fill");
+  if (!facts.labels.empty()) uses.emplace_back("classify");
+  return uses;
+}
+
+Json to_json(const Entry& entry) {
+  const bool built_in = entry.folder && entry.folder->built_in();
+  Json json = {{"name", entry.name},
+               {"built_in", built_in},
+               {"folder", entry.folder && !built_in ? Json(entry.folder->name()) : Json(nullptr)}};
+  if (!entry.problem.empty()) {
+    json["problem"] = entry.problem;
+    return json;
+  }
+  const model::Facts& facts = entry.facts;
+  json.update({{"type", facts.type},
+               {"form", std::string(name_of(facts.form))},
+               {"layers", facts.layers},
+               {"heads", facts.heads.heads},
+               {"key_heads", facts.heads.key_heads},
+               {"width", facts.width},
+               {"vocabulary", facts.vocabulary},
+               {"max_tokens", facts.max_tokens > 0 ? Json(facts.max_tokens) : Json(nullptr)},
+               {"trained_tokens", facts.trained_tokens > 0 ? Json(facts.trained_tokens) : Json(nullptr)},
+               {"parameters", facts.parameters},
+               {"bytes", facts.bytes},
+               {"for", uses_of(facts)},
+               {"labels", facts.labels}});
+  if (facts.form == model::Form::encoder_decoder) {
+    json["decoder_layers"] = facts.decoder_layers;
+    json["decoder_heads"] = facts.decoder_heads.heads;
+  }
+  return json;
+}
+
+std::string layers_of(const model::Facts& facts) {
+  if (facts.form != model::Form::encoder_decoder) return std::to_string(facts.layers);
+  return fmt::format("{}+{}", facts.layers, facts.decoder_layers);
+}
+
+std::string to_table(const std::vector<Entry>& entries, const Terminal& terminal) {
+  int name_width = 4, type_width = 4;
+  for (const Entry& entry : entries) {
+    name_width = std::max(name_width, columns_of(entry.name));
+    type_width = std::max(type_width, columns_of(entry.facts.type));
+  }
+  std::string out =
+      terminal.dim(fmt::format("{}  {}  {:>6} {:>5} {:>5} {:>10} {:>8}  {}", fitted("name", name_width),
+                               fitted("type", type_width), "layers", "heads", "width", "vocabulary", "size", "for")) +
+      "\n";
+  for (const Entry& entry : entries) {
+    const std::string name = terminal.bold(fitted(entry.name, name_width));
+    if (!entry.problem.empty()) {
+      out += fmt::format("{}  {}\n", name, entry.problem);
+      continue;
+    }
+    const model::Facts& facts = entry.facts;
+    out += fmt::format("{}  {}  {:>6} {:>5} {:>5} {:>10} {:>8}  {}\n", name, fitted(facts.type, type_width),
+                       layers_of(facts), facts.heads.heads, facts.width, grouped(facts.vocabulary),
+                       human_bytes(static_cast<double>(facts.bytes)), fmt::join(uses_of(facts), ", "));
+  }
+  return without_blank_ends(out);
+}
+
+void Models::run() const {
+  const model::HubSettings settings = model::HubSettings::from_environment();
+  std::vector<Entry> entries;
+  for (const std::string& folder : folders) entries.push_back(look_at(folder));
+  if (folders.empty()) {
+    for (const text::BuiltInFolder& files : builtin::models())
+      entries.push_back(look_at(std::string(files.name), text::Folder(files)));
+    for (const model::CachedModel& cached : model::cached_models(settings)) {
+      entries.push_back(look_at(cached.name, cached.folder));
+    }
+  }
+  if (json) {
+    Json list = Json::array();
+    for (const Entry& entry : entries) list.push_back(to_json(entry));
+    print(as_line({{"cache", settings.cache.string()}, {"models", list}}));
+  } else if (entries.empty()) {
+    print("No models in " + settings.cache.string() + "; attnscope pull bert-base-uncased fetches one.\n");
+  } else {
+    print(to_table(entries, Terminal::of_stdout()));
+  }
+  for (const Entry& entry : entries) {
+    if (!folders.empty() && !entry.problem.empty()) throw std::runtime_error("not every model could be read");
+  }
+}
+
+}  // namespace
+
+void add_models(CLI::App& app, Shell& /*shell*/) {
+  auto options = std::make_shared<Models>();
+  CLI::App* command =
+      app.add_subcommand("models", "List the models that are built in or in the cache, or describe one");
+  command
+      ->add_option("model", options->folders,
+                   "Folders or names; default: what is built in, and what the hub's cache holds")
+      ->type_name("DIR|NAME");
+  command->footer("A bare name that is built in means that model, here and in --model; ./NAME means the folder.");
+  command->add_flag("--json", options->json, "One line of JSON");
+  command->callback([options] { options->run(); });
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,362 @@
+// apps/cli/commands/train_run.cc - attnscope train: from data to a folder that other programs read.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "apps/cli/command.h"
+#include "apps/cli/commands/train.h"
+#include "apps/cli/options/ranks.h"
+#include "apps/cli/output/json.h"
+#include "apps/cli/output/progress.h"
+#include "apps/cli/output/terminal.h"
+#include "attn/error.h"
+#include "base/new_file.h"
+#include "model/run/model.h"
+#include "text/datasets/examples.h"
+#include "text/tokenizer/train_tokenizer.h"
+
+namespace attn::cli {
+
+namespace {
+
+using train::Task;
+
+text::Wanted wanted_by(Task task) {
+  if (task == Task::classify) return text::Wanted::label;
+  return task == Task::translate ? text::Wanted::translation : text::Wanted::text;
+}
+
+text::Scheme scheme_of(Task task) {
+  if (task == Task::lm) return text::Scheme::byte_bpe;
+  return task == Task::translate ? text::Scheme::words : text::Scheme::word_piece;
+}
+
+void say(const std::string& line) { print(line + "\n"); }
+
+// What a training is about, from the first look at its data to the last checkpoint.
+class Training {
+ public:
+  Training(const TrainOptions& options, Shell& shell)
+      : options_(options), ranks_(shell.ranks()), pool_(shell.pool()), folder_(options.to) {}
+
+  void run();
+
+ private:
+  [[nodiscard]] std::vector<text::Example> read();
+  void make_folder() const;
+  void make_tokenizer(const std::vector<text::Example>& examples) const;
+  void copy_tokenizer(const text::Folder& from) const;
+  [[nodiscard]] std::unique_ptr<train::Learner> make_learner(const text::Tokenizer& tokenizer,
+                                                             const train::Corpus& corpus) const;
+  [[nodiscard]] train::Trainer::Facts facts(const train::Learner& learner, const train::Corpus& corpus) const;
+  void look_at_first();
+  void check_probe(const text::Tokenizer& tokenizer, std::int64_t positions) const;
+  void go_on(train::Trainer& trainer);
+  void learn(train::Trainer& trainer);
+  void stop(const train::Trainer& trainer, bool saved);
+  void after_step(train::Trainer& trainer, std::optional<HeadWatch>& watch, bool& saved);
+  void show(const train::Trainer& trainer, const train::Trainer::Step& step);
+  void finish(const train::Trainer& trainer);
+  [[nodiscard]] bool leads() const noexcept { return ranks_.rank() == 0; }
+  // What one process does for all; the others wait.
+  template <typename F>
+  void once(const F& work) const {
+    on_all(ranks_, [&] {
+      if (leads()) work();
+    });
+  }
+  void tell(const std::string& line) {
+    if (options_.json || !leads()) return;
+    bar_.clear();
+    say(line);
+  }
+  void wait_with(const std::string& words) {
+    if (leads()) bar_.show(0, words);
+  }
+
+  const TrainOptions& options_;
+  Ranks& ranks_;
+  ThreadPool& pool_;
+  std::filesystem::path folder_;
+  std::optional<text::Folder> from_;   // the model that it begins with
+  std::optional<train::Shape> first_;  // its shape
+  ProgressLine bar_;
+  std::int64_t tokens_ = 0, first_step_ = 0;
+  std::int64_t kept_ = 0;  // the checkpoint's step; 0: there is none
+  double seconds_ = 0;     // of steps alone
+  double loss_ = 0;        // a running mean, for people to read
+};
+
+void Training::copy_tokenizer(const text::Folder& from) const {
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt",
+                           "vocab.json", "merges.txt"}) {
+    if (!from.has(name)) continue;
+    text::write_file(folder_ / name, from.read(name));
+  }
+}
+
+void Training::make_folder() const {
+  std::error_code problem;
+  std::filesystem::create_directories(folder_, problem);
+  if (problem) throw Error(options_.to, "cannot be made: " + problem.message());
+}
+
+void Training::make_tokenizer(const std::vector<text::Example>& examples) const {
+  if (train::Trainer::has_checkpoint(folder_)) return;
+  if (from_) {
+    copy_tokenizer(*from_);
+    return;
+  }
+  std::size_t next = 0;
+  const bool pairs = options_.task == Task::translate;
+  const auto texts = [&]() -> std::optional<std::string> {
+    if (next == examples.size() * (pairs ? 2 : 1)) return std::nullopt;
+    const text::Example& example = examples[next % examples.size()];
+    return next++ < examples.size() ? example.text : example.label;
+  };
+  or_usage([&] {
+    text::train_tokenizer({.scheme = scheme_of(options_.task),
+                           .vocabulary = options_.shape.vocabulary,
+                           .least_count = pairs ? 1 : 2,
+                           .lower_case = !pairs},
+                          texts, folder_);
+  });
+}
+
+std::unique_ptr<train::Learner> Training::make_learner(const text::Tokenizer& tokenizer,
+                                                       const train::Corpus& corpus) const {
+  train::Shape shape = options_.shape;
+  shape.vocabulary = tokenizer.size();
+  if (first_) {
+    shape = *first_;
+    shape.layers = options_.layers.value_or(first_->layers);
+    shape.dropout = options_.shape.dropout;
+  } else if (options_.layers) {
+    shape.layers = *options_.layers;
+  }
+  shape.labels = corpus.labels;
+  if (shape.positions == 0) shape.positions = options_.feed.length;
+  if (shape.positions < options_.feed.length) {
+    throw UsageError(
+        fmt::format("sequences of {} tokens are longer than the {} positions that the model has; give "
+                    "--length {} or --positions {}",
+                    options_.feed.length, shape.positions, shape.positions, options_.feed.length));
+  }
+  std::unique_ptr<train::Learner> learner = or_usage([&] { return train::make_learner(options_.task, shape); });
+  learner->initialise(options_.plan.seed);
+  if (from_ && train::take_weights(*learner, *from_) == 0) {
+    throw UsageError("nothing in " + from_->name() + " has the name of anything that is learned here");
+  }
+  return learner;
+}
+
+void Training::check_probe(const text::Tokenizer& tokenizer, std::int64_t positions) const {
+  if (options_.record_every == 0) return;
+  const auto tokens = std::ssize(tokenizer.ids(options_.probe));
+  if (tokens == 0 || tokens > positions) {
+    throw UsageError(fmt::format("--probe has {} tokens; the model takes 1 to {}", tokens, positions));
+  }
+}
+
+train::Trainer::Facts Training::facts(const train::Learner& learner, const train::Corpus& corpus) const {
+  const train::Shape& shape = learner.shape();
+  return {{"task", std::string(name_of(options_.task))},
+          {"layers", std::to_string(shape.layers)},
+          {"heads", std::to_string(shape.heads)},
+          {"width", std::to_string(shape.width)},
+          {"inner", std::to_string(shape.inner_width())},
+          {"positions", std::to_string(shape.positions)},
+          {"vocabulary", std::to_string(shape.vocabulary)},
+          {"dropout", fmt::format("{}", shape.dropout)},
+          {"batch", std::to_string(options_.feed.batch)},
+          {"length", std::to_string(options_.feed.length)},
+          {"masked", fmt::format("{}", options_.feed.masked)},
+          {"repeats", fmt::format("{}", options_.feed.repeats)},
+          {"held_out", fmt::format("{}", options_.held_out)},
+          {"from", options_.from.value_or("")},
+          {"judge_every", std::to_string(options_.judge_every)},
+          {"data", fmt::format("{:016x}", corpus.fingerprint)}};
+}
+
+// What it begins with must be of the right kind: said before anything is read or written.
+void Training::look_at_first() {
+  if (!options_.from) return;
+  from_ = ModelOption{.name = *options_.from}.folder();
+  first_ = or_usage([&] { return shape_of(*from_, options_.task); });
+  if (!options_.layers || *options_.layers <= first_->layers) return;
+  throw UsageError(
+      fmt::format("{} has {} layers, fewer than the {} asked for", *options_.from, first_->layers, *options_.layers));
+}
+
+std::vector<text::Example> Training::read() {
+  if (options_.feed.batch < ranks_.size()) {
+    throw UsageError(fmt::format("--batch {} cannot be shared by {} processes", options_.feed.batch, ranks_.size()));
+  }
+  look_at_first();
+  return text::read_examples(options_.data, wanted_by(options_.task),
+                             {.text = options_.text_column, .label = options_.label_column});
+}
+
+void Training::run() {
+  watch_for_interrupt();
+  wait_with("reading " + options_.data);
+  const std::vector<text::Example> examples = on_all(ranks_, [&] { return read(); });
+  wait_with(fmt::format("making a tokenizer of {} texts", grouped(std::ssize(examples))));
+  once([&] {
+    make_folder();
+    make_tokenizer(examples);
+  });
+  wait_with(fmt::format("cutting {} texts into tokens", grouped(std::ssize(examples))));
+  const text::Tokenizer tokenizer = on_all(ranks_, [&] { return text::Tokenizer::load(folder_); });
+  const train::Corpus corpus = on_all(ranks_, [&] {
+    return or_usage([&] { return make_corpus(examples, options_.task, tokenizer, options_.held_out, pool_); });
+  });
+  train::FeedPlan plan = options_.feed;
+  plan.task = options_.task;
+  plan.seed = options_.plan.seed;
+  const std::unique_ptr<train::Feed> feed = on_all(ranks_, [&] {
+    if (interrupted()) throw Interrupted();
+    return or_usage([&] { return make_feed(plan, corpus, tokenizer); });
+  });
+  std::unique_ptr<train::Learner> learner = on_all(ranks_, [&] {
+    std::unique_ptr<train::Learner> made = make_learner(tokenizer, corpus);
+    check_probe(tokenizer, made->shape().positions);
+    return made;
+  });
+  tell(fmt::format("{} texts, {} tokens to learn from, {} texts held out; {} tokens in the vocabulary; {} numbers",
+                   grouped(std::ssize(corpus.learned.ids)), grouped(corpus.tokens()),
+                   grouped(std::ssize(corpus.held_out.ids)), grouped(tokenizer.size()),
+                   grouped(learner->parameters().count())));
+  train::Trainer::Facts known = facts(*learner, corpus);
+  train::Trainer trainer(std::move(learner), *feed, options_.plan, std::move(known), ranks_);
+  go_on(trainer);
+  learn(trainer);
+  once([&] { finish(trainer); });
+}
+
+// Each process reads the checkpoint itself. What is due when must be the same for all: they would wait for ever for a
+// judgement that only some of them make.
+void Training::go_on(train::Trainer& trainer) {
+  const bool found = on_all(ranks_, [&] { return trainer.resume(folder_); });
+  const std::string disagreement =
+      trainer.disagreement({{"checkpoint-every", std::to_string(options_.checkpoint_every)},
+                            {"record-every", std::to_string(options_.record_every)}});
+  if (!disagreement.empty()) throw FailedTogether(disagreement, 1);
+  if (found) tell(fmt::format("going on from step {}", grouped(trainer.steps_done())));
+  first_step_ = trainer.steps_done();
+}
+
+void Training::show(const train::Trainer& trainer, const train::Trainer::Step& step) {
+  loss_ = loss_ == 0 ? step.loss : 0.98 * loss_ + 0.02 * step.loss;
+  if (!bar_.due()) return;
+  const std::int64_t done = trainer.steps_done(), all = trainer.plan().steps;
+  const double left = seconds_ / static_cast<double>(done - first_step_) * static_cast<double>(all - done);
+  bar_.show(static_cast<double>(done) / static_cast<double>(all),
+            fmt::format("step {} of {}  loss {:.3f}  {} tokens/s  {}:{:02} left", grouped(done), grouped(all), loss_,
+                        grouped(static_cast<long long>(static_cast<double>(tokens_) / seconds_)),
+                        static_cast<int>(left) / 60, static_cast<int>(left) % 60));
+}
+
+// What is due between two steps. A checkpoint comes last, so that it holds what the others have found.
+void Training::after_step(train::Trainer& trainer, std::optional<HeadWatch>& watch, bool& saved) {
+  const std::int64_t done = trainer.steps_done();
+  const auto due = [&](std::int64_t every) { return every > 0 && (done % every == 0 || trainer.done()); };
+  const std::vector<train::Judgement>& judged = trainer.history().judged;
+  if (due(options_.judge_every) && done > 0 && (judged.empty() || judged.back().step != done)) {
+    const std::optional<train::Judgement> judgement = trainer.judge(pool_, interrupted);
+    if (judgement) {
+      saved = false;
+      tell(fmt::format("step {:>7}  loss {:.4f}  held out {:.4f}, {:.2f}% right  {} tokens/s", grouped(done), loss_,
+                       judgement->loss, 100 * judgement->right,
+                       grouped(static_cast<long long>(static_cast<double>(tokens_) / std::max(seconds_, 1e-9)))));
+    }
+  }
+  if (due(options_.record_every)) {
+    once([&] {
+      if (watch->saw(done)) return;
+      trainer.save_model(folder_, false);
+      watch->look(done, pool_);
+      watch->write();
+    });
+  }
+  if (done > 0 && !saved && due(options_.checkpoint_every)) {
+    once([&] {
+      trainer.save(folder_);
+      write_losses(trainer.history(), folder_);
+    });
+    kept_ = done;
+    saved = true;
+  }
+}
+
+void Training::learn(train::Trainer& trainer) {
+  std::optional<HeadWatch> watch;  // of rank 0
+  if (options_.record_every > 0) once([&] { watch.emplace(folder_, options_.probe, trainer.steps_done()); });
+  kept_ = trainer.steps_done();
+  bool saved = kept_ > 0;
+  try {
+    after_step(trainer, watch, saved);  // what an earlier run was stopped before
+    while (!trainer.done()) {
+      const auto begin = std::chrono::steady_clock::now();
+      const train::Trainer::Step step = trainer.step(pool_, interrupted);
+      seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      tokens_ += step.tokens;
+      saved = false;
+      if (leads()) show(trainer, step);
+      if (step.stop && !trainer.done()) throw train::Stopped();
+      after_step(trainer, watch, saved);
+    }
+  } catch (const train::Stopped&) {
+    stop(trainer, saved);
+  } catch (const train::Diverged& problem) {
+    bar_.clear();
+    on_all(ranks_, [&] {
+      throw Error(options_.to, fmt::format("{}; {}", problem.what(),
+                                           kept_ > 0 ? fmt::format("the checkpoint of step {} is kept", kept_)
+                                                     : std::string("there is no checkpoint yet")));
+    });
+  }
+}
+
+void Training::stop(const train::Trainer& trainer, bool saved) {
+  bar_.clear();
+  once([&] {
+    if (!saved) trainer.save(folder_);
+  });
+  on_all(ranks_, [&] {
+    throw Interrupted{fmt::format("stopped after step {} of {}; the same command goes on from there",
+                                  trainer.steps_done(), trainer.plan().steps)};
+  });
+}
+
+void Training::finish(const train::Trainer& trainer) {
+  bar_.clear();
+  if (options_.half) trainer.save_model(folder_, true);
+  write_losses(trainer.history(), folder_);
+  const train::History& history = trainer.history();
+  if (options_.json) {
+    Json json = {{"task", std::string(name_of(options_.task))},
+                 {"folder", options_.to},
+                 {"steps", trainer.steps_done()},
+                 {"tokens", tokens_},
+                 {"seconds", seconds_},
+                 {"loss", history.losses.empty() ? Json() : Json(history.losses.back())}};
+    if (!history.judged.empty()) {
+      json["held_out_loss"] = history.judged.back().loss;
+      json["held_out_right"] = history.judged.back().right;
+    }
+    print(as_line(json));
+    return;
+  }
+  say(fmt::format("done: {} is a model for --model, loss.svg shows how it learned", options_.to));
+}
+
+}  // namespace
+
+void train_model(const TrainOptions& options, Shell& shell) { Training(options, shell).run(); }
+
+}  // namespace attn::cli

@@ -1,0 +1,156 @@
+// apps/cli/commands/weights.cc - attnscope weights: attention weights as numbers.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "apps/cli/command.h"
+#include "apps/cli/options/source.h"
+#include "apps/cli/output/json.h"
+#include "apps/cli/output/output_file.h"
+#include "apps/cli/output/terminal.h"
+#include "insight/io/table_text.h"
+#include "insight/tables/attention_tables.h"
+
+namespace attn::cli {
+
+namespace {
+
+using insight::HeadName;
+using insight::Specimen;
+
+struct Weights {
+  SourceOption source;
+  HeadOption heads;
+  std::optional<std::string> json, csv, npy;  // a file, or empty: standard output
+
+  void run(ThreadPool& pool) const;
+};
+
+// [N, M] of one head, [H, N, M] of a layer, [L, H, N, M] of all.
+Json to_json(const Specimen& specimen, const HeadOption& option, ThreadPool& pool) {
+  Json layers = Json::array();
+  std::int64_t last = -1;
+  for (const HeadName& head : option.chosen(specimen)) {
+    const nn::Matrix table = specimen.weights(head, pool);
+    insight::check_numbers(table, head);
+    if (std::exchange(last, head.layer) != head.layer) layers.push_back(Json::array());
+    if (option.head) {
+      layers.back() = rows_of(table);
+    } else {
+      layers.back().push_back(rows_of(table));
+    }
+  }
+  Json json = {{"kind", option.kind_name},
+               {"layer", option.layer ? Json(*option.layer) : Json(nullptr)},
+               {"head", option.head ? Json(*option.head) : Json(nullptr)},
+               {"tokens", texts_of(specimen.queries(option.kind()))},
+               {"keys", texts_of(specimen.keys(option.kind()))}};
+  json["weights"] = option.layer ? std::move(layers[0]) : std::move(layers);
+  return json;
+}
+
+void write_npy(const std::string& file, const Specimen& specimen, const HeadOption& option, ThreadPool& pool) {
+  const insight::Stack& all = specimen.stack(option.kind());
+  const std::int64_t layers = option.layer ? 1 : all.layers, heads = option.head ? 1 : all.heads;
+  std::vector<std::int64_t> shape;
+  if (layers > 1) shape.push_back(layers);
+  if (heads > 1 || layers > 1) shape.push_back(heads);
+  shape.insert(shape.end(), {all.queries, all.keys});
+  OutputFile out(file);
+  out.write(insight::npy_header(shape));
+  for (const HeadName& head : option.chosen(specimen))
+    insight::each_strip(specimen, head, pool,
+                        [&](std::int64_t, const nn::Matrix& part) { out.write(insight::bytes_of(part)); });
+  out.commit();
+}
+
+void write_csv(const std::string& file, const Specimen& specimen, const HeadName& head, ThreadPool& pool) {
+  OutputFile out(file);
+  insight::write_table(specimen, head, insight::TableFormat::csv, pool,
+                       [&](std::string_view bytes) { out.write(bytes); });
+  out.commit();
+}
+
+// As much as the terminal has room for; the rest is counted.
+std::string to_table(const Specimen& specimen, const HeadName& head, const Terminal& terminal, ThreadPool& pool) {
+  constexpr int kCell = 6;
+  constexpr std::int64_t kMostRows = 200;
+  const auto& queries = specimen.queries(head.kind);
+  const auto& keys = specimen.keys(head.kind);
+  const auto rows = std::min<std::int64_t>(std::ssize(queries), kMostRows);
+  int label = 4;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    label = std::max(label, columns_of(on_one_line(queries[static_cast<std::size_t>(i)].text)));
+  }
+  label = std::min(label, 16);
+  const auto columns = std::min<std::int64_t>(std::ssize(keys), std::max(1, (terminal.width() - label - 1) / kCell));
+  nn::Matrix part(rows, columns);
+  specimen.weights(head, {}, part.view(), pool);
+  insight::check_numbers(part, head);
+
+  std::string out(static_cast<std::size_t>(label) + 1, ' ');
+  for (std::int64_t j = 0; j < columns; ++j) {
+    out += terminal.dim(fitted(on_one_line(keys[static_cast<std::size_t>(j)].text), kCell - 1)) + " ";
+  }
+  out += "\n";
+  for (std::int64_t i = 0; i < rows; ++i) {
+    out += terminal.bold(fitted(on_one_line(queries[static_cast<std::size_t>(i)].text), label, true)) + " ";
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const double weight = part.row(i)[j];
+      out += terminal.coloured() ? terminal.cell(weight, kCell) : fmt::format("{:.3f} ", weight);
+    }
+    out += "\n";
+  }
+  if (columns < std::ssize(keys) || rows < std::ssize(queries)) {
+    out += terminal.note(fmt::format("{} and {} are not shown; --csv, --json and --npy have all",
+                                     counted(std::ssize(keys) - columns, "more column"),
+                                     counted(std::ssize(queries) - rows, "more row")));
+  }
+  if (head.kind == model::Kind::cross) out += terminal.note("rows: the tokens that are written; columns: the source");
+  return without_blank_ends(out);
+}
+
+void Weights::run(ThreadPool& pool) const {
+  if (npy && to_stdout(*npy)) throw UsageError("--npy needs a file's name");
+  if (json && csv && to_stdout(*json) && to_stdout(*csv))
+    throw UsageError("--json and --csv cannot both go to standard output");
+  const std::unique_ptr<Specimen> specimen = source.open({}, pool);
+  static_cast<void>(heads.chosen(*specimen));  // before a file is begun
+  const bool one_more = csv || !(json || npy);
+  const std::optional<HeadName> one = one_more ? std::optional(heads.one(*specimen)) : std::nullopt;
+  if (json) {
+    OutputFile out(*json);
+    out.write(as_line(to_json(*specimen, heads, pool)));
+    out.commit();
+  }
+  if (npy) write_npy(*npy, *specimen, heads, pool);
+  if (csv) return write_csv(*csv, *specimen, *one, pool);
+  if (one) print(to_table(*specimen, *one, Terminal::of_stdout(), pool));
+}
+
+}  // namespace
+
+void add_weights(CLI::App& app, Shell& shell) {
+  auto options = std::make_shared<Weights>();
+  CLI::App* command = app.add_subcommand("weights", "Attention weights of one head, or of all");
+  options->source.add_to(*command, SourceOption::Takes::tables);
+  options->heads.add_to(*command);
+  command->add_option("--json", options->json, "One line of JSON; without --head or --layer, of all")
+      ->expected(0, 1)
+      ->type_name("[FILE]");
+  command->add_option("--csv", options->csv, "A table with the tokens as first row and column")
+      ->expected(0, 1)
+      ->type_name("[FILE]");
+  command
+      ->add_option("--npy", options->npy,
+                   "float32 [N, M] for numpy; [H, N, M] and [L, H, N, M] without --head, --layer")
+      ->type_name("FILE");
+  command->callback([options, &shell] { options->run(shell.pool()); });
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,94 @@
+// apps/cli/options/ranks.h - the processes that mpirun or a batch system has started, if it has.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "apps/cli/command.h"
+#include "attn/ranks.h"
+
+namespace attn::cli {
+
+// What the launcher says in the environment, before anything of MPI is loaded.
+struct Launched {
+  int rank = 0, size = 1;
+  int beside = 1;      // ranks on this machine
+  std::string module;  // of the MPI library whose launcher it was; empty: not known
+
+  static Launched by_environment();
+  [[nodiscard]] bool several() const noexcept { return size > 1; }
+};
+
+// Threads of a rank that was not told how many: those that a launcher has not bound to cores of their own share the
+// machine's.
+int fair_threads();
+
+// Where several processes were launched, commands that cannot share their work say so.
+void refuse_several(CLI::App& app);
+
+// The ranks of MPI's world, or this process alone where nobody launched several. Ends MPI when it goes.
+class World {
+ public:
+  explicit World(const Launched& launched);  // throws std::runtime_error if this program was built without that MPI
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  [[nodiscard]] Ranks& ranks() noexcept { return *ranks_; }
+  // The process's exit code, for an MPI that does not come to an end.
+  void will_end_with(int code) noexcept { code_ = code; }
+
+ private:
+  struct Module;
+  std::unique_ptr<Module> module_;
+  std::unique_ptr<Ranks> own_;
+  Ranks* ranks_ = nullptr;
+  int code_ = 0;
+};
+
+// Something went wrong on some rank, and all know: they end, and rank 0 says why.
+class FailedTogether : public std::runtime_error {
+ public:
+  FailedTogether(const std::string& what, int exit_code) : std::runtime_error(what), code(exit_code) {}
+  int code;
+};
+
+// Runs work() on all ranks and waits for the others; where it threw on some of them, FailedTogether is thrown on all of
+// them. work() must not wait for other ranks itself, unless it throws on all or on none. Alone, what it throws is
+// thrown.
+template <typename F>
+auto on_all(Ranks& ranks, const F& work) {
+  using Result = decltype(work());
+  if (ranks.size() == 1) return work();
+  std::optional<Failure> mine;
+  const auto note = [&](const std::string& what, int code) { mine = Failure{what, code, ranks.rank()}; };
+  const auto agree = [&] {
+    if (const std::optional<Failure> first = first_failure(ranks, mine)) {
+      throw FailedTogether(in_words(*first), first->code);
+    }
+  };
+  const auto tried = [&](const auto& call) {
+    try {
+      call();
+    } catch (const UsageError& problem) {
+      note(problem.what(), 2);
+    } catch (const Interrupted& stop) {
+      note(stop.words.empty() ? "interrupted" : stop.words, 130);
+    } catch (const std::exception& problem) {
+      note(problem.what(), 1);
+    }
+  };
+  if constexpr (std::is_void_v<Result>) {
+    tried(work);
+    agree();
+  } else {
+    std::optional<Result> result;
+    tried([&] { result.emplace(work()); });
+    agree();
+    return std::move(*result);  // NOLINT(bugprone-unchecked-optional-access): where there is none, agree() has thrown
+  }
+}
+
+}  // namespace attn::cli

@@ -1,0 +1,20 @@
+// apps/cli/output/terminal.h - what the output can show (figure/terminal/terminal.h), by its short names.
+#pragma once
+
+#include "base/counted.h"
+#include "figure/terminal/columns.h"
+#include "figure/terminal/terminal.h"
+
+namespace attn::cli {
+
+using figure::left;
+using figure::number;
+using figure::Phrase;
+using figure::repeat;
+using figure::right;
+using figure::Terminal;
+using figure::without_blank_ends;
+using text::counted;
+using text::grouped;
+
+}  // namespace attn::cli

@@ -1,0 +1,193 @@
+// lessons/imdb/compute.cc - attention over reviews, from their words to the picture, and what a trained model sees
+// beside it.
+#include <algorithm>
+
+#include "attn/attention.h"
+#include "course/compute/lesson_parts.h"
+#include "course/compute/model_look.h"
+#include "course/compute/reviews.h"
+#include "course/course.h"
+#include "model/run/classify.h"
+#include "nn/infer/embedding.h"
+
+namespace attn::lesson {
+
+namespace {
+
+struct ReviewSizes {
+  std::int64_t samples, length, width, batch;
+};
+
+// Of one way to treat pads.
+struct Seen {
+  nn::Matrix weights, output;  // of the first sample
+  // What a word's attention lies on, the mean over all words:
+  double diagonal = 0;   // its own place
+  double same_word = 0;  // wherever the same word stands
+  double on_pads = 0;
+};
+
+class ReviewAttention {
+ public:
+  ReviewAttention(const ReviewSizes& sizes, const ReviewWords& words, std::uint32_t seed)
+      : sizes_(sizes), words_(words), table_(words.vocabulary, sizes.width) {
+    // Row by row, as numpy.random.seed(S); numpy.random.randn(vocabulary, width) fills them.
+    nn::NumpyRandom random(seed);
+    for (std::int64_t i = 0; i < words.vocabulary * sizes.width; ++i)
+      table_.data()[i] = static_cast<float>(random.normal());
+  }
+
+  [[nodiscard]] Seen attend(bool masked, const Work& work) const {
+    Seen all;
+    const std::int64_t samples = std::ssize(words_.lengths);
+    for (std::int64_t from = 0; from < samples; from += sizes_.batch) {
+      attend(from, std::min(sizes_.batch, samples - from), masked, all, work.pool);
+      insight::tell(work.progress, from, samples);
+    }
+    std::int64_t words = 0;
+    for (const std::int64_t length : words_.lengths) words += length;
+    for (double* mean : {&all.diagonal, &all.same_word, &all.on_pads}) *mean /= static_cast<double>(words);
+    return all;
+  }
+
+ private:
+  // Query, key and value are all the embedded words.
+  void attend(std::int64_t from, std::int64_t size, bool masked, Seen& all, ThreadPool& pool) const {
+    const std::int64_t N = sizes_.length, D = sizes_.width;
+    nn::Matrix x(size * N, D), out(size * N, D), weights(size * N, N);
+    nn::embed(table_.view(), {words_.ids.data() + from * N, static_cast<std::size_t>(x.rows())}, x.view());
+    const View<float, 4> rows(x.data(), {size, 1, N, D});
+    Options options;
+    const auto first = words_.lengths.begin() + from;
+    if (masked) options.mask = Padding{std::vector<std::int64_t>(first, first + size)};
+    attention({rows, rows, rows}, options, View<float, 4>(out.data(), {size, 1, N, D}), {},
+              View<float, 4>(weights.data(), {size, 1, N, N}), pool);
+    for (std::int64_t s = 0; s < size; ++s) add(weights.row(s * N), from + s, all);
+    if (from > 0) return;
+    all.weights = nn::Matrix(N, N);
+    all.output = nn::Matrix(N, D);
+    std::copy_n(weights.data(), N * N, all.weights.data());
+    std::copy_n(out.data(), N * D, all.output.data());
+  }
+
+  void add(const float* weights, std::int64_t sample, Seen& all) const {
+    const std::int64_t N = sizes_.length, length = words_.lengths[static_cast<std::size_t>(sample)];
+    const std::int32_t* ids = words_.ids.data() + sample * N;
+    for (std::int64_t i = 0; i < length; ++i) {
+      const float* row = weights + i * N;
+      all.diagonal += row[i];
+      for (std::int64_t j = 0; j < length; ++j) all.same_word += ids[j] == ids[i] ? row[j] : 0;
+      for (std::int64_t j = length; j < N; ++j) all.on_pads += row[j];
+    }
+  }
+
+  const ReviewSizes& sizes_;
+  const ReviewWords& words_;
+  nn::Matrix table_;  // [vocabulary, width]
+};
+
+void add_words(Told& told, const std::vector<text::Example>& examples, const ReviewWords& words,
+               const ReviewSizes& sizes) {
+  const auto samples = std::ssize(examples);
+  add_number(told, "samples", static_cast<double>(samples));
+  add_number(told, "vocabulary", static_cast<double>(words.vocabulary));
+  add_number(told, "length", static_cast<double>(sizes.length));
+  add_number(told, "width", static_cast<double>(sizes.width));
+  add_number(told, "batch", static_cast<double>(sizes.batch));
+  const std::int64_t batches = (samples + sizes.batch - 1) / sizes.batch;
+  add_number(told, "batches", static_cast<double>(batches));
+  told.words.add("text", first_letters(examples.front().text, 100));
+  told.words.add("tokens", joined(words.first));
+  told.arrays.add("ids", Array{{sizes.length, 1}, {words.ids.begin(), words.ids.begin() + sizes.length}}.named(
+                             words.first, {"id"}));
+  const auto n = static_cast<double>(samples), length = static_cast<double>(sizes.length);
+  told.arrays.add("output_shape", Array::vector({n, length, static_cast<double>(sizes.width)}));
+  told.arrays.add("weights_shape", Array::vector({n, length, length}));
+  add_number(told, "weights_count", n * length * length);
+  const std::string& label = examples.front().label;
+  const auto same = [&](const text::Example& one) { return one.label == label; };
+  if (!label.empty() && samples > 1 && std::ranges::all_of(examples, same)) told.words.add("one_label", label);
+}
+
+void add_seen(Told& told, const std::string& prefix, const Seen& seen, const ReviewWords& words) {
+  told.arrays.add(prefix + "weights", Array::of(seen.weights).named(words.first, words.first));
+  told.arrays.add(prefix + "output", Array::of(seen.output).named(words.first, {}));
+  add_number(told, prefix + "diagonal", seen.diagonal);
+  add_number(told, prefix + "same_word", seen.same_word);
+  add_number(told, prefix + "on_pads", seen.on_pads);
+}
+
+figure::Heatmap heatmap(const ReviewWords& words, const Seen& seen) {
+  figure::Heatmap map =
+      heatmap_of(Array::of(seen.weights).named(words.first, words.first), "Attention Weights Heatmap");
+  map.x_label = "Key Tokens";
+  map.y_label = "Query Tokens";
+  map.bar_label = "Attention Weight";
+  return map;
+}
+
+// The first review once more, by a model that has learned: its judgement, and the words that it looks at.
+void add_trained_review(Told& told, const std::string& text, ThreadPool& pool) {
+  constexpr std::size_t kMost = 8;
+  const model::Reader reader = open_model("imdb-sentiment");
+  const model::Facts& facts = reader.model->facts();
+  const insight::RecordedSpecimen specimen(
+      model::read(reader, {.text = text, .pair = {}, .target = {}, .cut = true}, {}, pool));
+  const nn::Matrix logits = model::classify(reader, *specimen.reading(), pool);
+  const auto choice = model::label_choices(facts, {logits.row(0), static_cast<std::size_t>(logits.columns())})[0];
+  told.words.add("judged", facts.labels[static_cast<std::size_t>(choice.id)]);
+  add_number(told, "judged_probability", choice.probability);
+
+  const Array tables = layer_tables(specimen, insight::Kind::self, facts.layers - 1, pool);
+  const auto& tokens = specimen.keys(insight::Kind::self);
+  std::vector<figure::Bars::Bar> words;
+  for (std::size_t j = 0; j < tokens.size(); ++j) {
+    double mean = 0;
+    for (std::int64_t head = 0; head < tables.shape[0]; ++head)
+      mean += tables.numbers[static_cast<std::size_t>(head) * tokens.size() * tokens.size() + j] /
+              static_cast<double>(tables.shape[0]);
+    if (!tokens[j].special) words.push_back({tokens[j].text, mean});
+  }
+  std::ranges::sort(words, [](const figure::Bars::Bar& a, const figure::Bars::Bar& b) {
+    return a.value > b.value || (a.value == b.value && a.label < b.label);
+  });
+  words.resize(std::min(words.size(), kMost));
+  Array looked = Array::zeros({std::ssize(words), 1});
+  for (std::size_t n = 0; n < words.size(); ++n) {
+    looked.numbers[n] = words[n].value;
+    looked.rows.push_back(words[n].label);
+  }
+  told.words.add("looked_most", words.empty() ? "" : words.front().label);
+  told.arrays.add("looked", looked);
+  told.figures.add("trained", figure::Bars{.bars = std::move(words),
+                                           .title = "What imdb-sentiment looks at",
+                                           .x_label = "attention of [CLS], the last layer's mean",
+                                           .caption = {}});
+}
+
+}  // namespace
+
+Told imdb(const Given& given, const Work& work) {
+  Told told;
+  const ReviewSizes sizes{given.whole("samples"), given.whole("length"), given.whole("width"), given.whole("batch")};
+  std::vector<text::Example> examples = reviews_of(given.text("data"), given.text("column"));
+  if (given.text("data").empty()) told.words.add("own_reviews", "reviews.csv");
+  examples.resize(std::min(examples.size(), static_cast<std::size_t>(sizes.samples)));
+  const ReviewWords words = words_of(examples, sizes.length);
+  add_words(told, examples, words, sizes);
+  add_number(told, "seed", given.real("seed"));
+  const ReviewAttention review_attention(sizes, words, static_cast<std::uint32_t>(given.whole("seed")));
+  const Seen seen = review_attention.attend(false, work), masked = review_attention.attend(true, work);
+  add_seen(told, "", seen, words);
+  add_seen(told, "masked_", masked, words);
+  told.arrays.add(
+      "shares",
+      Array{{2, 3}, {seen.diagonal, seen.same_word, seen.on_pads, masked.diagonal, masked.same_word, masked.on_pads}}
+          .named({"pads seen", "pads masked"}, {"on itself", "its word", "on <pad>"}));
+  told.figures.add("attention_heatmap.png", heatmap(words, given.whole("mask_padding") != 0 ? masked : seen));
+  told.figures.add("masked", heatmap(words, masked));
+  add_trained_review(told, examples.front().text, work.pool);
+  return told;
+}
+
+}  // namespace attn::lesson

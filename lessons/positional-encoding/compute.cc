@@ -1,0 +1,206 @@
+// lessons/positional-encoding/compute.cc - how attention is told where words stand: added waves, a learned table,
+// turns, biases.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "attn/bias.h"
+#include "builtin/models.h"
+#include "course/compute/attend.h"
+#include "course/compute/lesson_parts.h"
+#include "course/course.h"
+#include "model/files/weights.h"
+#include "nn/infer/embedding.h"
+#include "nn/infer/rope.h"
+
+namespace attn::lesson {
+
+namespace {
+
+Array reversed(const Array& x) {
+  Array out = x;
+  for (std::int64_t i = 0; i < x.height(); ++i) {
+    const auto row = x.numbers.begin() + (x.height() - 1 - i) * x.width();
+    std::copy_n(row, x.width(), out.numbers.begin() + i * x.width());
+  }
+  std::ranges::reverse(out.rows);
+  return out;
+}
+
+Array waves(std::int64_t positions, std::int64_t width, double base) {
+  Array out = Array::zeros({positions, width});
+  for (std::int64_t p = 0; p < positions; ++p)
+    for (std::int64_t j = 0; j < width; ++j) {
+      const std::int64_t pair = j / 2 * 2;
+      const double period = std::pow(base, static_cast<double>(pair) / static_cast<double>(width));
+      const double angle = static_cast<double>(p) / period;
+      out.at(p, j) = j % 2 == 0 ? std::sin(angle) : std::cos(angle);
+    }
+  return out;
+}
+
+// How far numbers of one diagonal lie apart, at most: 0 where a table depends on the distance alone.
+double diagonal_spread(const Array& table) {
+  const std::int64_t n = table.height();
+  double most = 0;
+  for (std::int64_t distance = 1 - n; distance < n; ++distance) {
+    double least = INFINITY, largest = -INFINITY;
+    for (std::int64_t i = std::max<std::int64_t>(0, -distance); i < n - std::max<std::int64_t>(0, distance); ++i) {
+      least = std::min(least, table.at(i, i + distance));
+      largest = std::max(largest, table.at(i, i + distance));
+    }
+    most = std::max(most, largest - least);
+  }
+  return most;
+}
+
+// Three words in two orders, without and with places.
+void order(Told& told, const Given& given, ThreadPool& pool) {
+  const std::vector<std::string>& words = given.words("words");
+  const Array x = told.arrays.add("X", Array(given.array("X")).named(words, {})), other = reversed(x);
+  const auto output = [&](const Array& of) { return attend(of, of, of, {}, pool).output.named(of.rows, {}); };
+  told.arrays.add("output", output(x));
+  told.arrays.add("other_output", output(other));
+  const Array places = waves(x.height(), x.width(), given.real("base"));
+  told.arrays.add("placed_output", output(sum(x, places)));
+  told.arrays.add("placed_other_output", output(sum(other, places)));
+}
+
+void sinusoidal(Told& told, const Given& given) {
+  const std::int64_t n = given.whole("n"), width = 2 * given.whole("pairs");
+  const Array table = waves(n, width, given.real("base")).named(numbered("", n), {});
+  told.figures.add("waves", [&] {
+    figure::Heatmap picture = heatmap_of(table, "sin and cos", {.cmap = "RdBu"});
+    picture.x_label = "number";
+    picture.y_label = "position";
+    picture.bar_label = "value";
+    return picture;
+  }());
+  told.arrays.add("waves", table);
+  told.arrays.add(
+      "wave_dots",
+      transposed(table, table).named(numbered("", n), numbered("", n)).from({Made::By::transposed, "waves", "waves"}));
+}
+
+// The positions that a model has learned: how alike they are.
+void learned_positions(Told& told, const Given& given) {
+  const std::int64_t n = given.whole("n");
+  const model::Weights weights(builtin::folder_of(given.text("model")));
+  std::string name = "wpe.weight";
+  for (const char* one : {"transformer.wpe.weight", "bert.embeddings.position_embeddings.weight",
+                          "embeddings.position_embeddings.weight"})
+    if (weights.has(one)) name = one;
+  const AnyView<2> table = weights.matrix(name, -1, -1);
+  const std::int64_t rows = std::min(n, table.shape[0]);
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(rows));
+  std::iota(ids.begin(), ids.end(), 0);
+  nn::Matrix first(rows, table.shape[1]);
+  nn::embed(table, ids, first.view());
+  Array units = Array::of(first);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    double length = 0;
+    for (std::int64_t j = 0; j < units.width(); ++j) length += units.at(i, j) * units.at(i, j);
+    for (std::int64_t j = 0; j < units.width(); ++j) units.at(i, j) /= std::sqrt(length);
+  }
+  const Array alike = transposed(units, units).named(numbered("", rows), numbered("", rows));
+  told.figures.add("alike", [&] {
+    figure::Heatmap picture = heatmap_of(alike, given.text("model"));
+    picture.x_label = picture.y_label = "position";
+    picture.bar_label = "cosine";
+    return picture;
+  }());
+  told.words.add("model", given.text("model"));
+  told.arrays.add("learned_size",
+                  Array::vector({static_cast<double>(table.shape[0]), static_cast<double>(table.shape[1])}));
+  told.arrays.add("alike", alike);
+}
+
+// x [1, width] at every position, turned there.
+Array turned(const Array& x, std::int64_t n, double base, ThreadPool& pool) {
+  const std::int64_t width = x.width();
+  nn::Matrix rows(n, width);
+  for (std::int64_t i = 0; i < n * width; ++i)
+    rows.data()[i] = static_cast<float>(x.numbers[static_cast<std::size_t>(i % width)]);
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(n));
+  std::iota(positions.begin(), positions.end(), 0);
+  nn::RopeTable turns(n, width / 2);
+  turns.fill(0, positions, {.frequencies = nn::rope_frequencies(base, width)});
+  turns.turn(rows.view(), 1, pool);
+  return Array::of(rows).named(numbered("", n), {});
+}
+
+// The pairs (0, 1), (2, 3) ... in the places where (0, width / 2), (1, width / 2 + 1) ... are wanted, or back.
+Array paired(const Array& x, bool back) {
+  Array out = x;
+  const std::int64_t half = x.width() / 2;
+  for (std::int64_t i = 0; i < x.height(); ++i)
+    for (std::int64_t j = 0; j < x.width(); ++j) {
+      const std::int64_t other = j % 2 == 0 ? j / 2 : half + j / 2;
+      (back ? out.at(i, j) : out.at(i, other)) = back ? x.at(i, other) : x.at(i, j);
+    }
+  return out;
+}
+
+void rope(Told& told, const Given& given, ThreadPool& pool) {
+  const std::int64_t n = given.whole("n"), width = 2 * given.whole("pairs");
+  const double base = given.real("base");
+  nn::NumpyRandom random(static_cast<std::uint32_t>(given.whole("seed")));
+  const Array q = told.arrays.add("q", normal({1, width}, random)),
+              k = told.arrays.add("k", normal({1, width}, random));
+  const Array& queries = told.arrays.add("turned_q", turned(q, n, base, pool));
+  const Array& keys = told.arrays.add("turned_k", turned(k, n, base, pool));
+  const std::vector<std::string> names = numbered("", n);
+  const Array& dots = told.arrays.add(
+      "rope_dots", transposed(queries, keys).named(names, names).from({Made::By::transposed, "turned_q", "turned_k"}));
+  figure::Heatmap picture = heatmap_of(dots, "q at i, k at j", {.cmap = "RdBu"});
+  picture.bar_label = "dot product";
+  told.figures.add("rope", std::move(picture));
+  told.arrays.add("rope_spread", Array::scalar(diagonal_spread(dots)));
+  told.arrays.add("rope_below", Array::scalar(power_of_ten_above(diagonal_spread(dots))));
+
+  const Array places = waves(n, width, base);
+  Array at_q = places, at_k = places;
+  for (std::size_t i = 0; i < places.numbers.size(); ++i) {
+    at_q.numbers[i] += q.numbers[i % static_cast<std::size_t>(width)];
+    at_k.numbers[i] += k.numbers[i % static_cast<std::size_t>(width)];
+  }
+  told.arrays.add("added_spread", Array::scalar(diagonal_spread(transposed(at_q, at_k))));
+  const Array neighbours = paired(turned(paired(k, false), n, base, pool), true);
+  told.arrays.add("mixed_spread", Array::scalar(diagonal_spread(transposed(queries, neighbours))));
+}
+
+void relative(Told& told, const Given& given) {
+  const std::int64_t n = given.whole("n");
+  const DistanceBias bias = alibi(8, {n, n});
+  Array table = Array::zeros({n, n});
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) table.at(i, j) = static_cast<double>(bias.view()(0, j - i + n - 1));
+  told.figures.add("alibi", [&] {
+    figure::Heatmap picture =
+        heatmap_of(std::move(table).named(numbered("", n), numbered("", n)), "ALiBi, head 0 of 8", {.cmap = "RdBu"});
+    picture.bar_label = "bias";
+    return picture;
+  }());
+}
+
+}  // namespace
+
+Told positional_encoding(const Given& given, const Work& work) {
+  Told told;
+  for (const char* name : {"n", "shift", "pairs"})
+    told.arrays.add(name, Array::scalar(static_cast<double>(given.whole(name))));
+  const auto shift = given.whole("shift");
+  order(told, given, work.pool);
+  sinusoidal(told, given);
+  learned_positions(told, given);
+  rope(told, given, work.pool);
+  relative(told, given);
+  const Array& dots = *told.arrays.find("rope_dots");
+  const Array& wave_dots = *told.arrays.find("wave_dots");
+  told.arrays.add("rope_pairs", Array::vector({dots.at(0, shift), dots.at(3, 3 + shift), dots.at(7, 7 + shift)}));
+  told.arrays.add("wave_pairs",
+                  Array::vector({wave_dots.at(0, shift), wave_dots.at(3, 3 + shift), wave_dots.at(7, 7 + shift)}));
+  return told;
+}
+
+}  // namespace attn::lesson

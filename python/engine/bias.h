@@ -1,0 +1,14 @@
+// python/engine/bias.h - biases by distance for Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace attn::python {
+
+// Whether x is an attnscope.DistanceBias: its table, numpy or torch, [1|H, N+M-1], is a bias by distance and no dense
+// one. A class of Python's own, so that torch.compile can look into it.
+bool is_distance_bias(nanobind::handle x);
+
+void bind_bias(nanobind::module_& m);
+
+}  // namespace attn::python

@@ -1,0 +1,24 @@
+// python/engine/module.cc - the extension module that the package attnscope is made of.
+#include <nanobind/nanobind.h>
+
+#include "python/engine/backward.h"
+#include "python/engine/bias.h"
+#include "python/engine/cache.h"
+#include "python/engine/calls.h"
+#include "python/engine/masks.h"
+#include "python/engine/runtime.h"
+
+NB_MODULE(_attnscope, m) {
+  // torch ends before it has let go of its graphs, and these hold masks.
+  nanobind::set_leak_warnings(false);
+  attn::python::bind_masks(m);
+  attn::python::bind_bias(m);
+  attn::python::bind_cache(m);
+  attn::python::bind_calls(m);
+  attn::python::bind_backward(m);
+  m.def("set_num_threads", &attn::python::replace_pool);
+  m.def("get_num_threads", [] { return attn::python::pool()->threads(); });
+  m.def("after_fork", &attn::python::forget_pool);
+  attn::python::offer_thread_count(m);
+  m.attr("version") = ATTNSCOPE_VERSION;
+}

@@ -1,0 +1,12 @@
+// base/counted.h - numbers of things, as people write them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace attn::text {
+
+std::string grouped(long long value);                         // 1234567 as "1,234,567"
+std::string counted(long long count, std::string_view noun);  // "1 head", "1,200 heads"
+
+}  // namespace attn::text

@@ -1,0 +1,17 @@
+// base/hash.h - one number for a text, the same on every machine.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace attn::text {
+
+inline constexpr std::uint64_t kHashOfNothing = 14695981039346656037U;
+
+// FNV-1a, of the text behind what `before` is the hash of.
+constexpr std::uint64_t hash_of(std::string_view text, std::uint64_t before = kHashOfNothing) noexcept {
+  for (const char byte : text) before = (before ^ static_cast<unsigned char>(byte)) * 1099511628211U;
+  return before;
+}
+
+}  // namespace attn::text

@@ -1,0 +1,156 @@
+#include "course/compute/attend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "attn/attention.h"
+
+namespace attn::lesson {
+
+namespace {
+
+[[noreturn]] void misfit(const char* what, const Array& a, const Array& b) {
+  throw std::invalid_argument(std::string(what) + ": " + shape_text(a.shape) + " and " + shape_text(b.shape));
+}
+
+View<float, 4> heads_of(nn::Matrix& matrix) { return {matrix.data(), {1, 1, matrix.rows(), matrix.columns()}}; }
+
+// [B, N, D] is [B, 1, N, D].
+Shape<4> four_axes(const Array& array, const char* name) {
+  if (array.rank() == 3) return {array.shape[0], 1, array.shape[1], array.shape[2]};
+  if (array.rank() != 4)
+    throw std::invalid_argument(std::string(name) + " has three axes or four, not " + shape_text(array.shape));
+  return {array.shape[0], array.shape[1], array.shape[2], array.shape[3]};
+}
+
+struct Heads {
+  std::int64_t heads, rows;
+  enum Into : std::uint8_t { split, joined } into;
+};
+// `out` has the numbers of `in`: its axes of rows and heads change places.
+Array move_heads(const Array& in, Array out, const Heads& how) {
+  const std::int64_t wide = (how.into == Heads::split ? out : in).shape.back();
+  const std::int64_t table = how.heads * how.rows * wide;
+  for (std::int64_t n = 0; n < std::ssize(in.numbers); ++n) {
+    const std::int64_t d = n % wide, h = n / wide % how.heads, i = n / wide / how.heads % how.rows;
+    const std::int64_t apart = n / table * table + (h * how.rows + i) * wide + d;
+    if (how.into == Heads::split)
+      out.numbers[static_cast<std::size_t>(apart)] = in.numbers[static_cast<std::size_t>(n)];
+    else
+      out.numbers[static_cast<std::size_t>(n)] = in.numbers[static_cast<std::size_t>(apart)];
+  }
+  return out;
+}
+
+}  // namespace
+
+Array product(const Array& a, const Array& b) {
+  if (a.rank() != 2 || b.rank() != 2 || a.width() != b.height())
+    misfit("the first has as many columns as the second has rows", a, b);
+  Array out = Array::zeros({a.height(), b.width()});
+  for (std::int64_t i = 0; i < a.height(); ++i)
+    for (std::int64_t t = 0; t < a.width(); ++t)
+      for (std::int64_t j = 0; j < b.width(); ++j) out.at(i, j) += a.at(i, t) * b.at(t, j);
+  return out;
+}
+
+Array transposed(const Array& a, const Array& b) {
+  if (a.rank() != 2 || b.rank() != 2 || a.width() != b.width()) misfit("queries are as wide as keys", a, b);
+  Array out = Array::zeros({a.height(), b.height()});
+  for (std::int64_t i = 0; i < a.height(); ++i)
+    for (std::int64_t j = 0; j < b.height(); ++j)
+      for (std::int64_t t = 0; t < a.width(); ++t) out.at(i, j) += a.at(i, t) * b.at(j, t);
+  return out;
+}
+
+Array times(const Array& a, double factor) {
+  Array out = a;
+  for (double& number : out.numbers) number *= factor;
+  return out;
+}
+
+Array softmax_rows(const Array& scores) {
+  Array out = scores;
+  for (std::int64_t i = 0; i < out.height(); ++i) {
+    double* const row = out.numbers.data() + i * out.width();
+    const double peak = *std::max_element(row, row + out.width());
+    if (peak == -std::numeric_limits<double>::infinity()) {
+      std::fill_n(row, out.width(), 0.0);  // a query that may see nothing
+      continue;
+    }
+    double sum = 0;
+    for (std::int64_t j = 0; j < out.width(); ++j) sum += row[j] = std::exp(row[j] - peak);
+    for (std::int64_t j = 0; j < out.width(); ++j) row[j] /= sum;
+  }
+  return out;
+}
+
+Attended attend(const Array& q, const Array& k, const Array& v, const How& how, ThreadPool& pool) {
+  Attended out;
+  out.scores = transposed(q, k);
+  if (v.rank() != 2 || v.height() != k.height()) misfit("a value belongs to each key", k, v);
+  const double scale = how.scale.value_or(1 / std::sqrt(static_cast<double>(q.width())));
+  out.scaled = times(out.scores, scale);
+  nn::Matrix queries = q.matrix(), keys = k.matrix(), values = v.matrix();
+  nn::Matrix result(q.height(), v.width()), table(q.height(), k.height());
+  Options options;
+  options.scale = static_cast<float>(scale);
+  options.mask = how.mask;
+  attention({heads_of(queries), heads_of(keys), heads_of(values)}, options, heads_of(result), {}, heads_of(table),
+            pool);
+  out.weights = Array::of(table);
+  out.output = Array::of(result);
+  return out;
+}
+
+AttendedMany attend_many(const Array& q, const Array& k, const Array& v, const Options& options, ThreadPool& pool) {
+  const Shape<4> of_q = four_axes(q, "Q"), of_k = four_axes(k, "K"), of_v = four_axes(v, "V");
+  nn::Matrix queries = q.matrix(), keys = k.matrix(), values = v.matrix();
+  const std::int64_t rows = queries.rows();
+  nn::Matrix result(rows, of_v[3]), table(rows, of_k[2]);
+  const View<float, 4> out(result.data(), {of_q[0], of_q[1], of_q[2], of_v[3]});
+  const View<float, 4> weights(table.data(), {of_q[0], of_q[1], of_q[2], of_k[2]});
+  attention({View(queries.data(), of_q), View(keys.data(), of_k), View(values.data(), of_v)}, options, out, {}, weights,
+            pool);
+  AttendedMany many{Array::of(table), Array::of(result)};
+  many.weights.shape = many.output.shape = q.shape;
+  many.weights.shape.back() = of_k[2];
+  many.output.shape.back() = of_v[3];
+  return many;
+}
+
+Array split_heads(const Array& joined, std::int64_t heads) {
+  const std::int64_t width = joined.shape.at(joined.shape.size() - 1);
+  if (heads < 1 || width % heads != 0)
+    throw std::invalid_argument("d_model " + std::to_string(width) + " cannot be split into " + std::to_string(heads) +
+                                " heads of equal width");
+  Array out = Array::zeros(joined.shape);
+  out.shape.insert(out.shape.end() - 2, heads);
+  out.shape.back() = width / heads;
+  return move_heads(joined, std::move(out), {.heads = heads, .rows = joined.shape.end()[-2], .into = Heads::split});
+}
+
+Array join_heads(const Array& split) {
+  const std::int64_t heads = split.shape.at(split.shape.size() - 3);
+  Array out = Array::zeros(split.shape);
+  out.shape.erase(out.shape.end() - 3);
+  out.shape.back() *= heads;
+  return move_heads(split, std::move(out), {.heads = heads, .rows = split.shape.end()[-2], .into = Heads::joined});
+}
+
+void add(Told& told, Attended attended, const Names& names) {
+  const auto name = [&](const char* what) { return names.prefix + what; };
+  const auto table = [&](Array array, Made made) {
+    return std::move(array).named(names.queries, names.keys).from(std::move(made));
+  };
+  told.arrays.add(name("scores"), table(std::move(attended.scores), {Made::By::transposed, names.q, names.k}));
+  told.arrays.add(name("scaled"), table(std::move(attended.scaled), {Made::By::each, name("scores")}));
+  told.arrays.add(name("weights"), table(std::move(attended.weights), {Made::By::rows, name("scaled")}));
+  told.arrays.add(
+      name("output"),
+      std::move(attended.output).named(names.queries, {}).from({Made::By::product, name("weights"), names.v}));
+}
+
+}  // namespace attn::lesson

@@ -1,0 +1,55 @@
+// course/compute/attend.h - attention with every step kept: products in double precision, weights and output by the
+// engine.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "attn/attention.h"
+#include "attn/mask.h"
+#include "attn/thread_pool.h"
+#include "course/lesson_output.h"
+
+namespace attn::lesson {
+
+Array product(const Array& a, const Array& b);     // a b
+Array transposed(const Array& a, const Array& b);  // a b^T
+Array times(const Array& a, double factor);
+Array softmax_rows(const Array& scores);  // as it is defined, in double precision: what the engine is held against
+
+struct Attended {
+  Array scores;   // Q K^T
+  Array scaled;   // the same times the scale
+  Array weights;  // [N, M]
+  Array output;   // [N, E]
+};
+
+struct How {
+  std::optional<double> scale = std::nullopt;  // none: 1 / sqrt(D)
+  Mask mask = {};
+};
+
+// Q [N, D], K [M, D], V [M, E]. Throws std::invalid_argument where they do not fit, with their shapes.
+Attended attend(const Array& q, const Array& k, const Array& v, const How& how, ThreadPool& pool);
+
+// Many tables at once: q, k, v [B, N, D] or [B, H, N, D], and what comes out has as many axes.
+struct AttendedMany {
+  Array weights;  // [B, N, M] or [B, H, N, M]
+  Array output;   // [B, N, E] or [B, H, N, E]
+};
+AttendedMany attend_many(const Array& q, const Array& k, const Array& v, const Options& options, ThreadPool& pool);
+
+// A row of numbers cut into heads, and back: [N, H D] to [H, N, D], [B, N, H D] to [B, H, N, D]. split_heads throws
+// std::invalid_argument with both numbers where the width is not a multiple of heads.
+Array split_heads(const Array& joined, std::int64_t heads);
+Array join_heads(const Array& split);
+
+// Adds the four as "scores", "scaled", "weights", "output", with `prefix` in front, named and with what they were made
+// from: `q`, `k` and `v` are the names of these.
+struct Names {
+  std::string q = "Q", k = "K", v = "V", prefix = {};
+  std::vector<std::string> queries = {}, keys = {};
+};
+void add(Told& told, Attended attended, const Names& names);
+
+}  // namespace attn::lesson

@@ -1,0 +1,156 @@
+#include "course/compute/timing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "attn/attention.h"
+#include "attn/linear.h"
+#include "nn/infer/numpy_random.h"
+#include "nn/learn/dense.h"
+
+namespace attn::lesson {
+
+namespace {
+
+const char* way_name(Way way) {
+  switch (way) {
+    case Way::naive:
+      return "naive";
+    case Way::fused:
+      return "fused";
+    case Way::linear:
+      return "linear";
+    case Way::rnn:
+      break;
+  }
+  return "rnn";
+}
+
+// Q = K = V, as the texts measure it.
+class Runner {
+ public:
+  Runner(const Problem& problem, ThreadPool& pool)
+      : problem_(problem), pool_(pool), x_(problem.batch * problem.n, problem.d), out_(x_.rows(), problem.d) {
+    nn::NumpyRandom random(42);
+    for (std::int64_t n = 0; n < x_.rows() * x_.columns(); ++n) x_.data()[n] = static_cast<float>(random.normal());
+  }
+
+  void run(Way way) {
+    const View<float, 4> x(x_.data(), {problem_.batch, 1, problem_.n, problem_.d});
+    const View<float, 4> out(out_.data(), x.shape);
+    switch (way) {
+      case Way::naive:
+        return naive();
+      case Way::fused:
+        return attention({x, x, x}, {}, out, {}, pool_);
+      case Way::linear:
+        return linear_attention({x, x, x}, {}, out, pool_);
+      case Way::rnn:
+        return rnn();
+    }
+  }
+
+ private:
+  void naive() {
+    nn::Matrix table(problem_.batch * problem_.n, problem_.n);
+    for (std::int64_t b = 0; b < problem_.batch; ++b) {
+      const View<float, 2> x = part(x_, b), scores = part(table, b);
+      nn::dense(nn::Dense{.w = {x, {}}}, x, scores, pool_);
+    }
+    const float scale = 1 / std::sqrt(static_cast<float>(problem_.d));
+    pool_.run(table.rows(), [&](std::int64_t i, int) { softmax(table.row(i), scale); });
+    for (std::int64_t b = 0; b < problem_.batch; ++b)
+      nn::dense(nn::Dense{.w = {part(x_, b), {}}, .input_first = true}, part(table, b), part(out_, b), pool_);
+  }
+  void softmax(float* row, float scale) const {
+    const float peak = *std::max_element(row, row + problem_.n);
+    float sum = 0;
+    for (std::int64_t j = 0; j < problem_.n; ++j) sum += row[j] = std::exp(scale * (row[j] - peak));
+    for (std::int64_t j = 0; j < problem_.n; ++j) row[j] /= sum;
+  }
+
+  // What comes from the tokens is one product; what comes from the state before must wait for it.
+  void rnn() {
+    nn::Matrix w(problem_.d, problem_.d);
+    for (std::int64_t n = 0; n < problem_.d * problem_.d; ++n)
+      w.data()[n] = x_.data()[n % (x_.rows() * problem_.d)] / 16;
+    nn::dense(nn::Dense{.w = {w.view(), {}}}, x_.view(), out_.view(), pool_);
+    for (std::int64_t i = 0; i < x_.rows(); ++i) {
+      float* const state = out_.row(i);
+      const float* const before = i % problem_.n == 0 ? nullptr : out_.row(i - 1);
+      for (std::int64_t t = 0; before != nullptr && t < problem_.d; ++t)
+        for (std::int64_t j = 0; j < problem_.d; ++j) state[j] += before[t] * w.row(t)[j];
+      for (std::int64_t j = 0; j < problem_.d; ++j) state[j] = std::tanh(state[j]);
+    }
+  }
+
+  [[nodiscard]] View<float, 2> part(nn::Matrix& all, std::int64_t b) const {
+    return nn::rows_of(all.view(), b * problem_.n, problem_.n);
+  }
+
+  Problem problem_;
+  ThreadPool& pool_;
+  nn::Matrix x_, out_;
+};
+
+Race measure(Way way, const Problem& problem, const Heats& heats, ThreadPool& pool) {
+  using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  Runner runner(problem, pool);
+  Race race;
+  Clock::time_point start = Clock::now();
+  runner.run(way);  // memory is touched for the first time, threads are woken
+  race.first = since(start);
+  start = Clock::now();
+  double took = 0;
+  while (race.runs < heats.runs && took < heats.patience) {
+    runner.run(way);
+    const double so_far = since(start);
+    race.best = race.runs == 0 ? so_far : std::min(race.best, so_far - took);
+    took = so_far;
+    ++race.runs;
+  }
+  race.seconds = took / static_cast<double>(race.runs);
+  return race;
+}
+
+}  // namespace
+
+Race race(Way way, const Problem& problem, const Heats& heats, ThreadPool& pool) {
+  static std::mutex one_at_a_time;  // two at once would measure each other
+  static std::map<std::tuple<Way, std::int64_t, std::int64_t, std::int64_t, std::int64_t, int>, Race> known;
+  const std::scoped_lock lock(one_at_a_time);
+  const auto [place, is_new] =
+      known.try_emplace({way, problem.batch, problem.n, problem.d, heats.runs, pool.threads()});
+  if (is_new) place->second = measure(way, problem, heats, pool);
+  return place->second;
+}
+
+void add_race(Told& told, const std::string& name, const Course& course, ThreadPool& pool) {
+  const auto lengths = std::ssize(course.lengths);
+  Array seconds = Array::zeros({std::ssize(course.ways), lengths});
+  figure::Curves curves{.curves = {}, .title = "time", .x_label = "n", .y_label = "milliseconds", .caption = {}};
+  curves.log_x = curves.log_y = true;
+  for (std::int64_t w = 0; w < seconds.height(); ++w) {
+    const Way way = course.ways[static_cast<std::size_t>(w)];
+    figure::Curves::Curve curve{.name = way_name(way), .x = course.lengths, .y = {}};
+    for (std::int64_t i = 0; i < lengths; ++i) {
+      const auto n = static_cast<std::int64_t>(course.lengths[static_cast<std::size_t>(i)]);
+      seconds.at(w, i) = race(way, {.n = n, .d = course.d}, {.runs = 5, .patience = 0.05}, pool).best;
+      curve.y.push_back(1e3 * seconds.at(w, i));
+    }
+    seconds.rows.emplace_back(way_name(way));
+    curves.curves.push_back(std::move(curve));
+  }
+  for (const double n : course.lengths) seconds.columns.push_back(std::to_string(std::llround(n)));
+  told.figures.add(name, std::move(curves));
+  told.measured.add(name, std::move(seconds));
+}
+
+}  // namespace attn::lesson

@@ -1,0 +1,320 @@
+// engine/attention/forward.cc - blocks of queries, shared out over threads.
+//
+// Every output row has one owner and meets its keys in one order, whatever the blocks and threads are: the bits of the
+// result do not depend on them.
+#include "engine/kernels/attention/forward.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/attention/problem.h"
+#include "engine/kernels/attention/pack.h"
+#include "engine/runtime/scratch.h"
+
+namespace attn {
+namespace {
+
+constexpr std::int64_t kBlockRows = 96;
+constexpr std::int64_t kBlockRowsWithWeights = 24;
+constexpr std::int64_t kPieceRows = 170 * kTileRows;  // 2,040: K and V of as many keys fill half of a 2 MB cache
+constexpr std::int64_t kSoonBytes = std::int64_t{256} << 10;
+constexpr std::int64_t kCachedBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kReadOften = 192;                         // queries a key head from which on copying V pays
+constexpr std::int64_t kStretchFloats = std::int64_t{64} << 10;  // K and V of a stretch: half of a 512 KB cache
+constexpr std::int64_t kSharedFloats = Floats::kKeep;            // panels of heads in flight: 8 MB
+constexpr std::int64_t kOwnFloats = std::int64_t{1} << 20;       // panels that a task packs for itself: 4 MB
+
+struct RowRange {
+  std::int64_t first = 0, rows = 0;
+};
+
+// Queries of a sequence that are computed together, and the keys that they see between them.
+struct Piece {
+  const Sequence* sequence = nullptr;
+  RowRange range;
+  std::int64_t first_key = 0, keys = 0;  // first_key is a multiple of kTileKeys
+};
+
+// One key head of a piece, with its keys and values as the kernels want them.
+struct PackedHead {
+  const Piece* piece = nullptr;
+  std::int64_t key_head = 0;
+  float* panels = nullptr;
+  float* values_copy = nullptr;  // null: V is read where it is
+  std::uint8_t* flags = nullptr;
+  bool not_finite = false;
+};
+
+// All of a sequence.
+Piece whole(const Sequence& s) { return {&s, {0, s.queries}, 0, s.keys}; }
+
+// The part of a sequence that starts at row `first`, of at most kPieceRows, with the keys that some head sees.
+Piece piece_at(const Problem& p, const Sequence& s, std::int64_t first) {
+  Piece piece{&s, {first, std::min(kPieceRows, s.queries - first)}, 0, 0};
+  std::int64_t begin = s.keys, end = 0;
+  for (std::int64_t h = 0; h < (s.plan->per_head() ? p.sizes.heads : 1); ++h) {
+    for (std::int64_t row = first; row < first + piece.range.rows; row += kTileRows) {
+      const auto spans = s.plan->row(s.plan_batch, h, row / kTileRows);
+      if (spans.empty()) continue;
+      begin = std::min(begin, spans.front().first * kTileKeys);
+      end = std::max(end, spans.back().last * kTileKeys);
+    }
+  }
+  end = std::min(end, s.keys);
+  if (begin < end) {
+    piece.first_key = begin;
+    piece.keys = end - begin;
+  }
+  return piece;
+}
+
+// Long sequences whose queries look around near by are cut into pieces whose keys fit in the second cache. Not those
+// whose keys would have to be packed over and over.
+std::vector<Piece> pieces_of(const Problem& p) {
+  std::vector<Piece> pieces;
+  for (const Sequence& s : p.sequences) {
+    const std::size_t before = pieces.size();
+    std::int64_t packed = 0;
+    for (std::int64_t first = 0; s.queries > kPieceRows && first < s.queries && 2 * packed <= 3 * s.keys;
+         first += kPieceRows) {
+      packed += pieces.emplace_back(piece_at(p, s, first)).keys;
+    }
+    if (pieces.size() > before && 2 * packed <= 3 * s.keys) continue;
+    pieces.resize(before);
+    pieces.push_back(whole(s));
+  }
+  return pieces;
+}
+
+struct Layout {
+  std::int64_t panels = 0, values = 0, flags = 0;  // floats, floats, bytes of the longest piece
+  bool copies_values = false;                      // as they are, a product could not read them, or not fast
+  bool looks_for_not_finite = false;               // only a tile that some rows may not see needs to know
+};
+
+Layout layout_of(const Problem& p, std::span<const Piece> pieces) {
+  Layout layout;
+  const kernels::Rows v = p.v(p.sequences.front(), 0);
+  const bool read_often = p.sizes.queries * p.sizes.group() >= kReadOften;
+  layout.copies_values = read_often || !kernels::values_are_ready(v, p.sizes.value_width);
+  for (const Piece& piece : pieces) {
+    layout.panels = std::max(layout.panels, kernels::panel_floats(piece.keys, p.sizes.width));
+    layout.values = std::max(layout.values, kernels::value_floats(piece.keys, p.sizes.value_width));
+    layout.flags = std::max(layout.flags, (piece.keys + kTileKeys - 1) / kTileKeys);
+    layout.looks_for_not_finite = layout.looks_for_not_finite || piece.sequence->plan->partial_tiles() > 0;
+  }
+  if (!layout.copies_values) layout.values = 0;
+  return layout;
+}
+
+kernels::Rows keys_of(const Problem& p, const PackedHead& unit) {
+  return from_row(p.k(*unit.piece->sequence, unit.key_head), unit.piece->first_key);
+}
+kernels::Rows values_of(const Problem& p, const PackedHead& unit) {
+  return from_row(p.v(*unit.piece->sequence, unit.key_head), unit.piece->first_key);
+}
+
+// Packs keys and values [first, first + count) of a unit; says whether some value is not finite.
+bool pack(const Problem& p, const Layout& layout, const PackedHead& unit, std::int64_t first, std::int64_t count) {
+  kernels::pack_keys({keys_of(p, unit), first, count, p.sizes.width, unit.panels});
+  kernels::PackValues values;
+  values.v = values_of(p, unit);
+  values.first = first;
+  values.count = count;
+  values.width = p.sizes.value_width;
+  values.keys = unit.piece->keys;
+  values.to = unit.values_copy;
+  values.flags = layout.looks_for_not_finite ? unit.flags : nullptr;
+  if (layout.copies_values) return kernels::pack_values(values) && layout.looks_for_not_finite;
+  return layout.looks_for_not_finite && kernels::find_not_finite(values);
+}
+
+kernels::Forward forward_task(const Problem& p, const PackedHead& unit, std::int64_t h) {
+  const Sequence& s = *unit.piece->sequence;
+  kernels::Forward t;
+  t.q = p.q(s, h);
+  t.width = p.sizes.width;
+  t.keys = unit.panels;
+  t.origin = unit.piece->first_key;
+  t.value_width = p.sizes.value_width;
+  t.values = unit.values_copy != nullptr ? kernels::packed_layout(unit.values_copy, unit.piece->keys)
+                                         : kernels::ready_layout(values_of(p, unit));
+  t.not_finite = unit.not_finite ? unit.flags : nullptr;
+  t.scoring = p.scoring(s, h);
+  t.keep = p.keep(s, h);
+  t.sink = p.sink(h);
+  t.out = p.out_row(s, h);
+  t.out_stride = p.out.strides[2];
+  t.lse = p.lse_row(s, h);
+  t.lse_stride = p.lse.empty() ? 0 : p.lse.strides[2];
+  t.key_count = s.keys;
+  return t;
+}
+
+using SoonList = std::array<kernels::Soon, 3>;
+
+void run_block(const Problem& p, const PackedHead& unit, std::int64_t h, RowRange range, const SoonList& soon = {}) {
+  Workspace& work = Workspace::mine();
+  const Piece& piece = *unit.piece;
+  const Sequence& s = *piece.sequence;
+  const bool with_weights = !p.weights.empty();
+  const std::int64_t stretch = std::max(
+      kernels::kChunk, kStretchFloats / (p.sizes.width + p.sizes.value_width) / kernels::kChunk * kernels::kChunk);
+  const std::int64_t end = piece.first_key + piece.keys;
+  plan_visits({&s, h, range.first, range.rows, piece.first_key, end, with_weights ? end : stretch}, work);
+  kernels::Forward t = forward_task(p, unit, h);
+  t.first = range.first;
+  t.rows = range.rows;
+  t.segments = work.segments.data();
+  t.visits = work.visits.data();
+  t.visit_count = std::ssize(work.visits);
+  if (with_weights) {
+    t.weights = p.weights.at(s.batch, h);
+    t.weight_stride = p.weights.strides[2];
+    t.scratch = work.kernel.reserve(kernels::forward_with_weights_scratch(s.keys, p.sizes.value_width));
+    kernels::forward_with_weights(t);
+  } else {
+    std::copy(soon.begin(), soon.end(), t.soon);
+    t.scratch = work.kernel.reserve(kernels::forward_scratch(range.rows, p.sizes.value_width));
+    kernels::forward(t);
+  }
+}
+
+std::int64_t block_rows(const Problem& p, int threads) {
+  std::int64_t rows = 0;  // of all heads
+  for (const Sequence& s : p.sequences) rows += s.queries * p.sizes.heads;
+  const std::int64_t most = p.weights.empty() ? kBlockRows : kBlockRowsWithWeights;
+  const std::int64_t fair = rows / (threads * std::int64_t{8}) / kTileRows * kTileRows;
+  return threads == 1 ? most : std::clamp(fair, kTileRows, most);
+}
+
+// Later rows first: under a causal mask they are the longer ones, and long tasks should not come last.
+template <typename F>
+void for_each_block(const RowRange& range, std::int64_t block, F&& f) {
+  for (std::int64_t first = (range.rows - 1) / block * block; first >= 0; first -= block) {
+    f(RowRange{range.first + first, std::min(block, range.rows - first)});
+  }
+}
+
+// What a task will read, if it is little enough to wait in the second cache.
+SoonList wanted_by(const Problem& p, const PackedHead& unit) {
+  const Piece& piece = *unit.piece;
+  const kernels::Rows q = p.q(*piece.sequence, unit.key_head * p.sizes.group());
+  const SoonList soon{kernels::Soon(from_row(q, piece.range.first), piece.range.rows, p.sizes.width),
+                      kernels::Soon(keys_of(p, unit), piece.keys, p.sizes.width),
+                      kernels::Soon(values_of(p, unit), piece.keys, p.sizes.value_width)};
+  std::int64_t bytes = 0;
+  for (const kernels::Soon& rows : soon) bytes += rows.rows * rows.bytes;
+  return bytes <= kSoonBytes ? soon : SoonList{};
+}
+
+// Whether all inputs may well lie in the second cache already.
+bool is_small(const Problem& p) {
+  const Sizes& n = p.sizes;
+  const std::int64_t numbers = n.heads * n.queries * n.width + n.key_heads * n.keys * (n.width + n.value_width);
+  return n.batch * numbers * static_cast<std::int64_t>(sizeof(float)) <= kCachedBytes;
+}
+
+// Each task packs the keys of one key head of a piece for itself and computes all of its queries.
+void run_own(const Problem& p, const Layout& layout, std::span<const Piece> pieces, ThreadPool& pool) {
+  const std::int64_t tasks = std::ssize(pieces) * p.sizes.key_heads;
+  const bool small = is_small(p);
+  const auto unit_of = [&](std::int64_t n) {
+    PackedHead unit;
+    unit.piece = &pieces[static_cast<std::size_t>(n % std::ssize(pieces))];
+    unit.key_head = n / std::ssize(pieces);
+    return unit;
+  };
+  pool.run(tasks, [&](std::int64_t n, int) {
+    Workspace& work = Workspace::mine();
+    PackedHead unit = unit_of(n);
+    const Piece& piece = *unit.piece;
+    unit.panels = work.panels.reserve(layout.panels);
+    if (layout.copies_values) unit.values_copy = work.values.reserve(layout.values);
+    work.flags.resize(static_cast<std::size_t>(layout.flags));
+    unit.flags = work.flags.data();
+    if (piece.keys > 0) unit.not_finite = pack(p, layout, unit, 0, piece.keys);
+    const std::int64_t block = !p.weights.empty()                   ? kBlockRowsWithWeights
+                               : piece.range.rows <= 2 * kBlockRows ? piece.range.rows
+                                                                    : kBlockRows;
+    SoonList soon;
+    if (!small && n + pool.threads() < tasks) soon = wanted_by(p, unit_of(n + pool.threads()));
+    for (std::int64_t h = 0; h < p.sizes.group(); ++h) {
+      for_each_block(piece.range, block, [&](RowRange range) {
+        run_block(p, unit, unit.key_head * p.sizes.group() + h, range, soon);
+        soon = {};
+      });
+    }
+    work.release();
+  });
+}
+
+struct BlockTask {
+  const PackedHead* unit = nullptr;
+  std::int64_t head = 0;
+  RowRange range;
+};
+
+// All threads pack the keys of some heads together, then share out blocks of their queries.
+void run_shared(const Problem& p, const Layout& layout, std::span<PackedHead> units, ThreadPool& pool) {
+  const std::int64_t tiles = (layout.flags * kTileKeys + kPackTile - 1) / kPackTile;
+  std::vector<std::uint8_t> found(units.size() * static_cast<std::size_t>(tiles), 0);
+  pool.run(std::ssize(units) * tiles, [&](std::int64_t n, int) {
+    const PackedHead& unit = units[static_cast<std::size_t>(n / tiles)];
+    const std::int64_t first = n % tiles * kPackTile;
+    const std::int64_t count = std::min(kPackTile, unit.piece->keys - first);
+    if (count > 0) found[static_cast<std::size_t>(n)] = pack(p, layout, unit, first, count) ? 1 : 0;
+  });
+  const std::int64_t block = block_rows(p, pool.threads());
+  std::vector<BlockTask> tasks;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const auto* flags = found.data() + u * static_cast<std::size_t>(tiles);
+    units[u].not_finite = std::any_of(flags, flags + tiles, [](std::uint8_t flag) { return flag != 0; });
+    for (std::int64_t h = 0; h < p.sizes.group(); ++h) {
+      for_each_block(units[u].piece->range, block, [&](RowRange range) {
+        tasks.push_back({&units[u], units[u].key_head * p.sizes.group() + h, range});
+      });
+    }
+  }
+  pool.run(std::ssize(tasks), [&](std::int64_t n, int) {
+    const BlockTask& task = tasks[static_cast<std::size_t>(n)];
+    SoonList soon;
+    if (const std::int64_t next = n + pool.threads(); next < std::ssize(tasks)) {
+      const BlockTask& after = tasks[static_cast<std::size_t>(next)];
+      const kernels::Rows q = p.q(*after.unit->piece->sequence, after.head);
+      soon[0] = kernels::Soon(from_row(q, after.range.first), after.range.rows, p.sizes.width);
+    }
+    run_block(p, *task.unit, task.head, task.range, soon);
+  });
+}
+
+}  // namespace
+
+void run_forward(const Problem& p, ThreadPool& pool) {
+  const std::vector<Piece> pieces = pieces_of(p);
+  const Layout layout = layout_of(p, pieces);
+  const std::int64_t count = std::ssize(pieces) * p.sizes.key_heads;
+  const std::int64_t size = std::max<std::int64_t>(1, layout.panels + layout.values);
+  if (size <= kOwnFloats && (count >= 8 * pool.threads() || p.sizes.queries <= 2 * kBlockRows)) {
+    return run_own(p, layout, pieces, pool);
+  }
+  const std::int64_t at_once = std::clamp<std::int64_t>(kSharedFloats / size, 1, count);
+  Workspace& work = Workspace::mine();
+  std::vector<std::uint8_t> flags(static_cast<std::size_t>(at_once * layout.flags));
+  Floats memory = std::move(work.panels);  // tasks on this thread have scratch of their own
+  float* floats = memory.reserve(at_once * (layout.panels + layout.values));
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    std::vector<PackedHead> units;
+    for (std::int64_t n = first; n < std::min(count, first + at_once); ++n) {
+      const std::int64_t slot = n - first;
+      float* at = floats + slot * (layout.panels + layout.values);
+      units.push_back({&pieces[static_cast<std::size_t>(n / p.sizes.key_heads)], n % p.sizes.key_heads, at,
+                       layout.copies_values ? at + layout.panels : nullptr, flags.data() + slot * layout.flags, false});
+    }
+    run_shared(p, layout, units, pool);
+  }
+  memory.release();
+  work.panels = std::move(memory);
+}
+
+}  // namespace attn

@@ -1,0 +1,77 @@
+// engine/attention/schedule.cc - from the spans of a tile plan to the visits of a block of rows.
+#include <algorithm>
+#include <limits>
+
+#include "engine/attention/problem.h"
+#include "engine/runtime/scratch.h"
+
+namespace attn {
+namespace {
+
+static_assert(kTileRows == kernels::kTileRows && kTileKeys == kernels::kTileKeys);
+
+// Adds segments of one row of tiles to visits, each as full as a chunk allows.
+class VisitWriter {
+ public:
+  VisitWriter(Workspace& work, std::int64_t row, std::int64_t rows)
+      : work_(work), row_(static_cast<std::int32_t>(row)), rows_(static_cast<std::int32_t>(rows)) {}
+
+  void add(std::int64_t key, std::int64_t keys, const std::uint64_t* bits) {
+    while (keys > 0) {
+      if (room_ == 0) {
+        work_.visits.push_back({row_, rows_, static_cast<std::int32_t>(work_.segments.size()), 0});
+        room_ = kernels::kChunk;
+      }
+      const std::int64_t part = std::min(keys, room_);
+      work_.segments.push_back({key, part, bits});
+      ++work_.visits.back().count;
+      room_ -= std::min(room_, (part + kTileKeys - 1) / kTileKeys * kTileKeys);
+      key += part;
+      keys -= part;
+    }
+  }
+
+ private:
+  Workspace& work_;
+  std::int32_t row_, rows_;
+  std::int64_t room_ = 0;  // keys that the last visit still takes, a multiple of kTileKeys
+};
+
+}  // namespace
+
+void plan_visits(const BlockOfRows& block, Workspace& work) {
+  const Sequence& s = *block.sequence;
+  const std::int64_t first_tile = block.first / kTileRows;
+  const std::int64_t tiles = (block.rows + kTileRows - 1) / kTileRows;
+  work.segments.clear();
+  work.visits.clear();
+  work.cursors.assign(static_cast<std::size_t>(tiles), 0);
+  std::int64_t key = block.key_begin;
+  while (key < block.key_end) {
+    const std::int64_t end = std::min(block.key_end, key + block.stretch);
+    std::int64_t next = std::numeric_limits<std::int64_t>::max();  // the first key that is still wanted
+    for (std::int64_t t = 0; t < tiles; ++t) {
+      const auto spans = s.plan->row(s.plan_batch, block.head, first_tile + t);
+      std::int32_t& cursor = work.cursors[static_cast<std::size_t>(t)];
+      VisitWriter writer(work, t * kTileRows, std::min(kTileRows, block.rows - t * kTileRows));
+      for (; cursor < std::ssize(spans); ++cursor) {
+        const TileSpan& span = spans[static_cast<std::size_t>(cursor)];
+        const std::int64_t from = std::max(key, span.first * kTileKeys);
+        if (from >= end) {
+          next = std::min(next, from);
+          break;
+        }
+        const std::int64_t to = std::min(end, span.last * kTileKeys);
+        if (from < to) writer.add(from, to - from, span.bits == TileSpan::kFull ? nullptr : s.plan->bits(span.bits));
+        if (span.last * kTileKeys > end) {
+          next = std::min(next, end);
+          break;
+        }
+      }
+    }
+    if (next == std::numeric_limits<std::int64_t>::max()) return;
+    key = std::max(end, next / kTileKeys * kTileKeys);
+  }
+}
+
+}  // namespace attn

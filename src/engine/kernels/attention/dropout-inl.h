@@ -1,0 +1,43 @@
+// engine/kernels/attention/dropout-inl.h - see keep.h, a vector at a time.
+#if defined(ATTN_KERNELS_KEEP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_KERNELS_KEEP_INL_H_
+#undef ATTN_KERNELS_KEEP_INL_H_
+#else
+#define ATTN_KERNELS_KEEP_INL_H_
+#endif
+
+#include "engine/kernels/attention/dropout.h"
+#include "engine/kernels/common/register_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attn::kernels::HWY_NAMESPACE {
+
+// The lanes of row i, from column j on, that are dropped.
+class Dropped {
+ public:
+  HWY_INLINE Dropped(const Keep& keep, std::int64_t i)
+      : key_(keep_row_key(keep.seed, keep.first_row + i)), first_(keep.first_key), threshold_(keep.threshold) {}
+
+  HWY_INLINE hn::Mask<F> operator()(std::int64_t j) const {
+    const U u;
+    const auto mix1 = hn::Set(u, kKeepMix1);
+    const auto before = hn::Set(u, static_cast<std::uint32_t>(key_));
+    auto x = hn::Add(hn::Mul(hn::Iota(u, static_cast<std::uint32_t>(first_ + j)), hn::Set(u, kKeepStep)), before);
+    x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), mix1);
+    x = hn::Mul(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(u, kKeepMix2));
+    x = hn::Xor(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(u, static_cast<std::uint32_t>(key_ >> 32U)));
+    x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), mix1);
+    x = hn::Xor(x, hn::ShiftRight<15>(x));
+    return hn::RebindMask(F(), hn::Lt(x, hn::Set(u, threshold_)));
+  }
+
+ private:
+  std::uint64_t key_;
+  std::int64_t first_;
+  std::uint32_t threshold_;
+};
+
+}  // namespace attn::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

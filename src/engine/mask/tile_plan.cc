@@ -1,0 +1,197 @@
+// engine/mask/tile_plan.cc - finds the tiles by halving the keys wherever a mask is neither none nor all.
+#include "attn/tile_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "engine/mask/mask_bits.h"
+
+namespace attn {
+namespace {
+
+using Pattern = std::array<std::uint64_t, kTileRows>;
+
+constexpr std::int64_t kMostTiles = std::numeric_limits<std::int32_t>::max();
+
+std::uint64_t hash(const std::uint64_t* pattern) noexcept {
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;  // 2^64 / golden ratio
+  std::array<std::uint64_t, 4> lanes{1, 2, 3, 4};      // multiplications of four rows run side by side
+  for (std::size_t r = 0; r < kTileRows; ++r) lanes[r % 4] = (std::rotl(lanes[r % 4], 29) ^ pattern[r]) * kOdd;
+  std::uint64_t x = 0;
+  for (const std::uint64_t lane : lanes) x = (std::rotl(x, 29) ^ lane) * kOdd;
+  return x ^ (x >> 32);
+}
+
+std::int64_t count_pairs(const Extent& e) {
+  std::int64_t pairs = 1;
+  for (const std::int64_t n : {e.batch, e.heads, e.queries, e.keys}) {
+    if (n < 0) throw std::invalid_argument("TilePlan: a size is " + std::to_string(n) + ", but must not be negative");
+    if (n != 0 && pairs > std::numeric_limits<std::int64_t>::max() / n) {
+      throw std::invalid_argument("TilePlan: more than 2^63 pairs");
+    }
+    pairs *= n;
+  }
+  return pairs;
+}
+
+}  // namespace
+
+class TilePlan::Builder {
+ public:
+  Builder(TilePlan& plan, const Mask& mask) : plan_(plan), mask_(mask), extent_(plan.extent_) {}
+
+  // All tile rows of one head. A band of them is looked at first: what is none or all for the band need not be asked
+  // again for each row, which halves the time of causal and window masks.
+  void add_head(std::int64_t b, std::int64_t h) {
+    constexpr std::int64_t kBand = 16;
+    tile_.b = b;
+    tile_.h = h;
+    for (std::int64_t t = 0; t < plan_.tile_rows_; t += kBand) {
+      const std::int64_t end = std::min(t + kBand, plan_.tile_rows_);
+      set_rows(t, end);
+      pieces_.clear();
+      find_pieces(0, (extent_.keys + kTileKeys - 1) / kTileKeys);
+      for (std::int64_t row = t; row < end; ++row) add_row(row);
+    }
+  }
+
+ private:
+  // Key tiles [first, last) of a band: seen by all of it, or to be looked at (and then only one tile).
+  struct Piece {
+    std::int64_t first = 0, last = 0;
+    bool all = false;
+  };
+
+  void set_rows(std::int64_t first, std::int64_t last) {
+    tile_.i0 = first * kTileRows;
+    tile_.i1 = std::min(last * kTileRows, extent_.queries);
+  }
+
+  Cover cover(std::int64_t first, std::int64_t last) {
+    tile_.j0 = first * kTileKeys;
+    tile_.j1 = std::min(last * kTileKeys, extent_.keys);
+    return mask_.cover(tile_);
+  }
+
+  void find_pieces(std::int64_t first, std::int64_t last) {
+    const Cover c = cover(first, last);
+    if (c == Cover::none) return;
+    if (c == Cover::all || last - first == 1) {
+      pieces_.push_back({first, last, c == Cover::all});
+      return;
+    }
+    const std::int64_t middle = first + (last - first) / 2;
+    find_pieces(first, middle);
+    find_pieces(middle, last);
+  }
+
+  void add_row(std::int64_t t) {
+    set_rows(t, t + 1);
+    row_begin_ = plan_.spans_.size();
+    for (const Piece& piece : pieces_) {
+      const Cover c = piece.all ? Cover::all : cover(piece.first, piece.last);
+      if (c == Cover::all) add_full(piece.first, piece.last);
+      if (c == Cover::some) look_at(piece.first);
+    }
+    plan_.starts_.push_back(static_cast<std::int64_t>(plan_.spans_.size()));
+  }
+
+  // cover() may say `some` to anything; the bits decide.
+  void look_at(std::int64_t key_tile) {
+    Pattern pattern{};
+    mask_.rows(tile_, pattern.data());
+    const std::uint64_t keys = detail::bits_between(tile_.j0, tile_.j0, tile_.j1 - 1);
+    std::int64_t pairs = 0;
+    for (std::uint64_t& word : pattern) pairs += std::popcount(word &= keys);
+    if (pairs == 0) return;
+    if (pairs == (tile_.i1 - tile_.i0) * (tile_.j1 - tile_.j0)) {
+      add_full(key_tile, key_tile + 1);
+    } else {
+      const auto tile = static_cast<std::int32_t>(key_tile);
+      plan_.spans_.push_back({tile, tile + 1, number_of(pattern)});
+      plan_.pairs_ += pairs;
+      ++plan_.partial_;
+    }
+  }
+
+  void add_full(std::int64_t first, std::int64_t last) {
+    plan_.full_ += last - first;
+    plan_.pairs_ += (tile_.i1 - tile_.i0) * (std::min(last * kTileKeys, extent_.keys) - first * kTileKeys);
+    auto& spans = plan_.spans_;
+    if (spans.size() > row_begin_ && spans.back().bits == TileSpan::kFull && spans.back().last == first) {
+      spans.back().last = static_cast<std::int32_t>(last);
+    } else {
+      spans.push_back({static_cast<std::int32_t>(first), static_cast<std::int32_t>(last), TileSpan::kFull});
+    }
+  }
+
+  std::int32_t number_of(const Pattern& pattern) {
+    auto& patterns = plan_.patterns_;
+    const std::int64_t count = std::ssize(patterns) / kTileRows;
+    if (2 * count >= std::ssize(slots_)) grow();
+    for (std::uint64_t s = hash(pattern.data());; ++s) {
+      std::int32_t& slot = slots_[s & (slots_.size() - 1)];
+      if (slot >= 0) {
+        if (std::equal(pattern.begin(), pattern.end(), plan_.bits(slot))) return slot;
+        continue;
+      }
+      if (count == kMostTiles) throw std::length_error("TilePlan: more than 2^31 - 1 different partial tiles");
+      patterns.insert(patterns.end(), pattern.begin(), pattern.end());
+      return slot = static_cast<std::int32_t>(count);
+    }
+  }
+
+  void grow() {
+    const std::int64_t count = std::ssize(plan_.patterns_) / kTileRows;
+    slots_.assign(std::max<std::size_t>(64, 2 * slots_.size()), -1);
+    for (std::int64_t p = 0; p < count; ++p) {
+      std::uint64_t s = hash(plan_.patterns_.data() + p * kTileRows);
+      while (slots_[s & (slots_.size() - 1)] >= 0) ++s;
+      slots_[s & (slots_.size() - 1)] = static_cast<std::int32_t>(p);
+    }
+  }
+
+  TilePlan& plan_;
+  const Mask& mask_;
+  const Extent extent_;
+  Tile tile_;                        // being looked at
+  std::vector<Piece> pieces_;        // of the band being looked at, by rising key
+  std::size_t row_begin_ = 0;        // in spans_
+  std::vector<std::int32_t> slots_;  // patterns by hash, -1: free; at most half full
+};
+
+TilePlan::TilePlan(const Mask& mask, const Extent& extent) : extent_(extent) {
+  const std::int64_t all_pairs = count_pairs(extent);
+  if (extent.keys / kTileKeys >= kMostTiles) {
+    throw std::invalid_argument("TilePlan: " + std::to_string(extent.keys) + " keys are more than " +
+                                std::to_string(kMostTiles * kTileKeys));
+  }
+  mask.check(extent);
+  const std::int64_t batches = mask.per_batch() ? extent.batch : 1;
+  const std::int64_t heads = mask.per_head() ? extent.heads : 1;
+  tile_rows_ = (extent.queries + kTileRows - 1) / kTileRows;
+  head_step_ = mask.per_head() ? 1 : 0;
+  batch_step_ = mask.per_batch() ? heads : 0;
+
+  starts_.reserve(batches * heads * tile_rows_ + 1);
+  spans_.reserve(batches * heads * tile_rows_);
+  starts_.push_back(0);
+  if (all_pairs == 0) {
+    starts_.resize(batches * heads * tile_rows_ + 1, 0);
+    return;
+  }
+  Builder builder(*this, mask);
+  for (std::int64_t b = 0; b < batches; ++b) {
+    for (std::int64_t h = 0; h < heads; ++h) builder.add_head(b, h);
+  }
+  skipped_ = batches * heads * tile_rows_ * ((extent.keys + kTileKeys - 1) / kTileKeys) - full_ - partial_;
+  pairs_ *= extent.batch / batches * (extent.heads / heads);
+}
+
+}  // namespace attn

@@ -1,0 +1,253 @@
+// engine/runtime/thread_pool.cc - the pool's two doors: the gate, by which helpers enter a job, and the beds they sleep
+// in.
+#include "attn/thread_pool.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/runtime/cpu_count.h"
+#include "engine/runtime/cpu_wait.h"
+
+namespace attn {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+constexpr auto kSpin = std::chrono::microseconds(50);
+// After this long a spinning thread offers its core to whoever wants it: with two busy neighbours on two cores, 12
+// tasks of 1 us then take 12 us (90th percentile) instead of 64, because the one waited for was often on that very
+// core.
+constexpr auto kGreedySpin = std::chrono::microseconds(5);
+// A waker wakes two, each of whom wakes two more: a large pool is up in log(threads) steps, and the caller pays for
+// two.
+constexpr int kWakes = 2;
+
+// The gate, one word: how many helpers are inside, whether more may enter, whether the caller sleeps until all are out,
+// whether the pool ends, and above that the number of the job. Entering is a compare-and-swap on the whole word, so
+// that nobody enters a job that has been closed.
+constexpr std::uint64_t kInside = 0xffff;
+constexpr std::uint64_t kOpen = 1u << 16;
+constexpr std::uint64_t kCallerSleeps = 1u << 17;
+constexpr std::uint64_t kStop = 1u << 18;
+constexpr std::uint64_t kJob = std::uint64_t{1} << 32;
+
+constexpr std::uint64_t job_of(std::uint64_t gate) { return gate / kJob; }
+
+// Spins until `ready` says so, at most kSpin long. Answers whether it did.
+template <typename Ready>
+bool spin_until(const Ready& ready) {
+  constexpr int kPausesBetweenClocks = 16;
+  const auto start = std::chrono::steady_clock::now();
+  for (auto now = start; now < start + kSpin; now = std::chrono::steady_clock::now()) {
+    if (now > start + kGreedySpin) std::this_thread::yield();
+    for (int i = 0; i < kPausesBetweenClocks; ++i) {
+      if (ready()) return true;
+      cpu_pause();
+    }
+  }
+  return ready();
+}
+
+// Counts the forks that led to this process. A pool made before the last one has no helpers here.
+std::atomic<unsigned> fork_count{0};
+
+unsigned watched_fork_count() {
+  static const int watching =
+      pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(watching);
+  return fork_count.load(std::memory_order_relaxed);
+}
+
+// Threads born meanwhile leave the program's signals to the program's own threads, but for those that a fault or a
+// profiler sends to the thread itself.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t most;
+    sigfillset(&most);
+    for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF}) sigdelset(&most, s);
+    pthread_sigmask(SIG_SETMASK, &most, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+int checked_threads(int threads) {
+  if (threads < 0 || threads > kMaxThreads)
+    throw std::invalid_argument("ThreadPool: " + std::to_string(threads) + " threads; give 1 to " +
+                                std::to_string(kMaxThreads) + ", or 0 for as many as there are cores");
+  return threads == 0 ? ThreadPool::default_threads() : threads;
+}
+
+}  // namespace
+
+struct ThreadPool::State {
+  // 1 while its owner sleeps or is about to. Whoever turns it back to 0 also takes one from `sleepers`.
+  struct alignas(64) Bed {
+    std::atomic<std::uint32_t> taken{0};
+  };
+
+  explicit State(int n) : threads(n), beds(static_cast<std::size_t>(n)) {}
+
+  void start();
+  void stop() noexcept;
+  void serve(int worker) noexcept;
+  [[nodiscard]] bool worth_a_look(std::uint64_t g, std::uint64_t served) const noexcept {
+    return (g & kStop) != 0 || ((g & kOpen) != 0 && job_of(g) != served);
+  }
+  void sleep(int worker, std::uint64_t served) noexcept;
+  void wake(std::int64_t at_most) noexcept;
+  void work(int worker) noexcept;
+  void leave() noexcept;
+  void close() noexcept;
+
+  const int threads;
+  const unsigned forks = watched_fork_count();
+  std::vector<Bed> beds;  // [0] is the caller's, who sleeps only while helpers finish their last tasks
+  std::vector<std::thread> helpers;
+
+  alignas(64) std::atomic<bool> busy{false};
+
+  alignas(64) std::atomic<std::uint64_t> gate{0};
+  std::atomic<int> sleepers{0};
+
+  // The job. Written while the gate is shut and nobody is inside.
+  alignas(64) std::atomic<std::int64_t> next{0};
+  std::int64_t count = 0;
+  Call call = nullptr;
+  void* task = nullptr;
+  FloatMode mode{};
+};
+
+void ThreadPool::State::start() {
+  const SignalsBlocked blocked;
+  helpers.reserve(static_cast<std::size_t>(threads - 1));
+  try {
+    for (int worker = 1; worker < threads; ++worker) helpers.emplace_back([this, worker] { serve(worker); });
+  } catch (...) {  // the system has no more threads to give
+    stop();
+    throw;
+  }
+}
+
+void ThreadPool::State::stop() noexcept {
+  gate.fetch_or(kStop);
+  for (auto& bed : beds)
+    if (bed.taken.exchange(0) != 0) wake_one(bed.taken);
+  for (auto& helper : helpers) helper.join();
+}
+
+void ThreadPool::State::serve(int worker) noexcept {
+  std::uint64_t served = 0;
+  for (;;) {
+    std::uint64_t g = gate.load(std::memory_order_relaxed);
+    const auto look = [&] { return worth_a_look(g = gate.load(std::memory_order_relaxed), served); };
+    if (!spin_until(look)) {
+      sleep(worker, served);
+      continue;
+    }
+    if ((g & kStop) != 0) return;
+    if (!gate.compare_exchange_weak(g, g + 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
+    served = job_of(g);
+    wake(count - next.load(std::memory_order_relaxed));
+    const FloatMode own = float_mode();
+    set_float_mode(mode);
+    work(worker);
+    set_float_mode(own);
+    leave();
+  }
+}
+
+// The order matters, here and in run_tasks: this announces the sleeper and then looks at the gate, the caller opens the
+// gate and then looks for sleepers, so one of them sees the other.
+void ThreadPool::State::sleep(int worker, std::uint64_t served) noexcept {
+  auto& taken = beds[static_cast<std::size_t>(worker)].taken;
+  sleepers.fetch_add(1);
+  taken.store(1);
+  if (worth_a_look(gate.load(), served)) {
+    if (taken.exchange(0) != 0) sleepers.fetch_sub(1);
+    return;
+  }
+  while (taken.load(std::memory_order_acquire) != 0) wait_while(taken, 1);
+}
+
+void ThreadPool::State::wake(std::int64_t at_most) noexcept {
+  auto left = std::min<std::int64_t>(at_most, kWakes);
+  for (std::size_t i = 1; i < beds.size() && left > 0 && sleepers.load() > 0; ++i) {
+    auto& taken = beds[i].taken;
+    if (taken.load(std::memory_order_relaxed) == 0 || taken.exchange(0) == 0) continue;
+    sleepers.fetch_sub(1);
+    wake_one(taken);
+    --left;
+  }
+}
+
+void ThreadPool::State::work(int worker) noexcept {
+  const auto claim = [this] { return next.fetch_add(1, std::memory_order_relaxed); };
+  const std::int64_t end = count;
+  for (std::int64_t t = claim(); t < end; t = claim()) call(task, t, worker);
+}
+
+void ThreadPool::State::leave() noexcept {
+  const auto before = gate.fetch_sub(1, std::memory_order_acq_rel);
+  if ((before & kInside) != 1 || (before & kCallerSleeps) == 0) return;
+  auto& taken = beds[0].taken;
+  taken.store(0, std::memory_order_release);
+  wake_one(taken);
+}
+
+// Shuts the gate, then waits for those inside: they are awake and on their last task, but the system may have taken
+// their core away, so the wait is a sleep if it takes long.
+void ThreadPool::State::close() noexcept {
+  if ((gate.fetch_and(~kOpen, std::memory_order_acq_rel) & kInside) == 0) return;
+  if (spin_until([&] { return (gate.load(std::memory_order_acquire) & kInside) == 0; })) return;
+  auto& taken = beds[0].taken;
+  taken.store(1, std::memory_order_relaxed);
+  if ((gate.fetch_or(kCallerSleeps, std::memory_order_acq_rel) & kInside) != 0)
+    while (taken.load(std::memory_order_acquire) != 0) wait_while(taken, 1);
+}
+
+ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(checked_threads(threads))) { state_->start(); }
+
+ThreadPool::~ThreadPool() {
+  if (state_->forks == watched_fork_count())
+    state_->stop();
+  else  // a child process: the threads exist only in its parent and can be neither joined nor detached here
+    static_cast<void>(state_.release());
+}
+
+int ThreadPool::threads() const noexcept { return state_->threads; }
+
+void ThreadPool::run_tasks(std::int64_t count, Call call, void* task) {
+  State& s = *state_;
+  const bool alone = count < 2 || s.threads == 1 || s.forks != fork_count.load(std::memory_order_relaxed);
+  if (alone || s.busy.load(std::memory_order_relaxed) || s.busy.exchange(true, std::memory_order_acquire)) {
+    for (std::int64_t t = 0; t < count; ++t) call(task, t, 0);
+    return;
+  }
+  s.next.store(0, std::memory_order_relaxed);
+  s.count = count;
+  s.call = call;
+  s.task = task;
+  s.mode = float_mode();
+  s.gate.store((job_of(s.gate.load(std::memory_order_relaxed)) + 1) * kJob | kOpen);
+  if (s.sleepers.load() > 0) s.wake(count - 1);
+  s.work(0);
+  s.close();
+  s.busy.store(false, std::memory_order_release);
+}
+
+int ThreadPool::default_threads() { return std::min(cpu_count(), kMaxThreads); }
+
+}  // namespace attn

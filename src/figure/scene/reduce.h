@@ -1,0 +1,19 @@
+// figure/scene/reduce.h - tables that are made smaller, and the words that say so.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "attn/view.h"
+#include "nn/infer/matrix.h"
+
+namespace attn::figure {
+
+// How many rows and columns of the table a cell stands for: "8 x 8", or "7 or 8 x 8" where cells are uneven. Cell c of
+// C covers the rows [c N / C, (c + 1) N / C) of N.
+std::string part_sizes(Shape<2> table, Shape<2> cells);
+
+// At most rows x columns cells, each the number of its part that is farthest from 0.
+nn::Matrix largest(const nn::Matrix& cells, std::int64_t rows, std::int64_t columns);
+
+}  // namespace attn::figure

@@ -1,0 +1,136 @@
+#include "figure/terminal/columns.h"
+
+#include <glib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+
+namespace attn::figure {
+
+namespace {
+
+std::string valid(std::string_view text) {
+  const std::unique_ptr<char, decltype(&g_free)> bytes(g_utf8_make_valid(text.data(), static_cast<gssize>(text.size())),
+                                                       &g_free);
+  return bytes.get();
+}
+
+int width_of(gunichar c) {
+  if (g_unichar_iszerowidth(c) != 0) return 0;
+  return g_unichar_iswide(c) != 0 ? 2 : 1;
+}
+
+// Calls f(bytes, code point) for every character of text that is UTF-8.
+template <typename F>
+void each_character(std::string_view text, F&& f) {
+  while (!text.empty()) {
+    const auto size = std::min<std::size_t>(
+        text.size(), static_cast<unsigned char>(g_utf8_skip[static_cast<unsigned char>(text[0])]));
+    f(text.substr(0, size), g_utf8_get_char_validated(text.data(), static_cast<gssize>(size)));
+    text.remove_prefix(size);
+  }
+}
+
+}  // namespace
+
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  each_character(valid(text), [&](std::string_view bytes, gunichar c) {
+    if (c == '\n') {
+      line += "\\n";
+    } else if (c == '\t') {
+      line += "\\t";
+    } else if (g_unichar_iscntrl(c) != 0) {
+      std::array<char, 16> escape{};
+      std::snprintf(escape.data(), escape.size(), "\\x%02x", static_cast<unsigned>(c));
+      line += escape.data();
+    } else {
+      line += bytes;
+    }
+  });
+  return line;
+}
+
+std::vector<Glyph> glyphs_of(std::string_view text) {
+  std::vector<Glyph> glyphs;
+  each_character(valid(text), [&](std::string_view bytes, gunichar c) {
+    const int columns = width_of(c);
+    if (columns == 0 && !glyphs.empty()) {
+      glyphs.back().text += bytes;
+    } else {
+      glyphs.push_back({std::string(bytes), columns});
+    }
+  });
+  return glyphs;
+}
+
+int columns_of(std::string_view text) {
+  int all = 0;
+  each_character(valid(text), [&](std::string_view, gunichar c) { all += width_of(c); });
+  return all;
+}
+
+int longest(const std::vector<std::string>& labels) {
+  int most = 0;
+  for (const std::string& label : labels) most = std::max(most, columns_of(label));
+  return most;
+}
+
+std::string fitted(std::string_view text, int width, bool to_the_right) {
+  const int needed = columns_of(text);
+  if (needed <= width) {
+    const std::string space(static_cast<std::size_t>(width - needed), ' ');
+    return to_the_right ? space + std::string(text) : std::string(text) + space;
+  }
+  if (width <= 0) return "";
+  std::string cut;
+  int used = 0;
+  for (const Glyph& glyph : glyphs_of(text)) {
+    if (used + glyph.columns > width - 1) break;
+    cut += glyph.text;
+    used += glyph.columns;
+  }
+  return cut + "…" + std::string(static_cast<std::size_t>(width - 1 - used), ' ');
+}
+
+std::vector<std::string> wrapped(std::string_view text, int width) {
+  std::vector<std::string> lines(1);
+  int used = 0;
+  std::string word;
+  int word_columns = 0;
+  const auto end_word = [&] {
+    const int gap = used == 0 ? 0 : 1;
+    if (used + gap + word_columns > width && used > 0) {
+      lines.emplace_back();
+      used = 0;
+    } else if (gap == 1) {
+      lines.back() += ' ';
+      used += 1;
+    }
+    lines.back() += word;
+    used += word_columns;
+    word.clear();
+    word_columns = 0;
+  };
+  for (const Glyph& glyph : glyphs_of(text)) {
+    if (glyph.text == " ") {
+      if (word_columns > 0) end_word();
+      continue;
+    }
+    if (word_columns + glyph.columns > width && word_columns > 0) end_word();
+    word += glyph.text;
+    word_columns += glyph.columns;
+  }
+  if (word_columns > 0) end_word();
+  return lines;
+}
+
+std::string repeat(std::string_view text, int times) {
+  std::string out;
+  for (int n = 0; n < times; ++n) out += text;
+  return out;
+}
+
+}  // namespace attn::figure

@@ -1,0 +1,32 @@
+#include "insight/blocks/blocks.h"
+
+#include <algorithm>
+
+namespace attn::insight {
+
+void each_tile(const Specimen& specimen, const HeadName& head, const TakeTile& take) {
+  each_tile(specimen, head, 0, specimen.stack(head.kind).queries, take);
+}
+
+void each_tile(const Specimen& specimen, const HeadName& head, std::int64_t first, std::int64_t count,
+               const TakeTile& take) {
+  each_tile(specimen, head, {first, count, 0, specimen.stack(head.kind).keys}, take);
+}
+
+void each_tile(const Specimen& specimen, const HeadName& head, const TableWindow& window, const TakeTile& take) {
+  const std::int64_t last_row = window.row + window.rows, last_column = window.column + window.columns;
+  ThreadPool alone(1);
+  nn::Matrix memory(std::min(kTileQueries, window.rows), std::min(kTileColumns, window.columns));
+  for (std::int64_t row = window.row; row < last_row; row += kTileQueries) {
+    const std::int64_t rows = std::min(kTileQueries, last_row - row);
+    for (std::int64_t col = window.column; col < last_column; col += kTileColumns) {
+      const std::int64_t columns = std::min(kTileColumns, last_column - col);
+      if (specimen.cover(head, {0, head.head, row, row + rows, col, col + columns}) == Cover::none) continue;
+      const View<float, 2> tile{memory.data(), {rows, columns}, {memory.columns(), 1}};
+      specimen.weights(head, {row, col}, tile, alone);
+      take({row, col}, tile);
+    }
+  }
+}
+
+}  // namespace attn::insight

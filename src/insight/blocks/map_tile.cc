@@ -1,0 +1,99 @@
+#include "insight/blocks/map_tile.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <vector>
+
+#include "base/parallel_for.h"
+#include "insight/blocks/blocks.h"
+
+namespace attn::insight {
+
+namespace {
+
+// Tiles of `level` that it takes for `count` rows or columns.
+std::int64_t count_map_tiles(std::int64_t count, std::int64_t level) {
+  const std::int64_t side = kMapTile << level;
+  return (count + side - 1) / side;
+}
+
+// On which the table is one cell.
+std::int64_t highest_level(const Stack& all) {
+  return std::bit_width(static_cast<std::uint64_t>(std::max(all.queries, all.keys) - 1));
+}
+
+TableWindow window_of(const Stack& all, const MapPlace& place) {
+  need_index("level", place.level, highest_level(all) + 1);
+  need_index("row", place.row, count_map_tiles(all.queries, place.level));
+  need_index("column", place.column, count_map_tiles(all.keys, place.level));
+  const std::int64_t side = kMapTile << place.level;
+  const std::int64_t row = place.row * side, column = place.column * side;
+  return {row, std::min(side, all.queries - row), column, std::min(side, all.keys - column)};
+}
+
+// Of the cells that `window` is.
+Shape<2> window_cells(const TableWindow& window, std::int64_t level) {
+  return {((window.rows - 1) >> level) + 1, ((window.columns - 1) >> level) + 1};
+}
+
+// Puts the numbers of a tile into the cells [r, c] of `out` that they belong to; `at` counts from the first of these.
+template <typename Show>
+void into_cells(const View<const float, 2>& tile, Rectangle at, std::int64_t level, nn::Matrix& out, Show show) {
+  // As in a picture: rows of one cell first.
+  std::vector<float> together(static_cast<std::size_t>(tile.shape[1]));
+  for (std::int64_t i = 0, next = 0; i < tile.shape[0]; i = next) {
+    const std::int64_t cell_row = (at.row + i) >> level;
+    std::copy_n(tile.at(i), tile.shape[1], together.data());
+    for (next = i + 1; next < tile.shape[0] && (at.row + next) >> level == cell_row; ++next)
+      show_both(together, tile.at(next), show);
+    float* const to = out.row(cell_row);
+    for (std::int64_t j = 0; j < tile.shape[1]; ++j) {
+      float& cell = to[(at.col + j) >> level];
+      cell = show(cell, together[static_cast<std::size_t>(j)]);
+    }
+  }
+}
+
+}  // namespace
+
+Shape<2> map_tile_shape(const Stack& stack, const MapPlace& place) {
+  return window_cells(window_of(stack, place), place.level);
+}
+
+nn::Matrix map_tile(const Specimen& specimen, const HeadName& head, const MapPlace& place, ThreadPool& pool) {
+  specimen.check(head);
+  const TableWindow window = window_of(specimen.stack(head.kind), place);
+  const bool differences = specimen.numbers() == Numbers::differences;
+  const auto [rows, columns] = window_cells(window, place.level);
+  nn::Matrix out(rows, columns);
+  std::fill_n(out.data(), rows * columns, differences ? std::numeric_limits<float>::quiet_NaN() : 0.0F);
+  // Bands of queries that share no cell: some for each thread, but not more than needed, as each packs its keys.
+  const std::int64_t least = window.rows > 4 * kTileQueries ? kTileQueries : kTileQueries / 4;
+  const std::int64_t band = std::max(std::int64_t{1} << place.level, least);
+  each_head((window.rows + band - 1) / band, {}, pool, [&](std::int64_t n) {
+    const std::int64_t row = window.row + n * band;
+    const TableWindow part{row, std::min(band, window.row + window.rows - row), window.column, window.columns};
+    each_tile(specimen, head, part, [&](Rectangle at, View<const float, 2> tile) {
+      const Rectangle inside{at.row - window.row, at.col - window.column};
+      differences ? into_cells(tile, inside, place.level, out, Farther())
+                  : into_cells(tile, inside, place.level, out, Larger());
+    });
+  });
+  return out;
+}
+
+float largest_number(const Specimen& specimen, const HeadName& head, ThreadPool& pool) {
+  const Stack& all = specimen.stack(head.kind);
+  const std::int64_t level = std::min<std::int64_t>(8, highest_level(all));  // a band of rows for each thread
+  float most = 0;
+  for (std::int64_t row = 0; row < count_map_tiles(all.queries, level); ++row) {
+    for (std::int64_t column = 0; column < count_map_tiles(all.keys, level); ++column) {
+      const nn::Matrix tile = map_tile(specimen, head, {level, row, column}, pool);
+      most = std::max(most, *std::max_element(tile.data(), tile.data() + tile.rows() * tile.columns()));
+    }
+  }
+  return most;
+}
+
+}  // namespace attn::insight

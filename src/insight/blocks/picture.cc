@@ -1,0 +1,117 @@
+#include "insight/blocks/picture.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "insight/blocks/blocks.h"
+#include "insight/blocks/map_tile.h"
+
+namespace attn::insight {
+
+namespace {
+
+// Somebody's own table may have numbers below 0.
+constexpr float kNothing = std::numeric_limits<float>::lowest();
+
+// To which of `cells` each of `count` rows or columns belongs.
+std::vector<std::int64_t> cells_of(std::int64_t count, std::int64_t cells) {
+  std::vector<std::int64_t> of(static_cast<std::size_t>(count));
+  for (std::int64_t cell = 0; cell < cells; ++cell) {
+    for (std::int64_t i = cell_start(cell, cells, count); i < cell_start(cell + 1, cells, count); ++i)
+      of[static_cast<std::size_t>(i)] = cell;
+  }
+  return of;
+}
+
+void need_numbers(const View<const float, 2>& weights, const HeadName& head) {
+  // By bits, which the compiler does several at a time: std::isfinite made this a quarter of an overview's time.
+  constexpr std::uint32_t kExponent = 0x7F80'0000;
+  std::uint32_t wrong = 0;
+  for (std::int64_t i = 0; i < weights.shape[0]; ++i) {
+    const float* const row = weights.at(i);
+    for (std::int64_t j = 0; j < weights.shape[1]; ++j)
+      wrong |= static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(row[j]) & kExponent) == kExponent);
+  }
+  if (wrong != 0) throw std::invalid_argument("weights of " + to_string(head) + " are not numbers");
+}
+
+}  // namespace
+
+Shrinking::Shrinking(const Specimen& specimen, const HeadName& head, std::int64_t most, Reduce reduce) : head_(head) {
+  specimen.check(head);
+  const Stack& all = specimen.stack(head.kind);
+  picture_ = {.cells = nn::Matrix(std::min(most, all.queries), std::min(most, all.keys)),
+              .reduce = reduce,
+              .queries = all.queries,
+              .keys = all.keys};
+  row_of_ = cells_of(all.queries, picture_.cells.rows());
+  column_of_ = cells_of(all.keys, picture_.cells.columns());
+  const float empty = reduce == Reduce::mean  ? 0.0F
+                      : reduce == Reduce::max ? kNothing
+                                              : std::numeric_limits<float>::quiet_NaN();
+  std::fill_n(picture_.cells.data(), picture_.cells.rows() * picture_.cells.columns(), empty);
+}
+
+void Shrinking::take(Rectangle at, const View<const float, 2>& tile) {
+  if (picture_.reduce != Reduce::farthest) need_numbers(tile, head_);
+  switch (picture_.reduce) {
+    case Reduce::mean:
+      return take_by(at, tile, std::plus<float>());
+    case Reduce::max:
+      return take_by(at, tile, Larger());
+    case Reduce::farthest:
+      return take_by(at, tile, Farther());
+  }
+}
+
+template <typename Show>
+void Shrinking::take_by(Rectangle at, const View<const float, 2>& tile, Show show) {
+  const auto row_of = [&](std::int64_t i) { return row_of_[static_cast<std::size_t>(at.row + i)]; };
+  const std::int64_t* const column = column_of_.data() + at.col;
+  // Rows of one cell are put together first, side by side; only then columns, each of which waits for the one before.
+  std::vector<float> together(static_cast<std::size_t>(tile.shape[1]));
+  for (std::int64_t i = 0, next = 0; i < tile.shape[0]; i = next) {
+    std::copy_n(tile.at(i), tile.shape[1], together.data());
+    for (next = i + 1; next < tile.shape[0] && row_of(next) == row_of(i); ++next) {
+      show_both(together, tile.at(next), show);
+    }
+    float* const cells = picture_.cells.row(row_of(i));
+    for (std::int64_t j = 0; j < tile.shape[1]; ++j) {
+      cells[column[j]] = show(cells[column[j]], together[static_cast<std::size_t>(j)]);
+    }
+  }
+}
+
+Picture Shrinking::finish() {
+  const std::int64_t rows = picture_.cells.rows(), columns = picture_.cells.columns();
+  if (picture_.reduce == Reduce::farthest) return std::move(picture_);
+  if (picture_.reduce == Reduce::max) {
+    std::replace(picture_.cells.data(), picture_.cells.data() + rows * columns, kNothing, 0.0F);
+    return std::move(picture_);
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::int64_t height = cell_start(r + 1, rows, picture_.queries) - cell_start(r, rows, picture_.queries);
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const std::int64_t width = cell_start(c + 1, columns, picture_.keys) - cell_start(c, columns, picture_.keys);
+      picture_.cells.row(r)[c] /= static_cast<float>(height * width);
+    }
+  }
+  return std::move(picture_);
+}
+
+Picture picture(const Specimen& specimen, const HeadName& head, std::int64_t most, Reduce reduce, ThreadPool& pool) {
+  Shrinking shrinking(specimen, head, most, reduce);
+  if (const Stack& all = specimen.stack(head.kind); all.queries > most || all.keys > most) {
+    each_tile(specimen, head, [&](Rectangle at, View<const float, 2> tile) { shrinking.take(at, tile); });
+  } else {
+    shrinking.take({}, specimen.weights(head, pool).view());
+  }
+  return shrinking.finish();
+}
+
+}  // namespace attn::insight

@@ -1,0 +1,103 @@
+#include "insight/paths/flow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "insight/paths/max_flow.h"
+
+namespace attn::insight {
+
+namespace {
+
+constexpr int kFractionBits = 50;  // 512 capacities of at most 1 still fit into 63 bits
+
+Capacity whole(float capacity) {
+  return static_cast<Capacity>(std::llround(std::ldexp(static_cast<double>(capacity), kFractionBits)));
+}
+
+// A of the layers 0 to `layer`.
+std::vector<nn::Matrix> layer_tables(const Specimen& specimen, std::int64_t layer, ThreadPool& pool) {
+  const std::int64_t n = specimen.stack(Kind::self).queries;
+  std::vector<nn::Matrix> tables;
+  for (std::int64_t l = 0; l <= layer; ++l) {
+    tables.emplace_back(n, n);
+    with_residual(specimen, l, 0, tables.back().view(), pool);
+  }
+  return tables;
+}
+
+// What every pair of tokens has in common: the edges between the first and the last layer.
+LayeredGraph middle_of(const std::vector<nn::Matrix>& tables) {
+  const std::int64_t n = tables.front().rows();
+  LayeredGraph graph{.nodes = n, .layers = std::ssize(tables) - 1, .between = {}};
+  for (std::int64_t l = graph.layers - 1; l > 0; --l) {
+    const nn::Matrix& table = tables[static_cast<std::size_t>(l)];
+    std::transform(table.data(), table.data() + n * n, std::back_inserter(graph.between), whole);
+  }
+  return graph;
+}
+
+// One source and all sinks.
+class FlowsOf {
+ public:
+  FlowsOf(const std::vector<nn::Matrix>& tables, ThreadPool& pool)
+      : first_(tables.front()),
+        last_(tables.back()),
+        graph_(middle_of(tables)),
+        workers_(static_cast<std::size_t>(pool.threads())),
+        pool_(pool) {}
+
+  // Into the text's tokens [first, first + flows.size()).
+  void run(std::int64_t token, std::int64_t first, std::span<float> flows) {
+    std::vector<Capacity> source(static_cast<std::size_t>(graph_.nodes));
+    std::transform(last_.row(token), last_.row(token) + graph_.nodes, source.begin(), whole);
+    pool_.run(std::ssize(flows), [&](std::int64_t task, int worker) {
+      std::vector<Capacity> sink(source.size());
+      for (std::int64_t i = 0; i < graph_.nodes; ++i)
+        sink[static_cast<std::size_t>(i)] = whole(first_.row(i)[first + task]);
+      const Capacity most = workers_[static_cast<std::size_t>(worker)].solve(graph_, source, sink);
+      flows[static_cast<std::size_t>(task)] = static_cast<float>(std::ldexp(static_cast<double>(most), -kFractionBits));
+    });
+  }
+
+ private:
+  const nn::Matrix& first_;
+  const nn::Matrix& last_;
+  LayeredGraph graph_;
+  std::vector<MaxFlow> workers_;
+  ThreadPool& pool_;
+};
+
+}  // namespace
+
+nn::Matrix flow(const Specimen& specimen, const UpperTokens& upper, ThreadPool& pool, const Progress& progress) {
+  check(specimen, upper);
+  const std::int64_t n = specimen.stack(Kind::self).queries, count = std::ssize(upper.tokens);
+  if (n > kMostFlowTokens) {
+    throw std::invalid_argument("attention flow is computed up to " + std::to_string(kMostFlowTokens) +
+                                " tokens, and these are " + std::to_string(n) + ": rollout takes any number");
+  }
+  const std::vector<nn::Matrix> tables = layer_tables(specimen, upper.layer, pool);
+  nn::Matrix flows(count, n);
+  FlowsOf solver(tables, pool);
+  const std::int64_t step = 4 * pool.threads();  // between two words on progress
+  for (std::int64_t t = 0; t < count; ++t) {
+    const std::int64_t token = upper.tokens[static_cast<std::size_t>(t)];
+    if (upper.layer == 0) {  // one layer: a single edge to each
+      std::copy_n(tables.front().row(token), n, flows.row(t));
+      continue;
+    }
+    for (std::int64_t j = 0; j < n; j += step) {
+      tell(progress, t * n + j, count * n);
+      solver.run(token, j, {flows.row(t) + j, static_cast<std::size_t>(std::min(step, n - j))});
+    }
+  }
+  return flows;
+}
+
+}  // namespace attn::insight

@@ -1,0 +1,69 @@
+#include "insight/paths/residual.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "insight/blocks/blocks.h"
+#include "nn/infer/matrix.h"
+
+namespace attn::insight {
+
+namespace {
+
+constexpr std::int64_t kTaskRows = 64;  // a kernel's tile
+
+// Adds the weights of all heads to rows that begin with query `first`.
+void add_heads(const Specimen& specimen, std::int64_t layer, std::int64_t first, View<float, 2> out) {
+  const std::int64_t heads = specimen.stack(Kind::self).heads;
+  for (HeadName head{Kind::self, layer, 0}; head.head < heads; ++head.head) {
+    each_tile(specimen, head, first, out.shape[0], [&](Rectangle at, View<const float, 2> tile) {
+      for (std::int64_t i = 0; i < tile.shape[0]; ++i) {
+        float* const to = out.at(at.row - first + i, at.col);
+        for (std::int64_t j = 0; j < tile.shape[1]; ++j) to[j] += tile(i, j);
+      }
+    });
+  }
+}
+
+// From the sum over heads to A. A row without any weight keeps what goes past the heads.
+void finish_row(float* row, std::int64_t columns, std::int64_t diagonal, std::int64_t heads) {
+  double sum = 0;
+  for (std::int64_t j = 0; j < columns; ++j) sum += row[j];
+  const double all = 0.5 * sum / static_cast<double>(heads) + 0.5;
+  const double factor = 0.5 / (static_cast<double>(heads) * all);
+  const double past = 0.5 / all;
+  for (std::int64_t j = 0; j < columns; ++j)
+    row[j] = static_cast<float>(row[j] * factor + (j == diagonal ? past : 0.0));
+}
+
+}  // namespace
+
+void check(const Specimen& specimen, const UpperTokens& upper) {
+  const Stack& all = specimen.stack(Kind::self);
+  if (all.queries != all.keys) {
+    throw std::invalid_argument("tokens can be followed through square tables only: these are of " +
+                                std::to_string(all.queries) + " queries and " + std::to_string(all.keys) + " keys");
+  }
+  specimen.check({Kind::self, upper.layer, 0});
+  if (upper.tokens.empty()) throw std::invalid_argument("name at least one token to follow");
+  for (const std::int64_t token : upper.tokens) {
+    if (token >= 0 && token < all.queries) continue;
+    throw std::invalid_argument("there is no token " + std::to_string(token) + ": tokens count from 0 to " +
+                                std::to_string(all.queries - 1));
+  }
+}
+
+void with_residual(const Specimen& specimen, std::int64_t layer, std::int64_t first, View<float, 2> out,
+                   ThreadPool& pool) {
+  const Stack& all = specimen.stack(Kind::self);
+  pool.run((out.shape[0] + kTaskRows - 1) / kTaskRows, [&](std::int64_t task, int) {
+    const std::int64_t row = task * kTaskRows;
+    const View<float, 2> mine = nn::rows_of(out, row, std::min(kTaskRows, out.shape[0] - row));
+    for (std::int64_t i = 0; i < mine.shape[0]; ++i) std::fill_n(mine.at(i), mine.shape[1], 0.0F);
+    add_heads(specimen, layer, first + row, mine);
+    for (std::int64_t i = 0; i < mine.shape[0]; ++i) finish_row(mine.at(i), mine.shape[1], first + row + i, all.heads);
+  });
+}
+
+}  // namespace attn::insight

@@ -1,0 +1,203 @@
+#include "insight/statistics/check.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "base/counted.h"
+#include "base/parallel_for.h"
+#include "insight/blocks/blocks.h"
+
+namespace attn::insight {
+
+std::string short_number(double value) {
+  if (std::isnan(value)) return "NaN";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+namespace {
+
+// One head's rows, while they go by in parts from left to right.
+class HeadCheck {
+ public:
+  HeadCheck(const Specimen& specimen, const HeadName& head)
+      : specimen_(specimen), head_(head), keys_(specimen.stack(head.kind).keys) {
+    if (specimen.reading() != nullptr) {
+      record_ = &specimen.reading()->recording.attention(head.kind, head.layer);
+      mask_ = record_->rule.mask();
+    }
+  }
+
+  void check_lse() {
+    for (std::int64_t i = 0; record_ != nullptr && i < record_->queries; ++i) {
+      const float lse = record_->lse.row(head_.head)[i];
+      if (!std::isfinite(lse) && sees_anything(i))
+        fail(i, "lse is " + short_number(lse) + "; a finite number is right");
+    }
+  }
+
+  void all_rows() {
+    sums_.assign(static_cast<std::size_t>(specimen_.stack(head_.kind).queries), 0.0);
+    each_tile(specimen_, head_, [&](Rectangle at, View<const float, 2> tile) {
+      for (std::int64_t r = 0; r < tile.shape[0]; ++r)
+        sums_[static_cast<std::size_t>(at.row + r)] += part_of_row(at.row + r, at.col, tile.at(r), tile.shape[1]);
+    });
+    for (std::size_t i = 0; i < sums_.size(); ++i) check_sum(static_cast<std::int64_t>(i), sums_[i]);
+  }
+
+  // At least two strips, from the first row to the last.
+  void some_rows(std::int64_t strips) {
+    const std::int64_t queries = specimen_.stack(head_.kind).queries;
+    ThreadPool alone(1);
+    nn::Matrix strip(kCheckedStrip, keys_);
+    for (std::int64_t n = 0; n < strips; ++n) {
+      const std::int64_t first = n * (queries - kCheckedStrip) / (strips - 1);
+      specimen_.weights(head_, {first, 0}, strip.view(), alone);
+      for (std::int64_t r = 0; r < kCheckedStrip; ++r)
+        check_sum(first + r, part_of_row(first + r, 0, strip.row(r), keys_));
+    }
+  }
+
+  [[nodiscard]] double deviation() const noexcept { return deviation_; }
+  [[nodiscard]] const std::optional<CheckFailure>& failure() const noexcept { return failure_; }
+  [[nodiscard]] const std::optional<CheckFailure>& no_weight() const noexcept { return no_weight_; }
+
+ private:
+  // The first row that fails is the one to tell of.
+  void fail(std::int64_t row, std::string problem) {
+    if (!failure_ || row < failure_->row) failure_ = CheckFailure{head_, row, std::move(problem)};
+  }
+  void refuse(std::int64_t row, float number) {
+    if (!no_weight_ || row < no_weight_->row)
+      no_weight_ = CheckFailure{head_, row, short_number(number) + " is no weight: they go from 0 to 1"};
+  }
+
+  [[nodiscard]] bool sees_anything(std::int64_t i) const {
+    for (std::int64_t j = 0; j < keys_; j += 64) {
+      const std::uint64_t inside = keys_ - j < 64 ? (std::uint64_t{1} << (keys_ - j)) - 1 : ~std::uint64_t{0};
+      if ((mask_.row(0, head_.head, i, j) & inside) != 0) return true;
+    }
+    return false;
+  }
+
+  double part_of_row(std::int64_t i, std::int64_t col, const float* p, std::int64_t columns) {
+    double sum = 0;
+    float least = 0, most = 0;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      sum += p[j];
+      least = std::min(least, p[j]);
+      most = std::max(most, p[j]);
+    }
+    const double highest = 1 + bound(i);
+    if (!std::isfinite(sum)) {
+      refuse(i, *std::find_if_not(p, p + columns, [](float x) { return std::isfinite(x); }));
+    } else if (least < 0 || most > highest) {
+      fail(i, "a weight is " + short_number(least < 0 ? least : most) + "; 0 to 1 is right");
+      refuse(i, least < 0 ? least : most);
+    }
+    if (mask_.cover({0, head_.head, i, i + 1, col, col + columns}) != Cover::all) check_masked(i, col, p, columns);
+    return sum;
+  }
+
+  void check_masked(std::int64_t i, std::int64_t col, const float* p, std::int64_t columns) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      if (p[j] == 0 || mask_.allows(0, head_.head, i, col + j)) continue;
+      return fail(i, "key " + std::to_string(col + j) + " is masked, but its weight is " + short_number(p[j]));
+    }
+  }
+
+  void check_sum(std::int64_t i, double sum) {
+    if (!std::isfinite(sum)) return fail(i, "a weight is not finite");
+    const double right = sees_anything(i) ? 1 - taken_by_sink(i) : 0;
+    const double off = std::fabs(sum - right);
+    if (off > (right == 0 ? 0 : bound(i)))
+      return fail(i, "the weights sum to " + short_number(sum) + "; " + short_number(right) + " is right");
+    deviation_ = std::max(deviation_, off);
+  }
+
+  // What a logit without a value takes of a row.
+  [[nodiscard]] double taken_by_sink(std::int64_t i) const {
+    if (record_ == nullptr || record_->rule.sink == nullptr) return 0;
+    return std::exp(static_cast<double>(record_->rule.sink->row(0)[head_.head]) - record_->lse.row(head_.head)[i]);
+  }
+
+  [[nodiscard]] double bound(std::int64_t i) const {
+    return sum_bound(record_ != nullptr ? record_->lse.row(head_.head)[i] : 0);
+  }
+
+  const Specimen& specimen_;
+  HeadName head_;
+  std::int64_t keys_;
+  const model::AttentionRecord* record_ = nullptr;  // null: a table of the user's own
+  Mask mask_;
+  std::vector<double> sums_;
+  double deviation_ = 0;
+  std::optional<CheckFailure> failure_, no_weight_;
+};
+
+}  // namespace
+
+std::string to_string(const CheckFailure& failure) {
+  return to_string(failure.head) + ", row " + std::to_string(failure.row) + ": " + failure.problem;
+}
+
+std::string in_words(const CheckResult& result) {
+  if (result.failure) return to_string(*result.failure);
+  const std::string rows = result.rows == result.all_rows
+                               ? text::counted(result.rows, "row")
+                               : text::grouped(result.rows) + " of " + text::counted(result.all_rows, "row");
+  std::array<char, 32> deviation{};
+  std::snprintf(deviation.data(), deviation.size(), "%.0e", result.deviation);
+  return rows + " of " + text::counted(result.heads, "head") + " sum" + (result.rows == 1 ? "s" : "") +
+         " to 1 within " + deviation.data() + ", masked weights are 0, all are finite";
+}
+
+double count_weights(const Subject& subject) {
+  double weights = 0;
+  for (const Stack& stack : subject.stacks())
+    weights += static_cast<double>(stack.layers * stack.heads) * static_cast<double>(stack.queries * stack.keys);
+  return weights;
+}
+
+CheckResult check_weights(const Specimen& specimen, const CheckOptions& options, ThreadPool& pool) {
+  const std::vector<HeadName> heads = specimen.heads();
+  const double weights = options.all_weights > 0 ? options.all_weights : count_weights(specimen);
+  const double share = std::min(1.0, static_cast<double>(options.most_weights) / weights);
+  const auto strips_of = [&](const Stack& stack) {
+    return std::max<std::int64_t>(2, std::llround(share * static_cast<double>(stack.queries) / kCheckedStrip));
+  };
+  const auto rows_of = [&](const Stack& stack) {
+    return share < 1 ? std::min(strips_of(stack) * kCheckedStrip, stack.queries) : stack.queries;
+  };
+  struct Found {
+    double deviation = 0;
+    std::optional<CheckFailure> failure, no_weight;
+  };
+  std::vector<Found> found(heads.size());
+  each_head(std::ssize(heads), options.progress, pool, [&](std::int64_t n) {
+    const HeadName& head = heads[static_cast<std::size_t>(n)];
+    HeadCheck check(specimen, head);
+    check.check_lse();
+    const Stack& stack = specimen.stack(head.kind);
+    rows_of(stack) < stack.queries ? check.some_rows(strips_of(stack)) : check.all_rows();
+    found[static_cast<std::size_t>(n)] = {check.deviation(), check.failure(), check.no_weight()};
+  });
+  CheckResult result;
+  result.heads = std::ssize(heads);
+  for (std::size_t n = 0; n < heads.size(); ++n) {
+    const Stack& stack = specimen.stack(heads[n].kind);
+    result.rows += rows_of(stack);
+    result.all_rows += stack.queries;
+    result.deviation = std::max(result.deviation, found[n].deviation);
+    if (!result.failure) result.failure = std::move(found[n].failure);
+    if (!result.no_weight) result.no_weight = std::move(found[n].no_weight);
+  }
+  return result;
+}
+
+}  // namespace attn::insight

@@ -1,0 +1,185 @@
+#include "insight/statistics/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "base/parallel_for.h"
+#include "engine/kernels/attention/tile_statistics.h"
+#include "insight/blocks/blocks.h"
+#include "insight/statistics/baseline.h"
+
+namespace attn::insight {
+
+namespace {
+
+// Sums of one head, while its tiles go by.
+class Tally {
+ public:
+  Tally(const Ground& ground, std::int64_t beyond)
+      : ground_(ground),
+        beyond_(beyond),
+        rows_(static_cast<std::size_t>(ground.queries)),
+        received_(static_cast<std::size_t>(ground.keys)),
+        diagonal_(static_cast<std::size_t>(std::min(ground.queries, ground.keys))) {}
+
+  void take(Rectangle at, View<const float, 2> tile) {
+    kernels::survey({.weights = {tile.data, tile.strides[0]},
+                     .rows = tile.shape[0],
+                     .columns = tile.shape[1],
+                     .query = at.row,
+                     .key = at.col,
+                     .beyond = beyond_,
+                     .by_row = rows_.data() + at.row,
+                     .received = received_.data() + at.col});
+    for (std::int64_t r = 0; r < tile.shape[0]; ++r) {
+      add_band(at.row + r, at.col, tile.shape[1], tile.at(r));
+      add_repeats(at.row + r, at.col, at.col + tile.shape[1], tile.at(r));
+    }
+  }
+
+  [[nodiscard]] HeadStatistics result(const Sight& sight) const {
+    HeadStatistics out;
+    out.queries = ground_.queries;
+    out.keys = ground_.keys;
+    Shares sums = sums_;
+    std::int64_t choices = 0;  // queries that may see several keys
+    for (std::int64_t i = 0; i < ground_.queries; ++i) {
+      const kernels::RowSurvey& row = rows_[static_cast<std::size_t>(i)];
+      out.entropy += row.entropy;
+      out.distance += row.distance;
+      sums.beyond += row.beyond;
+      out.outgoing.push_back(static_cast<float>(row.mass));
+      const std::int64_t seen = sight.to(i) - sight.from(i);
+      if (seen < 2) continue;
+      out.entropy_share += row.entropy / std::log(static_cast<double>(seen));
+      ++choices;
+    }
+    const auto queries = static_cast<double>(ground_.queries);
+    out.entropy /= queries;
+    out.distance /= queries;
+    if (choices > 0) out.entropy_share /= static_cast<double>(choices);
+    for (std::size_t j = 0; j < received_.size(); ++j) {
+      if (ground_.separators[j]) sums.separators += received_[j];
+      if (ground_.punctuation[j]) sums.punctuation += received_[j];
+    }
+    sums.first = received_.front();
+    for (std::int64_t o = -kNear; o <= kNear; ++o) sums.near += sums.offset(o);
+    out.shares = means_of(sums, ground_);
+    out.received.assign(received_.begin(), received_.end());
+    out.diagonal = diagonal_;
+    out.duplicate_queries = ground_.duplicate_queries;
+    out.induction_queries = ground_.induction_queries;
+    return out;
+  }
+
+ private:
+  // Weights around the diagonal, of row i from key `col` on.
+  void add_band(std::int64_t i, std::int64_t col, std::int64_t columns, const float* p) {
+    const std::int64_t from = std::max(col, i - kFarthestOffset);
+    const std::int64_t to = std::min(col + columns, i + kFarthestOffset + 1);
+    for (std::int64_t j = from; j < to; ++j)
+      sums_.offsets[static_cast<std::size_t>(j - i + kFarthestOffset)] += p[j - col];
+    if (i >= from && i < to) diagonal_[static_cast<std::size_t>(i)] = p[i - col];
+  }
+
+  void add_repeats(std::int64_t i, std::int64_t from, std::int64_t to, const float* p) {
+    ground_.each_duplicate(i, from, to, [&](std::int64_t j) { sums_.duplicate += p[j - from]; });
+    ground_.each_follower(i, from, to, [&](std::int64_t j) { sums_.induction += p[j - from]; });
+  }
+
+  const Ground& ground_;
+  std::int64_t beyond_;
+  std::vector<kernels::RowSurvey> rows_;
+  std::vector<double> received_;
+  std::vector<float> diagonal_;
+  Shares sums_;
+};
+
+HeadStatistics head_statistics(const Specimen& specimen, const HeadName& name, const Ground& ground,
+                               std::int64_t beyond, const TakeTile& also) {
+  Tally tally(ground, beyond);
+  each_tile(specimen, name, [&](Rectangle at, View<const float, 2> tile) {
+    tally.take(at, tile);
+    if (also) also(at, tile);
+  });
+  HeadStatistics head = tally.result(sight_of(specimen, name));
+  head.name = name;
+  return head;
+}
+
+// Neighbours mostly see the same.
+void add_even(const Specimen& specimen, const Ground& ground, std::int64_t beyond, std::span<HeadStatistics> heads) {
+  std::optional<Sight> last;
+  Shares even;
+  for (HeadStatistics& head : heads) {
+    const Sight sight = sight_of(specimen, head.name);
+    if (!last || *last != sight) even = even_shares(ground, sight, beyond);
+    last = sight;
+    head.even = even;
+  }
+}
+
+void add_numbers(std::vector<double>& sums, const std::vector<float>& numbers) {
+  sums.resize(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) sums[i] += numbers[i];
+}
+
+std::vector<float> divided(const std::vector<double>& sums, double by) {
+  std::vector<float> out;
+  for (const double sum : sums) out.push_back(static_cast<float>(sum / by));
+  return out;
+}
+
+}  // namespace
+
+std::vector<HeadStatistics> statistics(const Specimen& specimen, const StatisticsOptions& options, ThreadPool& pool) {
+  std::vector<Stack> stacks = specimen.stacks();
+  if (options.kind) stacks = {specimen.stack(*options.kind)};
+  std::int64_t total = 0, done = 0;
+  for (const Stack& stack : stacks) total += stack.layers * stack.heads;
+  std::vector<HeadStatistics> heads(static_cast<std::size_t>(total));
+  for (const Stack& stack : stacks) {
+    const Ground ground(specimen, stack);
+    const std::int64_t count = stack.layers * stack.heads;
+    const auto here = std::span(heads).subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(count));
+    const auto progress = [&](std::int64_t of_stack, std::int64_t) { tell(options.progress, done + of_stack, total); };
+    each_head(count, progress, pool, [&](std::int64_t n) {
+      const HeadName name{stack.kind, n / stack.heads, n % stack.heads};
+      TakeTile also;
+      if (options.also) also = [&](Rectangle at, View<const float, 2> tile) { options.also(done + n, at, tile); };
+      here[static_cast<std::size_t>(n)] = head_statistics(specimen, name, ground, options.beyond, also);
+    });
+    add_even(specimen, ground, options.beyond, here);
+    done += count;
+  }
+  return heads;
+}
+
+std::vector<LayerStatistics> layer_statistics(const std::vector<HeadStatistics>& heads) {
+  std::vector<LayerStatistics> layers;
+  for (auto first = heads.begin(); first != heads.end();) {
+    const auto last = std::find_if(first, heads.end(), [&](const HeadStatistics& head) {
+      return head.name.kind != first->name.kind || head.name.layer != first->name.layer;
+    });
+    const auto count = static_cast<double>(last - first);
+    LayerStatistics layer;
+    layer.kind = first->name.kind;
+    layer.layer = first->name.layer;
+    std::vector<double> received, outgoing, diagonal;
+    for (auto head = first; head != last; ++head) {
+      layer.entropy += head->entropy / count;
+      add_numbers(received, head->received);
+      add_numbers(outgoing, head->outgoing);
+      add_numbers(diagonal, head->diagonal);
+    }
+    layer.received = divided(received, count);
+    layer.outgoing = divided(outgoing, count);
+    layer.diagonal = divided(diagonal, count);
+    layers.push_back(std::move(layer));
+    first = last;
+  }
+  return layers;
+}
+
+}  // namespace attn::insight

@@ -1,0 +1,61 @@
+#include "insight/tables/value_weighted.h"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace attn::insight {
+
+namespace {
+
+class ValueWeighted final : public Specimen {
+ public:
+  explicit ValueWeighted(std::shared_ptr<const Specimen> inner) : Specimen(inner->stacks()), inner_(std::move(inner)) {}
+
+  using Specimen::weights;
+  [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override {
+    return inner_->queries(kind);
+  }
+  [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override { return inner_->keys(kind); }
+  [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override { return inner_->cover(head, tile); }
+  [[nodiscard]] bool causal(const HeadName& head) const override { return inner_->causal(head); }
+  [[nodiscard]] Numbers numbers() const noexcept override { return Numbers::norms; }
+  [[nodiscard]] const model::Reading* reading() const noexcept override { return inner_->reading(); }
+
+  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
+    inner_->weights(head, window, out, pool);
+    const nn::Matrix& all = reading()->recording.attention(head.kind, head.layer).value_norms;
+    const float* const norms = all.row(head.head) + window.col;
+    for (std::int64_t i = 0; i < out.shape[0]; ++i) {
+      for (std::int64_t j = 0; j < out.shape[1]; ++j) out(i, j) *= norms[j];
+    }
+  }
+
+ private:
+  std::shared_ptr<const Specimen> inner_;
+};
+
+void check_norms(const model::Recording& recording) {
+  for (const model::AttentionRecord& record : recording.attentions()) {
+    if (record.value_norms.rows() == record.shape.heads && record.value_norms.columns() == record.keys) continue;
+    throw std::invalid_argument(
+        "the norms of the values are not in this recording: attnscope's own models record them (attnscope record, "
+        "at.load(...).record), at.record(model) of transformers does not");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Specimen> value_weighted(std::shared_ptr<const Specimen> specimen) {
+  if (specimen->reading() == nullptr) {
+    throw std::invalid_argument("a table of weights says nothing of values: they need a model or a recording");
+  }
+  if (specimen->numbers() != Numbers::weights) {
+    throw std::invalid_argument("these are " + std::string(name_of(specimen->numbers())) +
+                                " already: ask the recording itself");
+  }
+  check_norms(specimen->reading()->recording);
+  return std::make_unique<ValueWeighted>(std::move(specimen));
+}
+
+}  // namespace attn::insight

@@ -1,0 +1,138 @@
+#include "insight/tables/without_sinks.h"
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/parallel_for.h"
+#include "insight/blocks/blocks.h"
+#include "insight/statistics/token_sets.h"
+
+namespace attn::insight {
+
+namespace {
+
+constexpr float kUnknown = -1;
+
+class Aside final : public Specimen {
+ public:
+  explicit Aside(std::shared_ptr<const Specimen> inner);
+
+  using Specimen::weights;
+  [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override {
+    return inner_->queries(kind);
+  }
+  [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override { return inner_->keys(kind); }
+  [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override {
+    return inner_->cover(head, tile) == Cover::none ? Cover::none : Cover::some;
+  }
+  [[nodiscard]] bool causal(const HeadName& head) const override { return inner_->causal(head); }
+  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
+
+ private:
+  struct Part {
+    std::vector<std::int64_t> sinks;  // columns, rising
+    std::int64_t heads = 0;
+    // By head [L H], then by row: 1 / what is left, or 0; kUnknown: nobody has asked yet.
+    std::vector<std::vector<float>> factors;
+  };
+  [[nodiscard]] Part& part(Kind kind) const {
+    return parts_[static_cast<std::size_t>(std::ranges::find(stacks(), kind, &Stack::kind) - stacks().begin())];
+  }
+  // Of the queries [first, first + count).
+  [[nodiscard]] std::vector<float> factors(const HeadName& head, std::int64_t first, std::int64_t count,
+                                           ThreadPool& pool) const;
+  [[nodiscard]] std::vector<float> find_factors(const HeadName& head, const Part& part, std::int64_t first,
+                                                std::int64_t count) const;
+
+  std::shared_ptr<const Specimen> inner_;
+  mutable std::mutex mutex_;         // of the factors
+  mutable std::vector<Part> parts_;  // as stacks()
+};
+
+Aside::Aside(std::shared_ptr<const Specimen> inner) : Specimen(inner->stacks()), inner_(std::move(inner)) {
+  for (const Stack& stack : stacks()) {
+    Part part{{}, stack.heads, std::vector<std::vector<float>>(static_cast<std::size_t>(stack.layers * stack.heads))};
+    const std::vector<text::Token>& tokens = inner_->keys(stack.kind);
+    for (std::int64_t j = 0; j < std::ssize(tokens); ++j) {
+      if (j == 0 || is_special(tokens[static_cast<std::size_t>(j)])) part.sinks.push_back(j);
+    }
+    parts_.push_back(std::move(part));
+  }
+}
+
+// The sum of what is left, not 1 less what was taken away: of a row that rests on its sinks only rounding would remain
+// of the latter, and rows of tables, and of models whose softmax has a place without a key, do not sum to 1.
+std::vector<float> Aside::find_factors(const HeadName& head, const Part& part, std::int64_t first,
+                                       std::int64_t count) const {
+  std::vector<double> left(static_cast<std::size_t>(count));
+  each_tile(*inner_, head, first, count, [&](Rectangle at, View<const float, 2> tile) {
+    const auto from = std::ranges::lower_bound(part.sinks, at.col);
+    const auto to = std::lower_bound(from, part.sinks.end(), at.col + tile.shape[1]);
+    for (std::int64_t r = 0; r < tile.shape[0]; ++r) {
+      const float* const row = tile.at(r);
+      double& sum = left[static_cast<std::size_t>(at.row + r - first)];
+      std::int64_t next = at.col;
+      for (auto sink = from;; ++sink) {
+        const std::int64_t end = sink == to ? at.col + tile.shape[1] : *sink;
+        sum += std::accumulate(row + (next - at.col), row + (end - at.col), 0.0);
+        if (sink == to) break;
+        next = end + 1;
+      }
+    }
+  });
+  std::vector<float> factors;
+  for (const double sum : left) factors.push_back(sum > kLeastLeft ? static_cast<float>(1 / sum) : 0.0F);
+  return factors;
+}
+
+std::vector<float> Aside::factors(const HeadName& head, std::int64_t first, std::int64_t count,
+                                  ThreadPool& pool) const {
+  constexpr std::int64_t kBand = 64;  // a kernel's tile: keys are packed once for so many rows
+  Part& all = part(head.kind);
+  const std::int64_t queries = stack(head.kind).queries;
+  std::unique_lock lock(mutex_);
+  std::vector<float>& known = all.factors[static_cast<std::size_t>(head.layer * all.heads + head.head)];
+  if (known.empty()) known.assign(static_cast<std::size_t>(queries), kUnknown);
+  const auto copy = [&] { return std::vector<float>(known.begin() + first, known.begin() + first + count); };
+  std::vector<float> found = copy();
+  if (std::ranges::find(found, kUnknown) == found.end()) return found;
+  lock.unlock();
+  // Whoever asks at the same time finds the same numbers.
+  each_head((count + kBand - 1) / kBand, {}, pool, [&](std::int64_t band) {
+    const std::int64_t from = band * kBand, rows = std::min(kBand, count - from);
+    if (std::none_of(found.begin() + from, found.begin() + from + rows, [](float f) { return f == kUnknown; })) return;
+    std::ranges::copy(find_factors(head, all, first + from, rows), found.begin() + from);
+  });
+  lock.lock();
+  std::ranges::copy(found, known.begin() + first);
+  return found;
+}
+
+void Aside::weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const {
+  const std::vector<float> by = factors(head, window.row, out.shape[0], pool);
+  inner_->weights(head, window, out, pool);
+  const std::vector<std::int64_t>& sinks = part(head.kind).sinks;
+  const auto from = std::ranges::lower_bound(sinks, window.col);
+  const auto to = std::lower_bound(from, sinks.end(), window.col + out.shape[1]);
+  for (std::int64_t i = 0; i < out.shape[0]; ++i) {
+    for (std::int64_t j = 0; j < out.shape[1]; ++j) out(i, j) *= by[static_cast<std::size_t>(i)];
+    for (auto sink = from; sink != to; ++sink) out(i, *sink - window.col) = 0;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Specimen> set_aside(std::shared_ptr<const Specimen> specimen) {
+  if (specimen->numbers() != Numbers::weights) {
+    throw std::invalid_argument("sinks are set aside among weights: these are " +
+                                std::string(name_of(specimen->numbers())));
+  }
+  return std::make_unique<Aside>(std::move(specimen));
+}
+
+}  // namespace attn::insight

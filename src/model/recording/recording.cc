@@ -1,0 +1,177 @@
+#include "model/recording/recording.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <future>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include "base/counted.h"
+#include "base/hash.h"
+
+namespace attn::model {
+
+namespace {
+
+Batch batch_of(const std::vector<text::Token>& tokens) {
+  std::vector<std::int32_t> ids, types;
+  for (const text::Token& token : tokens) {
+    ids.push_back(token.id);
+    types.push_back(token.sequence);
+  }
+  return Batch(std::move(ids), std::move(types));
+}
+
+void check_kind_of_text(const Facts& facts, const Text& text) {
+  if (text.target && facts.form != Form::encoder_decoder) {
+    throw std::invalid_argument("a " + facts.type + " takes no target: only an encoder-decoder does");
+  }
+  if (!text.said.empty() && facts.form != Form::decoder) {
+    throw std::invalid_argument("a " + facts.type + " does not go on with its text: only a decoder does");
+  }
+  if (text.pair && facts.form != Form::encoder) {
+    throw std::invalid_argument("a " + facts.type + " takes no pair of texts: only an encoder does");
+  }
+}
+
+text::Encoding encoded(const Reader& reader, const Text& text) {
+  text::Encoding encoding =
+      text.pair ? reader.tokenizer.encode(text.text, *text.pair) : reader.tokenizer.encode(text.text);
+  const std::int64_t most = reader.model->facts().max_tokens;
+  if (text.cut && most > 0 && std::ssize(encoding.tokens) > most) cut_to(encoding.tokens, most);
+  std::ranges::move(reader.tokenizer.tokens(text.said), std::back_inserter(encoding.tokens));
+  return encoding;
+}
+
+// What the decoder is to write: the target. Where that has no token, one row is left, and it writes the end.
+std::vector<std::int32_t> ids_to_write(const Reader& reader, const Text& text) {
+  std::vector<std::int32_t> ids =
+      text.target_ids.empty() ? reader.tokenizer.ids(text.target.value_or("")) : text.target_ids;
+  const std::vector<std::int32_t>& ends = reader.model->facts().eos;
+  if (ids.empty()) ids.push_back(ends.empty() ? -1 : ends.front());
+  return ids;
+}
+
+// What it is given for that: its start token, and all but the end.
+std::vector<std::int32_t> shifted(const Facts& facts, const std::vector<std::int32_t>& written) {
+  std::vector<std::int32_t> ids = {facts.decoder_start};
+  ids.insert(ids.end(), written.begin(), written.end() - 1);
+  return ids;
+}
+
+bool spread(const ReadOptions& options) { return options.ranks != nullptr && options.ranks->size() > 1; }
+
+// All of a reading that is there before the model runs.
+Reading tokenized(const Reader& reader, const Text& text, Keep keep, const ReadOptions& options) {
+  const Facts& facts = reader.model->facts();
+  check_kind_of_text(facts, text);
+  Reading reading;
+  reading.origin = {reader.name, facts.type, facts.form, text};
+  reading.changes = options.changes;
+  reading.recording = Recording(keep);
+  reading.tokens = encoded(reader, text).tokens;
+  reader.model->check(batch_of(reading.tokens));
+  if (!text.target) return reading;
+  const std::vector<std::int32_t> written = ids_to_write(reader, text);
+  reading.target = reader.tokenizer.tokens(shifted(facts, written));
+  reading.written = reader.tokenizer.tokens(written);
+  reader.model->check(batch_of(reading.target));
+  return reading;
+}
+
+// Ranks that were given different things would wait for each other, or mix them.
+void check_same(Ranks& ranks, const Facts& facts, const Reading& reading) {
+  std::uint64_t ids = text::kHashOfNothing;
+  for (const auto* const tokens : {&reading.tokens, &reading.target}) {
+    for (const text::Token& token : *tokens) ids = text::hash_of(std::to_string(token.id) + " ", ids);
+    ids = text::hash_of("; ", ids);
+  }
+  const Keep& keep = reading.recording.keep();
+  std::string model = facts.type;
+  for (const std::int64_t number : {facts.layers, facts.decoder_layers, facts.width, facts.parameters, facts.bytes})
+    model += " " + std::to_string(number);
+  for (const bool kept : {keep.attention, keep.values, keep.inputs, keep.value_norms, keep.hidden})
+    model += kept ? " 1" : " 0";
+  const std::vector<std::string> all = ranks.gather(std::to_string(ids) + "\n" + model);
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    const std::size_t line = all[0].find('\n');
+    const bool other_text = all[rank].substr(0, all[rank].find('\n')) != all[0].substr(0, line);
+    throw std::invalid_argument("rank " + std::to_string(rank) + " has another " + (other_text ? "text" : "model") +
+                                " than rank 0");
+  }
+}
+
+void check_shares(const Reading& reading, int ranks) {
+  const auto enough = [&](const char* what, std::int64_t tokens) {
+    if (tokens >= ranks) return;
+    throw std::invalid_argument("the " + std::string(what) + " has " + text::counted(tokens, "token") +
+                                ", too few for " + std::to_string(ranks) + " processes: each needs one at least");
+  };
+  enough("text", std::ssize(reading.tokens));
+  if (!reading.target.empty()) enough("target", std::ssize(reading.target));
+}
+
+}  // namespace
+
+Reader Reader::load(const text::Folder& folder) {
+  // Side by side: either takes tens of milliseconds with a large vocabulary.
+  auto tokenizer = std::async(std::launch::async, [&] { return text::Tokenizer::load(folder); });
+  std::unique_ptr<Model> model = load_model(folder);
+  return {folder.name(), tokenizer.get(), std::move(model)};
+}
+
+std::string Origin::short_name() const {
+  const std::filesystem::path path = model;
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+const std::vector<text::Token>& Reading::queries(Kind kind) const noexcept {
+  return kind == Kind::self ? tokens : kind == Kind::decoder ? target : written;
+}
+
+const std::vector<text::Token>& Reading::keys(Kind kind) const noexcept {
+  return kind == Kind::decoder ? target : tokens;
+}
+
+void cut_to(std::vector<text::Token>& tokens, std::int64_t most) {
+  const auto last = std::find_if(tokens.rbegin(), tokens.rend(), [](const text::Token& t) { return !t.special; });
+  const std::int64_t special = last - tokens.rbegin();
+  const auto from = tokens.begin() + std::max<std::int64_t>(0, most - special);
+  tokens.erase(from, tokens.end() - std::min(special, most));
+}
+
+Reading begin_reading(const Reader& reader, const Text& text, Keep keep, const ReadOptions& options) {
+  if (!spread(options)) return tokenized(reader, text, keep, options);
+  Reading reading;
+  together(*options.ranks, [&] { reading = tokenized(reader, text, keep, options); });
+  check_same(*options.ranks, reader.model->facts(), reading);
+  check_shares(reading, options.ranks->size());
+  return reading;
+}
+
+void finish_reading(const Reader& reader, Reading& reading, ThreadPool& pool, const ReadOptions& options) {
+  Pass pass{.pool = pool,
+            .recording = &reading.recording,
+            .off = reading.changes.off,
+            .also = reading.changes.also,
+            .on_layer = options.on_layer,
+            .ranks = options.ranks};
+  reading.hidden = reader.model->read(batch_of(reading.tokens), pass);
+  if (!reading.target.empty()) {
+    Memory memory{std::move(reading.hidden), {0, std::ssize(reading.tokens)}};
+    pass.memory = &memory;
+    reading.target_hidden = reader.model->decode(batch_of(reading.target), pass);
+    reading.hidden = std::move(memory.hidden);
+  }
+  reading.recording.finish(*reader.model);
+}
+
+Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool, const ReadOptions& options) {
+  Reading reading = begin_reading(reader, text, keep, options);
+  finish_reading(reader, reading, pool, options);
+  return reading;
+}
+
+}  // namespace attn::model

@@ -1,0 +1,249 @@
+// model/recording/recording_file.cc - writing; recording_file_load.cc reads.
+#include "model/recording/recording_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attn/ring.h"
+#include "base/utf8.h"
+#include "model/files/safetensors.h"
+#include "model/files/safetensors_distributed.h"
+#include "model/recording/recording_format.h"
+
+namespace attn::model {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace format = recording_format;
+
+Json tokens_json(const std::vector<text::Token>& tokens) {
+  Json list = Json::array();
+  for (const text::Token& token : tokens) {
+    list.push_back({{"id", token.id},
+                    {"piece", token.piece},
+                    {"text", token.text},
+                    {"span", {token.span.from, token.span.to}},
+                    {"sequence", token.sequence},
+                    {"word", token.word ? Json(*token.word) : Json(nullptr)},
+                    {"special", token.special}});
+  }
+  return list;
+}
+
+Json or_null(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
+
+// Queries and keys of the whole text.
+Shape<2> whole_of(const Reading& reading, Kind kind) {
+  return {std::ssize(reading.queries(kind)), std::ssize(reading.keys(kind))};
+}
+
+// What cannot be read back is not written.
+void check_storable(const Reading& reading, const Ranks& ranks) {
+  const Recording& recording = reading.recording;
+  if (recording.attentions().empty()) throw std::invalid_argument("nothing was recorded: there is nothing to save");
+  for (const AttentionRecord& a : recording.attentions()) {
+    const Shape<2> rows{a.queries, a.keys};
+    if (recording.size(a.kind) != rows)
+      throw std::invalid_argument("a recording of several texts at once cannot be saved; read one text at a time");
+    const auto [queries, keys] = whole_of(reading, a.kind);
+    const auto share = [&](std::int64_t all) { return RingSplit(all, ranks.size()).size(ranks.rank()); };
+    if (std::min(queries, keys) < ranks.size() || Shape<2>{share(queries), share(keys)} != rows)
+      throw std::invalid_argument("the recording's " + std::to_string(a.queries) + " queries and " +
+                                  std::to_string(a.keys) + " keys do not have a token each: it cannot be saved");
+  }
+}
+
+// Gathers what the file will hold. Numbers stay where they are until they are written.
+class Contents {
+ public:
+  explicit Contents(const Reading& reading) : reading_(reading) {
+    const auto& all = reading.recording.attentions();
+    const auto every = [&](const nn::Matrix AttentionRecord::* part) {
+      return std::ranges::none_of(all, [&](const AttentionRecord& a) { return (a.*part).empty(); });
+    };
+    keep_.values = every(&AttentionRecord::v);
+    keep_.inputs = every(&AttentionRecord::x);
+    keep_.value_norms = every(&AttentionRecord::value_norms);
+    keep_.hidden = !reading.recording.hidden().empty();
+  }
+
+  Json attentions() {
+    Json list = Json::array();
+    for (const AttentionRecord& a : reading_.recording.attentions()) list.push_back(attention(a));
+    return list;
+  }
+
+  // All tensors, for who does not need the words about them.
+  void add_all() {
+    for (const AttentionRecord& a : reading_.recording.attentions()) static_cast<void>(attention(a));
+    add_hidden();
+  }
+
+  void add_hidden() {
+    for (const bool decoder : {false, true}) {
+      const auto& states = reading_.recording.hidden(decoder);
+      const std::int64_t rows = std::ssize(decoder ? reading_.target : reading_.tokens);
+      for (std::size_t i = 0; i < states.size(); ++i) add_rows(format::hidden_name(decoder, i), states[i], rows);
+      const nn::Matrix& output = decoder ? reading_.target_hidden : reading_.hidden;
+      if (!output.empty()) add_rows(format::output_name(decoder), output, rows);
+    }
+    if (!reading_.induction.empty()) add_table(format::kInduction, reading_.induction);
+  }
+
+  [[nodiscard]] Json kept() const {
+    Json words = Json::array();
+    if (keep_.values) words.push_back(format::kValues);
+    if (keep_.inputs) words.push_back(format::kInputs);
+    if (keep_.value_norms) words.push_back(format::kValueNorms);
+    if (keep_.hidden) words.push_back(format::kHidden);
+    return words;
+  }
+
+  [[nodiscard]] const std::vector<PartToStore>& tensors() const noexcept { return tensors_; }
+  [[nodiscard]] std::int64_t version() const noexcept { return version_; }
+
+ private:
+  Json attention(const AttentionRecord& a) {
+    const auto name = [&](const char* part) { return format::tensor_name(a.kind, a.layer, part); };
+    const auto [queries, keys] = whole_of(reading_, a.kind);
+    add_rows(name("q"), a.q, queries);
+    add_rows(name("k"), a.k, keys);
+    add_columns(name("lse"), dense_lse(a), queries);
+    if (keep_.values) add_rows(name("v"), a.v, keys);
+    if (keep_.inputs) add_rows(name("x"), a.x, queries);
+    if (keep_.value_norms) add_columns(name("value_norms"), a.value_norms, keys);
+    Json json = {{"kind", name_of(a.kind)},
+                 {"layer", a.layer},
+                 {"heads", a.shape.heads},
+                 {"key_heads", a.shape.key_heads},
+                 {"width", a.shape.width},
+                 {"queries", queries},
+                 {"keys", keys},
+                 {"scale", a.rule.scale},
+                 {"mask", a.rule.mask().text()},
+                 {"causal", a.rule.causal},
+                 {"window", a.rule.window},
+                 {"bias", bias(a)}};
+    add_rule(json, a);
+    return json;
+  }
+
+  // What files of the plain version do not know.
+  void add_rule(Json& json, const AttentionRecord& a) {
+    const Rule& rule = a.rule;
+    if (rule.softcap != 0) json["softcap"] = rule.softcap;
+    if (!rule.also.everything()) json["also"] = rule.also.text();
+    if (rule.distance_bias) json["distance_bias"] = shared(rule.distance_bias.get(), a, "distance_bias");
+    if (rule.sink) json["sink"] = shared(rule.sink.get(), a, "sink");
+    const bool plain = rule.softcap == 0 && rule.also.everything() && !rule.distance_bias && !rule.sink &&
+                       (rule.causal || rule.window == 0);
+    if (!plain) version_ = format::kVersion;
+  }
+
+  // A table that several layers share is written once, under the name of the first of them.
+  std::string shared(const nn::Matrix* table, const AttentionRecord& a, const char* part) {
+    auto [known, fresh] = shared_names_.emplace(table, format::tensor_name(a.kind, a.layer, part));
+    if (fresh) add_table(known->second, *table);
+    return known->second;
+  }
+
+  Json bias(const AttentionRecord& a) {
+    if (a.rule.bias == nullptr) return nullptr;
+    const T5Buckets& rule = a.rule.bias->rule;
+    return {{"tensor", shared(&a.rule.bias->table, a, "bias")},
+            {"bidirectional", rule.bidirectional},
+            {"buckets", rule.buckets},
+            {"max_distance", rule.max_distance}};
+  }
+
+  // Numbers of which this process has all, or some rows or columns.
+  void add_rows(std::string name, const nn::Matrix& numbers, std::int64_t rows) {
+    add(std::move(name), {rows, numbers.columns()}, numbers, PartToStore::Split::rows);
+  }
+  void add_columns(std::string name, const nn::Matrix& numbers, std::int64_t columns) {
+    add(std::move(name), {numbers.rows(), columns}, numbers, PartToStore::Split::columns);
+  }
+  void add_table(std::string name, const nn::Matrix& numbers) {
+    add(std::move(name), {numbers.rows(), numbers.columns()}, numbers, PartToStore::Split::none);
+  }
+  void add(std::string name, Shape<2> whole, const nn::Matrix& numbers, PartToStore::Split split) {
+    tensors_.push_back({{std::move(name), Dtype::f32, {whole[0], whole[1]}, numbers.data()}, split});
+  }
+
+  // lse of an attention. A text that came token by token leaves room at the end of each row: the only numbers that are
+  // copied.
+  const nn::Matrix& dense_lse(const AttentionRecord& a) {
+    if (a.lse.columns() == a.queries) return a.lse;
+    nn::Matrix& copy = copies_.emplace_back(a.lse.rows(), a.queries);
+    for (std::int64_t h = 0; h < a.lse.rows(); ++h)
+      std::memcpy(copy.row(h), a.lse.row(h), static_cast<std::size_t>(a.queries) * sizeof(float));
+    return copy;
+  }
+
+  const Reading& reading_;
+  Keep keep_;
+  std::vector<PartToStore> tensors_;
+  std::deque<nn::Matrix> copies_;  // a deque's elements stay where they are
+  std::map<const nn::Matrix*, std::string> shared_names_;
+  std::int64_t version_ = format::kPlainVersion;
+};
+
+using Metadata = std::map<std::string, std::string, std::less<>>;
+
+// What is not a tensor; the tensors are complete then.
+Metadata metadata_of(const Reading& reading, Contents& contents) {
+  const Origin& origin = reading.origin;
+  Json json = {{"model", text::replace_bad_bytes(origin.model)},
+               {"type", origin.type},
+               {"form", name_of(origin.form)},
+               {"text", origin.text.text},
+               {"pair", or_null(origin.text.pair)},
+               {"target", or_null(origin.text.target)},
+               {"tokens", tokens_json(reading.tokens)},
+               {"target_tokens", tokens_json(reading.target)},
+               {"written_tokens", tokens_json(reading.written)},
+               {"kept", contents.kept()},
+               {"attentions", contents.attentions()}};
+  contents.add_hidden();
+  return {{format::kFormatKey, format::kFormat},
+          {format::kVersionKey, std::to_string(contents.version())},
+          {format::kProgramKey, "attnscope " ATTNSCOPE_VERSION},
+          {format::kContents, json.dump()}};
+}
+
+}  // namespace
+
+void save_reading(const Reading& reading, const std::filesystem::path& file, const std::function<void()>& between) {
+  save_reading(*alone(), reading, file, between);
+}
+
+void save_reading(Ranks& ranks, const Reading& reading, const std::filesystem::path& file,
+                  const std::function<void()>& between) {
+  check_storable(reading, ranks);
+  Contents contents(reading);
+  Metadata metadata;
+  if (ranks.rank() == 0)
+    metadata = metadata_of(reading, contents);
+  else
+    contents.add_all();
+  write_safetensors(ranks, file, contents.tensors(), metadata, between);
+}
+
+void write_reading(const Reading& reading, const std::function<void(std::string_view)>& write) {
+  check_storable(reading, *alone());
+  Contents contents(reading);
+  const Metadata metadata = metadata_of(reading, contents);
+  std::vector<TensorToStore> tensors;
+  for (const PartToStore& part : contents.tensors()) tensors.push_back(part.whole);
+  write_safetensors(write, tensors, metadata);
+}
+
+}  // namespace attn::model

@@ -1,0 +1,34 @@
+// model/run/cache.h - what a decoder remembers of one sequence between two passes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "attn/kv_cache.h"
+#include "nn/infer/matrix.h"
+
+namespace attn::model {
+
+class Cache {
+ public:
+  // Address space for max_tokens is set aside at the first pass, memory is taken as tokens come.
+  explicit Cache(std::int64_t max_tokens = std::int64_t{1} << 20) : max_tokens_(max_tokens) {}
+
+  [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }  // tokens so far
+  [[nodiscard]] std::int64_t max_tokens() const noexcept { return max_tokens_; }
+
+  // ---- for models ----
+
+  struct Cross {
+    nn::Matrix k, v;  // [M, G D], of the encoder's memory
+  };
+  std::vector<KvCache> layers;  // self-attention, a layer each; made by the first pass, as is cross
+  std::vector<Cross> cross;
+  void advance(std::int64_t tokens) noexcept { seen_ += tokens; }
+
+ private:
+  std::int64_t max_tokens_;
+  std::int64_t seen_ = 0;
+};
+
+}  // namespace attn::model

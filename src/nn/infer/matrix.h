@@ -1,0 +1,85 @@
+// nn/infer/matrix.h - rows of floats that somebody owns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "attn/view.h"
+
+namespace attn::nn {
+
+// Bytes aligned to a cache line and not initialised; large ones lie on huge pages where the system gives them, which
+// makes first use several times cheaper.
+class Memory {
+ public:
+  Memory() noexcept = default;
+  explicit Memory(std::int64_t bytes);  // throws std::bad_alloc
+  ~Memory();
+  Memory(Memory&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), mapped_(std::exchange(other.mapped_, 0)) {}
+  Memory& operator=(Memory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(mapped_, other.mapped_);
+    return *this;
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t mapped_ = 0;  // bytes of a mapping of its own, 0: from the heap
+};
+
+// [rows, columns], dense, not initialised.
+class Matrix {
+ public:
+  Matrix() noexcept = default;
+  Matrix(std::int64_t rows, std::int64_t columns)
+      : memory_(rows * columns * std::int64_t{sizeof(float)}), rows_(rows), columns_(columns) {}
+  Matrix(Matrix&& other) noexcept
+      : memory_(std::move(other.memory_)),
+        rows_(std::exchange(other.rows_, 0)),
+        columns_(std::exchange(other.columns_, 0)) {}
+  Matrix& operator=(Matrix&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(rows_, other.rows_);
+    std::swap(columns_, other.columns_);
+    return *this;
+  }
+  Matrix(const Matrix&) = delete;
+  Matrix& operator=(const Matrix&) = delete;
+  ~Matrix() = default;
+
+  [[nodiscard]] std::int64_t rows() const noexcept { return rows_; }
+  [[nodiscard]] std::int64_t columns() const noexcept { return columns_; }
+  [[nodiscard]] bool empty() const noexcept { return rows_ == 0 || columns_ == 0; }
+
+  [[nodiscard]] float* data() noexcept { return reinterpret_cast<float*>(memory_.data()); }
+  [[nodiscard]] const float* data() const noexcept { return reinterpret_cast<const float*>(memory_.data()); }
+  [[nodiscard]] float* row(std::int64_t i) noexcept { return data() + i * columns_; }
+  [[nodiscard]] const float* row(std::int64_t i) const noexcept { return data() + i * columns_; }
+
+  [[nodiscard]] View<float, 2> view() noexcept { return {data(), {rows_, columns_}}; }
+  [[nodiscard]] View<const float, 2> view() const noexcept { return {data(), {rows_, columns_}}; }
+
+ private:
+  Memory memory_;
+  std::int64_t rows_ = 0, columns_ = 0;
+};
+
+// Rows [first, first + count) of a window.
+template <typename T>
+View<T, 2> rows_of(const View<T, 2>& x, std::int64_t first, std::int64_t count) noexcept {
+  return {x.at(first), {count, x.shape[1]}, x.strides};
+}
+
+// Rows of [T, heads * width] as [1, heads, T, width].
+template <typename T>
+View<T, 4> by_head(const View<T, 2>& x, std::int64_t heads, std::int64_t width) noexcept {
+  return {x.data, {1, heads, x.shape[0], width}, {0, width, x.strides[0], 1}};
+}
+
+}  // namespace attn::nn

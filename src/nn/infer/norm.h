@@ -1,0 +1,47 @@
+// nn/infer/norm.h - layer norm and RMS norm.
+#pragma once
+
+#include <vector>
+
+#include "attn/thread_pool.h"
+#include "attn/view.h"
+#include "nn/learn/parameters.h"
+
+namespace attn::nn {
+
+// out = (x - mean) / sqrt(variance + epsilon) * weight + bias, a row at a time; out may be x.
+struct LayerNorm {
+  std::vector<float> weight, bias;  // [width]; bias may be empty: 0
+  float epsilon = 1e-5F;
+
+  void operator()(View<const float, 2> x, View<float, 2> out, ThreadPool& pool) const;
+};
+
+// out = x / sqrt(mean of x^2 + epsilon) * weight; out may be x.
+struct RmsNorm {
+  std::vector<float> weight;  // [width]
+  float epsilon = 1e-6F;
+
+  void operator()(View<const float, 2> x, View<float, 2> out, ThreadPool& pool) const;
+};
+
+// A norm that learns: LayerNorm, or RmsNorm if not centered.
+struct Norm {
+  Learned<1> weight, bias;  // [width]; bias may be empty: 0
+  float epsilon = 1e-5F;
+  bool centered = true;
+};
+
+void norm(const Norm& layer, View<const float, 2> x, View<float, 2> y, ThreadPool& pool);
+
+// dx = the gradient of x, or, if `add`, dx += it; dx may be dy if not `add`. Gradients of weight and bias are added to
+// what is there. Mean and deviation are computed from x again: nothing but x need be kept. The result has the same
+// bits whatever the number of threads.
+struct NormBackward {
+  View<const float, 2> x, dy;
+  View<float, 2> dx;
+  bool add = false;
+};
+void norm_backward(const Norm& layer, const NormBackward& task, ThreadPool& pool);
+
+}  // namespace attn::nn

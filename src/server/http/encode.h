@@ -1,0 +1,27 @@
+// server/http/encode.h - weights as bytes, and bytes as the web carries them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "nn/infer/matrix.h"
+
+namespace attn::server {
+
+// Weights in [0, 1] on a square-root scale, where small ones keep some digits: round(255 sqrt(w)) in 8 bits,
+// round(65535 sqrt(w)) in 16, little-endian. What lies outside counts as 0 or 1.
+enum class Bits : std::uint8_t { eight = 8, sixteen = 16 };
+void append_coded(std::string& bytes, std::span<const float> weights, Bits bits);
+std::string coded(const nn::Matrix& weights);  // in 8 bits
+// Differences d in [-1, 1]: 128 + round(127 sign(d) sqrt(|d|)); NaN is 0.
+std::string coded_differences(const nn::Matrix& differences);
+
+std::string float_bytes(std::span<const float> numbers);  // float32, little-endian
+
+// Throw std::bad_alloc where there is no memory; nothing else can go wrong.
+std::string gzipped(std::string_view bytes);
+std::string deflated(std::string_view bytes);  // a zlib stream: what DecompressionStream("deflate") takes
+
+}  // namespace attn::server

@@ -1,0 +1,65 @@
+#include "server/http/page_files.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "model/files/file_io.h"
+#include "server/http/encode.h"
+
+namespace attn::server {
+
+namespace {
+
+struct Type {
+  std::string_view ending, name;
+  bool packed;  // by gzip; pictures and fonts are packed already
+};
+constexpr std::array kTypes = {Type{".html", "text/html; charset=utf-8", true},
+                               Type{".js", "text/javascript; charset=utf-8", true},
+                               Type{".css", "text/css; charset=utf-8", true},
+                               Type{".svg", "image/svg+xml", true},
+                               Type{".json", "application/json; charset=utf-8", true},
+                               Type{".png", "image/png", false},
+                               Type{".ico", "image/x-icon", false},
+                               Type{".woff2", "font/woff2", false}};
+
+}  // namespace
+
+PageFiles::PageFiles(std::span<const text::BuiltInFile> files) {
+  for (const text::BuiltInFile& file : files) add(std::string(file.name), std::string(file.bytes));
+}
+
+PageFiles PageFiles::read(const std::filesystem::path& folder) {
+  constexpr std::int64_t kMostFileBytes = 16 << 20;
+  PageFiles page;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    page.add(entry.path().lexically_relative(folder).generic_string(), model::read_file(entry.path(), kMostFileBytes));
+  }
+  return page;
+}
+
+void PageFiles::add(const std::string& name, std::string bytes) {
+  if (name == "offline.html") {
+    offline_ = std::move(bytes);
+    return;
+  }
+  const auto* const type = std::ranges::find_if(kTypes, [&](const Type& one) { return name.ends_with(one.ending); });
+  if (type == kTypes.end()) return;
+  Answer file{200, std::string(type->name), std::make_shared<const std::string>(std::move(bytes))};
+  if (type->packed) file.packed = std::make_shared<const std::string>(gzipped(*file.body));
+  files_["/" + name] = file;
+  if (name == "index.html") files_["/"] = files_["/learn"] = std::move(file);
+}
+
+Answer PageFiles::answer(std::string_view path) const {
+  const auto found = files_.find(path);
+  if (found != files_.end()) return found->second;
+  if (path == "/") return error_answer(404, "this program was built without its page; /api/specimens answers");
+  return error_answer(404, "there is nothing here");
+}
+
+bool is_hashed(std::string_view path) { return path.starts_with("/assets/"); }
+
+}  // namespace attn::server

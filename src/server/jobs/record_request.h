@@ -1,0 +1,57 @@
+// server/jobs/record_request.h - what a specimen is made from: the body of a POST (docs/page.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "insight/tables/attention_tables.h"
+#include "model/run/generate.h"
+
+namespace attn::server {
+
+inline constexpr std::int64_t kMostText = 1'000'000;  // bytes of all texts of a recipe
+inline constexpr std::int64_t kMostTokens = 32'768;   // of a text with what is generated behind it
+
+struct Recipe {
+  std::string model, text;
+  std::optional<std::string> pair = std::nullopt, target = std::nullopt;
+  std::string mask = {};  // as attn::parse_mask() reads it; empty: none
+  std::vector<insight::HeadName> off = {};
+
+  struct Generate {
+    std::int64_t tokens = 20;
+    model::Sampling sampling = {};
+  };
+  std::optional<Generate> generate = std::nullopt;
+
+  // The same for two that make the same.
+  [[nodiscard]] std::string key() const;
+};
+
+// Throws std::invalid_argument for what is no recipe, naming what one may have; Refused with status 413 for a text that
+// is too long.
+Recipe parse_recipe(std::string_view body);
+
+// A word that a model might put somewhere.
+struct Word {
+  std::int32_t id = 0;
+  std::string text;
+  double probability = 0;
+};
+
+// One token that a model has generated: softmax at temperature 1 over the whole vocabulary, before any rule.
+struct Step {
+  Word chosen;
+  std::vector<Word> choices;  // the likeliest
+  double entropy = 0;         // nats
+};
+
+struct Generated {
+  std::int64_t from = 0;  // the place of its first token among the tokens; of an encoder-decoder, among those written
+  std::vector<Step> steps;
+};
+
+}  // namespace attn::server

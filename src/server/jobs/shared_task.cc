@@ -1,0 +1,90 @@
+#include "server/jobs/shared_task.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace attn::server {
+
+struct Effort::Attempt {
+  int others = 0;  // who wait besides the one who works
+  std::int64_t done = 0, total = 0;
+  bool ended = false;
+  std::exception_ptr failure;  // of the work itself
+};
+
+void Effort::join(const insight::Progress& mine, const Work& work) {
+  std::unique_lock lock(mutex_);
+  while (!done_) {
+    if (attempt_) {
+      follow(lock, mine);
+      continue;
+    }
+    const auto attempt = std::make_shared<Attempt>();
+    attempt_ = attempt;
+    lock.unlock();
+    return lead(attempt, mine, work);
+  }
+}
+
+bool Effort::done() const {
+  const std::scoped_lock lock(mutex_);
+  return done_;
+}
+
+void Effort::lead(const std::shared_ptr<Attempt>& attempt, const insight::Progress& mine, const Work& work) {
+  std::exception_ptr left;  // why the one who works does not wait any more
+  const auto progress = [&](std::int64_t done, std::int64_t total) {
+    try {
+      if (!left) insight::tell(mine, done, total);
+    } catch (...) {
+      left = std::current_exception();
+    }
+    const std::scoped_lock lock(mutex_);
+    attempt->done = done;
+    attempt->total = total;
+    changed_.notify_all();
+    if (left && attempt->others == 0) std::rethrow_exception(left);
+  };
+  const auto end = [&](bool done, std::exception_ptr failure) {
+    const std::scoped_lock lock(mutex_);
+    done_ = done;
+    attempt->failure = std::move(failure);
+    attempt->ended = true;
+    attempt_ = nullptr;
+    changed_.notify_all();
+  };
+  try {
+    work(progress);
+  } catch (...) {
+    end(false, left ? nullptr : std::current_exception());
+    throw;
+  }
+  end(true, nullptr);
+  if (left) std::rethrow_exception(left);
+}
+
+void Effort::follow(std::unique_lock<std::mutex>& lock, const insight::Progress& mine) {
+  constexpr std::chrono::milliseconds kLook{100};
+  const std::shared_ptr<Attempt> attempt = attempt_;
+  ++attempt->others;
+  while (!attempt->ended) {
+    changed_.wait_for(lock, kLook);
+    const auto [done, total] = std::pair(attempt->done, attempt->total);
+    lock.unlock();
+    std::exception_ptr left;
+    try {
+      insight::tell(mine, done, total);
+    } catch (...) {
+      left = std::current_exception();
+    }
+    lock.lock();
+    if (!left) continue;
+    --attempt->others;
+    std::rethrow_exception(left);
+  }
+  --attempt->others;
+  if (attempt->failure) std::rethrow_exception(attempt->failure);
+}
+
+}  // namespace attn::server

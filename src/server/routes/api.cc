@@ -1,0 +1,122 @@
+#include "server/routes/api.h"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "server/routes/api_parts.h"
+#include "server/routes/course.h"
+#include "server/routes/routes.h"
+
+namespace attn::server {
+
+namespace {
+
+struct Route {
+  std::string_view method, path;  // '*' in the path: an exhibit's id, or a lesson's name
+  Answer (*answer)(Desk&, const Question&);
+  bool streams = false;
+};
+
+constexpr std::array kRoutes = {
+    Route{"GET", "/api/specimens", &list},
+    Route{"POST", "/api/specimens", &make_specimen, true},
+    Route{"GET", "/api/models", &models},
+    Route{"GET", "/api/specimens/*", &facts_of, true},
+    Route{"GET", "/api/specimens/*/predictions", &predictions},
+    Route{"GET", "/api/specimens/*/effects", &effects, true},
+    Route{"GET", "/api/specimens/*/thumbnails", &thumbnails},
+    Route{"GET", "/api/specimens/*/tile", &tile},
+    Route{"GET", "/api/specimens/*/row", &row},
+    Route{"GET", "/api/specimens/*/column", &column},
+    Route{"GET", "/api/specimens/*/profile", &profile},
+    Route{"GET", "/api/specimens/*/trace", &trace},
+    Route{"POST", "/api/specimens/*/find", &find, true},
+    Route{"GET", "/api/specimens/*/figure", &figure},
+    Route{"GET", "/api/specimens/*/table", &table},
+    Route{"GET", "/api/specimens/*/page", &page},
+    Route{"GET", "/api/specimens/*/recording", &recording},
+    Route{"GET", "/api/patterns", &patterns},
+    Route{"GET", "/api/compare", &compare, true},
+    Route{"GET", "/api/compare/tile", &compare_tile},
+    Route{"GET", "/api/compare/row", &compare_row},
+    Route{"GET", "/api/compare/column", &compare_column},
+    Route{"GET", "/api/compare/thumbnails", &compare_thumbnails},
+    Route{"GET", "/api/compare/figure", &compare_figure},
+    Route{"POST", "/api/mask", &mask},
+    Route{"GET", "/api/lessons", &list_lessons},
+    Route{"GET", "/api/lessons/*", &tell_lesson, true},
+    Route{"POST", "/api/lessons/*", &tell_lesson, true},
+    Route{"POST", "/api/lessons/*/answer", &check_lesson, true},
+};
+
+// What stands for the '*', empty where there is none; nothing: the path is another one.
+std::optional<std::string_view> matched(std::string_view pattern, std::string_view path) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == path ? std::optional(std::string_view()) : std::nullopt;
+  const std::string_view before = pattern.substr(0, star), behind = pattern.substr(star + 1);
+  if (path.size() <= before.size() + behind.size() || !path.starts_with(before) || !path.ends_with(behind))
+    return std::nullopt;
+  const std::string_view id = path.substr(before.size(), path.size() - before.size() - behind.size());
+  return id.find('/') != std::string_view::npos ? std::nullopt : std::optional(id);
+}
+
+struct Found {
+  const Route* route = nullptr;
+  std::string_view id;
+};
+
+// Throws Refused.
+Found find_route(const Request& request) {
+  std::string methods;
+  for (const Route& route : kRoutes) {
+    const auto id = matched(route.path, request.path);
+    if (!id) continue;
+    if (route.method == request.method) return {&route, *id};
+    methods += (methods.empty() ? "" : " or ") + std::string(route.method);
+  }
+  if (methods.empty()) throw Refused(404, "there is nothing here");
+  throw Refused(405, request.method + " is not possible here, only " + methods);
+}
+
+Answer answer_or_throw(Desk& desk, const Request& request, const Asker& asker) {
+  const auto [route, id] = find_route(request);
+  const bool is_lesson = route->path.starts_with("/api/lessons");
+  Question asked{.method = request.method,
+                 .exhibit = id.empty() || is_lesson ? nullptr : desk.find(id),
+                 .lesson = is_lesson ? std::string(id) : "",
+                 .what = std::string(route->path),
+                 .query = request.query,
+                 .body = request.body,
+                 .asker = asker};
+  return route->answer(desk, asked);
+}
+
+}  // namespace
+
+Answer Api::answer(const Request& request, const Asker& asker) const {
+  try {
+    return answer_or_throw(desk_, request, asker);
+  } catch (const Refused& refused) {
+    return error_answer(refused.status, refused.what());
+  } catch (const std::invalid_argument& wrong) {
+    return error_answer(400, wrong.what());
+  } catch (const NotWanted&) {
+    return error_answer(503, "the server is being closed");
+  } catch (const std::bad_alloc&) {
+    return error_answer(500, "there is not enough memory");
+  } catch (const std::exception& failure) {
+    return error_answer(500, failure.what());
+  }
+}
+
+bool Api::streams(const Request& request) {
+  return std::ranges::any_of(kRoutes, [&](const Route& route) {
+    return route.streams && route.method == request.method && matched(route.path, request.path);
+  });
+}
+
+}  // namespace attn::server

@@ -1,0 +1,103 @@
+// server/routes/heads.cc - one weight with every number on its way, and heads by shape.
+#include <cmath>
+#include <stdexcept>
+
+#include "insight/io/json.h"
+#include "insight/paths/trace.h"
+#include "insight/statistics/find.h"
+#include "server/routes/record_request_json.h"
+#include "server/routes/routes.h"
+
+namespace attn::server {
+
+namespace {
+
+// What the numbers of a trace lack.
+Json missing(const insight::Trace& found) {
+  Json names = Json::array();
+  if (found.x.empty()) names.push_back("x");
+  if (found.v.empty()) names.push_back("v");
+  if (found.contribution.empty()) names.push_back("contribution");
+  return names;
+}
+
+// A recording can be looked at without its model.
+std::shared_ptr<const model::Reader> reader_or_null(Desk& desk, const Exhibit& exhibit) {
+  try {
+    return desk.reader_of(exhibit);
+  } catch (const Refused&) {
+    return nullptr;
+  }
+}
+
+nn::Matrix picture_of(const Json& rows) {
+  constexpr std::size_t kMost = 512;  // a side
+  const auto wrong = [] {
+    return std::invalid_argument("picture must be rows of numbers of one length, at most 512 x 512: [[0, 1], [1, 0]]");
+  };
+  if (!rows.is_array() || rows.empty() || rows.size() > kMost || !rows[0].is_array() || rows[0].empty() ||
+      rows[0].size() > kMost)
+    throw wrong();
+  nn::Matrix picture(std::ssize(rows), std::ssize(rows[0]));
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (!rows[r].is_array() || rows[r].size() != rows[0].size()) throw wrong();
+    for (std::size_t c = 0; c < rows[r].size(); ++c) {
+      if (!rows[r][c].is_number()) throw wrong();
+      picture.row(static_cast<std::int64_t>(r))[c] = rows[r][c].get<float>();
+    }
+  }
+  return picture;
+}
+
+insight::Pattern pattern_of(const Json& object) {
+  const bool pattern = object.contains("pattern"), picture = object.contains("picture");
+  if (pattern == picture) throw std::invalid_argument("give a pattern (a name or a mask) or a picture");
+  if (picture) return picture_of(object["picture"]);
+  if (!object["pattern"].is_string()) throw std::invalid_argument("pattern must be a text");
+  return insight::parse_name_or_mask(object["pattern"].get<std::string>());
+}
+
+}  // namespace
+
+Answer trace(Desk& desk, const Question& asked) {
+  asked.allow({"words", "kind", "layer", "head", "row", "column"});
+  if (asked.words()) throw std::invalid_argument("a weight is traced between tokens: words=1 cannot be asked here");
+  const model::Reading* const reading = asked.exhibit->exposure(false).reading();
+  if (reading == nullptr) throw Refused(409, "a table holds weights only: there is nothing behind them");
+  const insight::HeadName head = asked.head();
+  const insight::Specimen& specimen = asked.specimen();
+  const insight::TracePlace place{head, asked.number("row"), asked.number("column")};
+  const std::shared_ptr<const model::Reader> reader = reader_or_null(desk, *asked.exhibit);
+  const insight::Trace found = insight::trace(*reading, place, reader ? reader->model.get() : nullptr, *desk.pool());
+  if (!std::isfinite(found.dot) || !std::isfinite(found.weight))
+    throw std::runtime_error("scores are not numbers: the model's own weights are broken");
+  Json json = insight::to_json(found, specimen.queries(head.kind)[static_cast<std::size_t>(found.query)].text,
+                               specimen.keys(head.kind)[static_cast<std::size_t>(found.key)].text);
+  json["missing"] = missing(found);
+  return json_answer(200, insight::as_line(json));
+}
+
+Answer find(Desk& desk, const Question& asked) {
+  asked.allow({"words"});
+  const Json object = parse_object(asked.body);
+  allow_members(object, {"pattern", "picture", "kind"}, "find");
+  insight::FindOptions options{.kind = std::nullopt, .progress = asked.progress()};
+  if (object.contains("kind") && !object["kind"].is_null()) {
+    options.kind = object["kind"].is_string() ? model::parse_kind(object["kind"].get<std::string>()) : std::nullopt;
+    if (!options.kind) throw std::invalid_argument("kind must be self, decoder or cross");
+  }
+  const insight::Pattern pattern = pattern_of(object);
+  const auto found = insight::find_heads(asked.specimen(), pattern, options, *desk.pool());
+  return json_answer(200, insight::as_line(Json{{"pattern", insight::to_string(pattern)},
+                                                {"heads", insight::to_json(found, std::ssize(found))}}));
+}
+
+Answer patterns(Desk& desk, const Question& asked) {
+  static_cast<void>(desk);
+  asked.allow({});
+  Json names = Json::array();
+  for (const std::string_view name : insight::pattern_names()) names.push_back(std::string(name));
+  return json_answer(200, insight::as_line(Json{{"patterns", std::move(names)}}));
+}
+
+}  // namespace attn::server

@@ -1,0 +1,95 @@
+#include "server/routes/map_tile.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "server/http/encode.h"
+
+namespace attn::server {
+
+namespace {
+
+using insight::kMapTile;
+using insight::MapPlace;
+
+// A tile of this level stands for 1,024 x 1,024 weights: some 10 ms. All tiles from here on of 16,384 tokens take 22
+// MB.
+constexpr std::int64_t kDirectLevel = 2;
+
+bool signed_of(const Sight& sight) { return sight.specimen->numbers() == insight::Numbers::differences; }
+
+struct LargerByte {
+  unsigned char operator()(unsigned char a, unsigned char b) const { return std::max(a, b); }
+};
+// From 128, which is 0; 0 is nothing.
+struct FartherByte {
+  static int distance(unsigned char byte) { return byte == 0 ? -1 : std::abs(byte - 128); }
+  unsigned char operator()(unsigned char a, unsigned char b) const { return distance(b) > distance(a) ? b : a; }
+};
+
+// Puts a tile of the level below into its quarter of `bytes`.
+struct Quarter {
+  Shape<2> shape;  // of the whole
+  std::int64_t down = 0, across = 0;
+  Shape<2> below;  // shape of the tile below
+
+  template <typename Show>
+  void put(const std::string& tile, std::string& bytes, Show show) const {
+    for (std::int64_t r = 0; r < below[0]; ++r) {
+      char* const to = bytes.data() + (down * kMapTile / 2 + r / 2) * shape[1] + across * kMapTile / 2;
+      const char* const from = tile.data() + r * below[1];
+      for (std::int64_t c = 0; c < below[1]; ++c)
+        to[c / 2] = static_cast<char>(show(static_cast<unsigned char>(to[c / 2]), static_cast<unsigned char>(from[c])));
+    }
+  }
+};
+
+std::string joined(Desk& desk, const Sight& sight, const MapPlace& place, const insight::Progress& pulse) {
+  const insight::Stack& all = sight.stack();
+  const Shape<2> shape = map_tile_shape(all, place);
+  std::string bytes(static_cast<std::size_t>(shape[0] * shape[1]), '\0');
+  for (std::int64_t down = 0; down < 2; ++down) {
+    for (std::int64_t across = 0; across < 2; ++across) {
+      const MapPlace below{place.level - 1, 2 * place.row + down, 2 * place.column + across};
+      if ((below.row * kMapTile << below.level) >= all.queries) continue;
+      if ((below.column * kMapTile << below.level) >= all.keys) continue;
+      const Bytes tile = tile_bytes(desk, sight, below, pulse);
+      const Quarter quarter{shape, down, across, map_tile_shape(all, below)};
+      signed_of(sight) ? quarter.put(*tile, bytes, FartherByte()) : quarter.put(*tile, bytes, LargerByte());
+    }
+  }
+  return bytes;
+}
+
+std::string direct(Desk& desk, const Sight& sight, const MapPlace& place) {
+  nn::Matrix cells = map_tile(*sight.specimen, sight.head, place, *desk.pool());
+  if (signed_of(sight)) return coded_differences(cells);
+  const float scale = scale_of(desk, sight);
+  if (scale != 1) std::for_each_n(cells.data(), cells.rows() * cells.columns(), [&](float& x) { x /= scale; });
+  return coded(cells);
+}
+
+}  // namespace
+
+float scale_of(Desk& desk, const Sight& sight) {
+  if (sight.specimen->numbers() != insight::Numbers::norms) return 1;
+  const Bytes bytes = desk.cache().get(sight.key + "/scale", [&] {
+    const float most = largest_number(*sight.specimen, sight.head, *desk.pool());
+    return float_bytes({&most, 1});
+  });
+  float scale = 0;
+  std::memcpy(&scale, bytes->data(), sizeof(scale));
+  return scale > 0 ? scale : 1;
+}
+
+Bytes tile_bytes(Desk& desk, const Sight& sight, const MapPlace& place, const insight::Progress& pulse) {
+  const std::string key = sight.key + "/tile/" + std::to_string(place.level) + "/" + std::to_string(place.row) + "/" +
+                          std::to_string(place.column);
+  return desk.cache().get(key, pulse, [&](const insight::Progress& progress) {
+    insight::tell(progress, 0, 1);
+    return place.level <= kDirectLevel ? direct(desk, sight, place) : joined(desk, sight, place, progress);
+  });
+}
+
+}  // namespace attn::server

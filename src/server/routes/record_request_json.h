@@ -1,0 +1,24 @@
+// server/routes/record_request_json.h - recipes and words as JSON. For .cc files only.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "insight/io/json.h"
+#include "server/jobs/record_request.h"
+
+namespace attn::server {
+
+using insight::Json;  // lessons have their own, of double precision: lesson::Json
+
+Json to_json(const Recipe& recipe);
+Json to_json(const Word& word);
+Json to_json(const Step& step);
+Json to_json(const Generated& generated);
+
+// The body of a POST: one JSON object. Throws std::invalid_argument.
+Json parse_object(std::string_view body);
+// Throws std::invalid_argument for a member of another name; it says which there are.
+void allow_members(const Json& object, std::initializer_list<const char*> names, const char* where);
+
+}  // namespace attn::server

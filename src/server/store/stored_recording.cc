@@ -1,0 +1,158 @@
+#include "server/store/stored_recording.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "insight/blocks/picture.h"
+#include "insight/statistics/check.h"
+#include "insight/statistics/statistics.h"
+#include "insight/tables/value_weighted.h"
+#include "insight/tables/without_sinks.h"
+#include "insight/tables/word_boundary.h"
+#include "insight/tables/words.h"
+#include "server/http/encode.h"
+
+namespace attn::server {
+
+namespace {
+
+// What a weight may be at most, which insight's check says too.
+double highest_of(const insight::Specimen& specimen, const insight::HeadName& head) {
+  double bound = insight::sum_bound(0);
+  if (specimen.reading() == nullptr) return 1 + bound;
+  const model::AttentionRecord& record = specimen.reading()->recording.attention(head.kind, head.layer);
+  for (std::int64_t i = 0; i < record.queries; ++i) {
+    const float lse = record.lse.row(head.head)[i];
+    if (std::isfinite(lse)) bound = std::max(bound, insight::sum_bound(lse));
+  }
+  return 1 + bound;
+}
+
+// A byte or two of a number that is no weight would say something else than the number does.
+void need_weights(View<const float, 2> tile, double highest) {
+  for (std::int64_t r = 0; r < tile.shape[0]; ++r) {
+    const float* const row = tile.at(r);
+    const float* const end = row + tile.shape[1];
+    const float* const wrong = std::find_if_not(row, end, [&](float w) { return w >= 0 && w <= highest; });
+    if (wrong == end) continue;
+    throw std::invalid_argument("the page shows weights from 0 to 1, and " + insight::short_number(*wrong) +
+                                " is none; a heatmap draws any table");
+  }
+}
+
+Survey survey_of(const insight::Specimen& specimen, const nn::Matrix& induction, ThreadPool& pool,
+                 const insight::Progress& progress) {
+  if (specimen.numbers() != insight::Numbers::weights) {
+    throw std::invalid_argument("the page shows weights from 0 to 1, not " + std::string(name_of(specimen.numbers())) +
+                                "; a heatmap draws any table");
+  }
+  // Statistics and thumbnails need every weight; rebuilding them is most of the work, so it is done once for both.
+  std::vector<insight::Shrinking> thumbnails;
+  std::vector<double> highest;
+  for (const insight::HeadName& head : specimen.heads()) {
+    thumbnails.emplace_back(specimen, head, kThumbnail, insight::Reduce::max);
+    highest.push_back(highest_of(specimen, head));
+  }
+  const auto also = [&](std::int64_t head, Rectangle at, View<const float, 2> tile) {
+    need_weights(tile, highest[static_cast<std::size_t>(head)]);
+    thumbnails[static_cast<std::size_t>(head)].take(at, tile);
+  };
+  auto statistics = insight::statistics(specimen, {.progress = progress, .also = also}, pool);
+  std::map<Kind, std::string> bytes;
+  for (std::size_t n = 0; n < thumbnails.size(); ++n)
+    bytes[statistics[n].name.kind] += coded(thumbnails[n].finish().cells);
+  Survey survey{insight::HeadsReport(std::move(statistics), induction), std::move(bytes)};
+  for (insight::HeadReport& head : survey.report.heads)
+    head.statistics.received = head.statistics.outgoing = head.statistics.diagonal = {};
+  return survey;
+}
+
+}  // namespace
+
+const Survey& Exposure::survey(ThreadPool& pool, const insight::Progress& progress) const {
+  looking_.join(progress, [&](const insight::Progress& all) {
+    const auto none = std::make_shared<const nn::Matrix>();
+    std::shared_ptr<const nn::Matrix> induction = none;
+    if (reading_ != nullptr) induction = {none, &reading_->induction};
+    if (induction->empty() && induction_) {
+      const auto pulse = [&](std::int64_t, std::int64_t) { insight::tell(all, 0, std::ssize(specimen_->heads())); };
+      induction = induction_(pulse, pool);
+    }
+    survey_ = std::make_unique<const Survey>(survey_of(*specimen_, *induction, pool, all));
+  });
+  return *survey_;
+}
+
+namespace {
+
+std::int64_t bytes_of(const insight::Specimen& specimen) {
+  std::int64_t numbers = 0;
+  if (const model::Reading* const reading = specimen.reading(); reading != nullptr) {
+    for (const nn::Matrix* const one : {&reading->hidden, &reading->target_hidden})
+      numbers += one->rows() * one->columns();
+    return reading->recording.bytes() + numbers * static_cast<std::int64_t>(sizeof(float));
+  }
+  for (const insight::Stack& stack : specimen.stacks())
+    numbers += stack.layers * stack.heads * stack.queries * stack.keys;
+  return numbers * static_cast<std::int64_t>(sizeof(float));
+}
+
+}  // namespace
+
+Exhibit::Exhibit(std::string id, std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
+                 Provenance provenance)
+    : id_(std::move(id)),
+      name_(std::move(name)),
+      provenance_(std::move(provenance)),
+      bytes_(bytes_of(*specimen)),
+      as_it_is_(specimen, specimen->reading(), provenance_.induction) {}
+
+std::string Exhibit::text() const {
+  constexpr std::size_t kMost = 64;  // tokens that stand for it
+  const model::Reading* const reading = as_it_is_.reading();
+  if (reading != nullptr && !reading->origin.text.text.empty()) return reading->origin.text.text;
+  const insight::Specimen& specimen = as_it_is_.specimen();
+  const std::vector<text::Token>& tokens = specimen.queries(specimen.stacks().front().kind);
+  std::string text;
+  for (std::size_t i = 0; i < tokens.size() && i < kMost; ++i) {
+    if (i > 0) text += ' ';
+    text += insight::without_spaces_around(tokens[i].text);
+  }
+  return tokens.size() > kMost ? text + " …" : text;
+}
+
+std::optional<std::string> Exhibit::pair() const {
+  const model::Reading* const reading = as_it_is_.reading();
+  return reading == nullptr ? std::nullopt : reading->origin.text.pair;
+}
+
+std::int64_t Exhibit::tokens() const { return as_it_is_.specimen().stacks().front().queries; }
+
+const Exposure& Exhibit::exposure(bool words) const {
+  if (!words) return as_it_is_;
+  std::call_once(merged_, [&] {
+    words_ = std::make_unique<const Exposure>(insight::merged_words(as_it_is_.shared()), as_it_is_.reading(),
+                                              provenance_.induction);
+  });
+  return *words_;
+}
+
+std::shared_ptr<const insight::Specimen> Exhibit::by_value(bool words) const {
+  const std::scoped_lock lock(seen_);
+  if (!by_value_[0]) by_value_[0] = insight::value_weighted(as_it_is_.shared());
+  if (words && !by_value_[1]) by_value_[1] = insight::merged_words(by_value_[0]);
+  return by_value_[words ? 1 : 0];
+}
+
+std::shared_ptr<const insight::Specimen> Exhibit::aside(bool words) const {
+  const Exposure& whole = exposure(words);
+  const std::scoped_lock lock(seen_);
+  std::shared_ptr<const insight::Specimen>& kept = aside_[words ? 1 : 0];
+  if (!kept) kept = insight::set_aside(whole.shared());
+  return kept;
+}
+
+}  // namespace attn::server

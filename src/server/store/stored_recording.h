@@ -1,0 +1,101 @@
+// server/store/stored_recording.h - a specimen that is shown: as tokens or as words, looked over once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "attn/thread_pool.h"
+#include "base/progress.h"
+#include "insight/statistics/head_types.h"
+#include "insight/tables/attention_tables.h"
+#include "server/jobs/record_request.h"
+#include "server/jobs/shared_task.h"
+
+namespace attn::server {
+
+using insight::Kind;
+
+inline constexpr std::int64_t kThumbnail = 64;  // cells a side, at most
+
+// What one pass over all heads gives.
+struct Survey {
+  insight::HeadsReport report;             // without numbers by token
+  std::map<Kind, std::string> thumbnails;  // 8 bits a cell, [L H][R][C]
+};
+
+// Finds a model's induction scores (insight/statistics/induction.h). Empty: nobody knows them but the reading.
+using InductionOf =
+    std::function<std::shared_ptr<const nn::Matrix>(const insight::Progress& progress, ThreadPool& pool)>;
+
+// A specimen as it is, or between words.
+class Exposure {
+ public:
+  // `reading`: what it was made from, also where the specimen itself is counted in words; null: a table. It must
+  // outlive this.
+  Exposure(std::shared_ptr<const insight::Specimen> specimen, const model::Reading* reading, InductionOf induction)
+      : specimen_(std::move(specimen)), reading_(reading), induction_(std::move(induction)) {}
+
+  [[nodiscard]] const insight::Specimen& specimen() const noexcept { return *specimen_; }
+  [[nodiscard]] const std::shared_ptr<const insight::Specimen>& shared() const noexcept { return specimen_; }
+  [[nodiscard]] const model::Reading* reading() const noexcept { return reading_; }
+
+  // The pass is made when it is first asked for; others wait for it meanwhile, as Effort::join() has it. Throws
+  // std::invalid_argument where a number is no weight: not finite, or not from 0 to 1.
+  [[nodiscard]] const Survey& survey(ThreadPool& pool, const insight::Progress& progress = {}) const;
+
+ private:
+  std::shared_ptr<const insight::Specimen> specimen_;
+  const model::Reading* reading_;
+  InductionOf induction_;
+  mutable Effort looking_;
+  mutable std::unique_ptr<const Survey> survey_;
+};
+
+// Where an exhibit comes from, as far as this server could make it again.
+struct Provenance {
+  std::string model = {};                             // its name among the server's; empty: it is not there
+  model::Facts facts = {};                            // of this model
+  std::optional<Recipe> recipe = std::nullopt;        // that makes the same
+  std::optional<Generated> generated = std::nullopt;  // what the model went on with, or answered
+  InductionOf induction = {};
+  bool stays = true;  // it is never let go
+};
+
+class Exhibit {
+ public:
+  Exhibit(std::string id, std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
+          Provenance provenance = {});
+
+  [[nodiscard]] const std::string& id() const noexcept { return id_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::string text() const;                 // that was read; where it is not known, its tokens
+  [[nodiscard]] std::optional<std::string> pair() const;  // the second text of a pair
+  [[nodiscard]] std::int64_t tokens() const;
+  [[nodiscard]] const Provenance& provenance() const noexcept { return provenance_; }
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }  // that its numbers take in memory
+
+  [[nodiscard]] const Exposure& exposure(bool words) const;
+  // The same heads as insight/tables/value_weighted.h and insight/tables/without_sinks.h have them, made when first
+  // asked for and kept. Throws std::invalid_argument where there are no norms of values.
+  [[nodiscard]] std::shared_ptr<const insight::Specimen> by_value(bool words) const;
+  [[nodiscard]] std::shared_ptr<const insight::Specimen> aside(bool words) const;
+
+ private:
+  std::string id_, name_;
+  Provenance provenance_;
+  std::int64_t bytes_ = 0;
+  Exposure as_it_is_;
+  mutable std::once_flag merged_;
+  mutable std::unique_ptr<const Exposure> words_;
+  using Seen = std::array<std::shared_ptr<const insight::Specimen>, 2>;  // as tokens, as words
+  mutable std::mutex seen_;
+  mutable Seen by_value_, aside_;
+};
+
+}  // namespace attn::server

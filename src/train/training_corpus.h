@@ -1,0 +1,37 @@
+// train/training_corpus.h - texts as tokens: those that are learned from, and those that are held out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attn/thread_pool.h"
+#include "text/datasets/examples.h"
+#include "text/tokenizer/tokenizer.h"
+#include "train/trainable_model.h"
+
+namespace attn::train {
+
+struct Sequences {
+  std::vector<std::vector<std::int32_t>> ids;      // without special tokens; Task::translate: with them
+  std::vector<std::vector<std::int32_t>> targets;  // Task::translate
+  std::vector<std::int32_t> labels;                // Task::classify
+};
+
+struct Corpus {
+  Sequences learned, held_out;
+  std::vector<std::string> labels;  // Task::classify: their names, in alphabetical order
+  std::uint64_t fingerprint = 0;    // of the texts, in their order
+
+  [[nodiscard]] std::int64_t tokens() const noexcept;  // that are learned from
+};
+
+// Which texts are held out depends on them alone (text::held_out), so that what one task learns from is never what
+// another is judged by. Throws std::invalid_argument for no texts at all, and
+// to classify, if there are fewer than two labels.
+Corpus make_corpus(std::span<const text::Example> examples, Task task, const text::Tokenizer& tokenizer,
+                   double held_out, ThreadPool& pool);
+
+}  // namespace attn::train

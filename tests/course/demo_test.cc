@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include "course/course.h"
+
+namespace attn::lesson {
+namespace {
+
+TEST(Demo, EndsWithAPictureOfRandomRows) {
+  ThreadPool pool(2);
+  const Told told = find_lesson("demo")->tell(find_lesson("demo")->given, {.pool = pool});
+  const auto& picture = std::get<figure::Heatmap>(*told.figures.find("picture"));
+  EXPECT_EQ(picture.cells.rows(), 5);
+  EXPECT_EQ(picture.cells.columns(), 5);
+  EXPECT_EQ(picture.shade.cmap, "viridis");
+  EXPECT_EQ(picture.x_label, "Key Position");
+  EXPECT_EQ(picture.y_label, "Query Position");
+}
+
+TEST(Demo, HeadsMustFitTheWidth) {
+  ThreadPool pool(1);
+  Given given = find_lesson("demo")->given;
+  given.set("heads=3");
+  try {
+    static_cast<void>(find_lesson("demo")->tell(given, {.pool = pool}));
+    FAIL() << "three heads of eight numbers";
+  } catch (const std::invalid_argument& wrong) {
+    EXPECT_STREQ(wrong.what(), "d_model 8 is no multiple of 3 heads");
+  }
+}
+
+}  // namespace
+}  // namespace attn::lesson

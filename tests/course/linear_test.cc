@@ -1,0 +1,22 @@
+// Linear attention equals the quadratic form of its own kernel, whatever the sizes.
+#include <gmock/gmock.h>
+
+#include "tests/course/tell.h"
+
+namespace attn::lesson {
+namespace {
+
+TEST(LinearLesson, EqualsTheQuadraticFormOfTheSameKernel) {
+  for (const std::vector<std::string>& settings :
+       {std::vector<std::string>{"runs=1", "batch=1"}, {"runs=1", "batch=1", "n=32", "d=16", "seed=7"}}) {
+    const Told told = tell("linear", settings);
+    EXPECT_LT(number(told, "difference"), 1e-5);
+    EXPECT_LT(number(told, "causal_difference"), 1e-5);
+    EXPECT_LT(number(told, "own_difference"), 1e-5);
+    EXPECT_GT(number(told, "softmax_difference"), 1e-3);
+    EXPECT_GT(told.measured.find("ratio")->numbers[0], 0);
+  }
+}
+
+}  // namespace
+}  // namespace attn::lesson

@@ -1,0 +1,30 @@
+#include <gtest/gtest.h>
+
+#include "course/course.h"
+
+namespace attn::lesson {
+namespace {
+
+TEST(Translation, LargestWeightOfEachWordLiesOnTheWordThatItTranslates) {
+  ThreadPool pool(2);
+  const Lesson& lesson = *find_lesson("translation");
+  const Told told = lesson.tell(lesson.given, {.pool = pool});
+  EXPECT_EQ(*told.words.find("translation"), "我爱你");
+  EXPECT_EQ(*told.words.find("aligned"), "我 → I, 爱 → love, 你 → you");
+}
+
+TEST(Translation, NamesWordsThatTheModelDoesNotKnow) {
+  ThreadPool pool(1);
+  const Lesson& lesson = *find_lesson("translation");
+  Given given = lesson.given;
+  given.texts["text"] = "I love Ünïversities and you";
+  try {
+    static_cast<void>(lesson.tell(given, {.pool = pool}));
+    FAIL() << "no word was refused";
+  } catch (const std::invalid_argument& wrong) {
+    EXPECT_NE(std::string(wrong.what()).find("'Ünïversities', 'and'"), std::string::npos) << wrong.what();
+  }
+}
+
+}  // namespace
+}  // namespace attn::lesson

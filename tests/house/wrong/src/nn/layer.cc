@@ -1,0 +1,3 @@
+// A layer with paths that do not exist.
+#include "../layer.h"
+#include "not/there.h"

@@ -1,0 +1,163 @@
+#include "insight/tables/attention_tables.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "insight/blocks/blocks.h"
+#include "insight/blocks/picture.h"
+#include "tests/support/random.h"
+
+namespace attn::insight {
+namespace {
+
+// [L H N, M] numbers between 0 and 1.
+TableSpecimen::Tables random_tables(std::int64_t layers, std::int64_t heads, std::int64_t n, std::int64_t m) {
+  TableSpecimen::Tables tables{layers, heads, nn::Matrix(layers * heads * n, m)};
+  for (std::int64_t i = 0; i < tables.numbers.rows() * m; ++i)
+    tables.numbers.data()[i] = std::abs(test::bell(7, static_cast<std::uint64_t>(i))) / 4;
+  return tables;
+}
+
+std::string table_refusal(TableSpecimen::Tables tables, std::vector<std::string> queries,
+                          std::vector<std::string> keys) {
+  try {
+    const TableSpecimen made(std::move(tables), std::move(queries), std::move(keys));
+  } catch (const std::invalid_argument& wrong) {
+    return wrong.what();
+  }
+  return "taken";
+}
+
+TEST(TableSpecimen, HeadsAreFoundLayerByLayer) {
+  TableSpecimen::Tables tables = random_tables(2, 3, 4, 5);
+  const float expected = tables.numbers.row((1 * 3 + 2) * 4 + 3)[1];
+  const TableSpecimen specimen(std::move(tables), {}, {});
+  ThreadPool pool(1);
+  EXPECT_EQ(specimen.weights({Kind::self, 1, 2}, pool).row(3)[1], expected);
+  EXPECT_EQ(specimen.heads().size(), 6U);
+  EXPECT_EQ(specimen.heads()[5], (HeadName{Kind::self, 1, 2}));
+}
+
+TEST(TableSpecimen, SeveralKindsHaveTablesAndTokensOfTheirOwn) {
+  std::vector<TableSpecimen::Part> parts;
+  parts.push_back({Kind::cross, random_tables(2, 2, 2, 3), named_tokens({"x", "y"}), named_tokens({"a", "b", "c"})});
+  parts.push_back({Kind::self, random_tables(1, 2, 3, 3), named_tokens({"a", "b", "c"}), {}});
+  const float expected = parts[0].tables.numbers.row((1 * 2 + 1) * 2 + 1)[2];
+  const TableSpecimen specimen(std::move(parts));
+  ASSERT_EQ(specimen.stacks().size(), 2U);
+  EXPECT_EQ(specimen.stacks()[0].kind, Kind::self);
+  EXPECT_EQ(specimen.stacks()[1].layers, 2);
+  EXPECT_EQ(specimen.queries(Kind::cross)[1].text, "y");
+  EXPECT_EQ(specimen.keys(Kind::cross)[2].text, "c");
+  EXPECT_EQ(specimen.keys(Kind::self)[0].text, "a");
+  ThreadPool pool(1);
+  EXPECT_EQ(specimen.weights({Kind::cross, 1, 1}, pool).row(1)[2], expected);
+  EXPECT_FALSE(specimen.causal({Kind::cross, 1, 1}));
+  EXPECT_EQ(specimen.heads().size(), 6U);
+}
+
+TEST(TableSpecimen, OneKindTwiceIsRefusedAndSoIsNone) {
+  const auto said = [](std::vector<TableSpecimen::Part> parts) {
+    try {
+      const TableSpecimen made(std::move(parts));
+    } catch (const std::invalid_argument& wrong) {
+      return std::string(wrong.what());
+    }
+    return std::string();
+  };
+  std::vector<TableSpecimen::Part> twice;
+  for (int n = 0; n < 2; ++n) twice.push_back({Kind::decoder, random_tables(1, 1, 2, 2), {}, {}});
+  EXPECT_EQ(said(std::move(twice)), "tables of kind 'decoder' are given twice");
+  EXPECT_EQ(said({}), "there is no table of weights to look at");
+}
+
+TEST(TableSpecimen, TokensOfASquareTableNameRowsAndColumns) {
+  const TableSpecimen specimen(random_tables(1, 1, 2, 2), {"a", "b"}, {});
+  EXPECT_EQ(specimen.keys(Kind::self)[1].text, "b");
+}
+
+TEST(TableSpecimen, TokensThatAreMissingAreNumbered) {
+  const TableSpecimen specimen(random_tables(1, 1, 2, 3), {}, {});
+  EXPECT_EQ(specimen.keys(Kind::self)[2].text, "2");
+}
+
+TEST(TableSpecimen, ANumberOfTokensThatDoesNotFitNamesBothNumbers) {
+  EXPECT_EQ(table_refusal(random_tables(1, 1, 2, 3), {"a"}, {}), "there are 1 tokens for 2 rows of the table");
+  EXPECT_EQ(table_refusal(random_tables(1, 1, 2, 3), {"a", "b"}, {"c"}),
+            "there are 1 tokens for 3 columns of the table");
+}
+
+TEST(TableSpecimen, NoWeightAboveTheDiagonalMeansCausal) {
+  TableSpecimen::Tables tables = random_tables(1, 2, 3, 3);
+  for (std::int64_t i = 0; i < 3; ++i) std::fill(tables.numbers.row(i) + i + 1, tables.numbers.row(i) + 3, 0.0F);
+  const TableSpecimen specimen(std::move(tables), {}, {});
+  EXPECT_TRUE(specimen.causal({Kind::self, 0, 0}));
+  EXPECT_FALSE(specimen.causal({Kind::self, 0, 1}));
+}
+
+TEST(TableSpecimen, AHeadThatIsNotThereNamesThoseThatAre) {
+  const TableSpecimen specimen(random_tables(2, 3, 4, 4), {}, {});
+  try {
+    specimen.check({Kind::self, 0, 3});
+    FAIL();
+  } catch (const std::invalid_argument& wrong) {
+    EXPECT_STREQ(wrong.what(), "there is no head 3: heads count from 0 to 2");
+  }
+  EXPECT_THROW(specimen.check({Kind::cross, 0, 0}), std::invalid_argument);
+}
+
+TEST(Tiles, EveryWeightComesOnce) {
+  const TableSpecimen specimen(random_tables(1, 1, kTileQueries + 3, 2 * kTileColumns + 1), {}, {});
+  ThreadPool pool(1);
+  const nn::Matrix whole = specimen.weights({}, pool);
+  nn::Matrix seen(whole.rows(), whole.columns());
+  std::fill_n(seen.data(), seen.rows() * seen.columns(), 0.0F);
+  each_tile(specimen, {}, [&](Rectangle at, View<const float, 2> tile) {
+    for (std::int64_t i = 0; i < tile.shape[0]; ++i)
+      for (std::int64_t j = 0; j < tile.shape[1]; ++j) seen.row(at.row + i)[at.col + j] += tile(i, j);
+  });
+  EXPECT_TRUE(std::equal(seen.data(), seen.data() + seen.rows() * seen.columns(), whole.data()));
+}
+
+TEST(Picture, ATableThatFitsComesAsItIs) {
+  const TableSpecimen specimen(random_tables(1, 1, 5, 7), {}, {});
+  ThreadPool pool(1);
+  const Picture small = picture(specimen, {}, 7, Reduce::max, pool);
+  EXPECT_FALSE(small.reduced());
+  EXPECT_EQ(small.cells.row(4)[6], specimen.weights({}, pool).row(4)[6]);
+}
+
+// Sizes that the number of cells does not divide.
+class Reduction : public testing::TestWithParam<Reduce> {};
+
+TEST_P(Reduction, CellsCoverTheirRectangles) {
+  constexpr std::int64_t kMost = 6;
+  const TableSpecimen specimen(random_tables(1, 1, 20, 33), {}, {});
+  ThreadPool pool(1);
+  const nn::Matrix whole = specimen.weights({}, pool);
+  const Picture small = picture(specimen, {}, kMost, GetParam(), pool);
+  ASSERT_TRUE(small.reduced());
+  for (std::int64_t r = 0; r < kMost; ++r) {
+    for (std::int64_t c = 0; c < kMost; ++c) {
+      double sum = 0, most = 0, count = 0;
+      for (std::int64_t i = r * 20 / kMost; i < (r + 1) * 20 / kMost; ++i) {
+        for (std::int64_t j = c * 33 / kMost; j < (c + 1) * 33 / kMost; ++j) {
+          sum += whole.row(i)[j];
+          most = std::max<double>(most, whole.row(i)[j]);
+          ++count;
+        }
+      }
+      EXPECT_NEAR(small.cells.row(r)[c], GetParam() == Reduce::max ? most : sum / count, 1e-6);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(MeanAndMax, Reduction, testing::Values(Reduce::mean, Reduce::max),
+                         [](const auto& which) { return which.param == Reduce::mean ? "Mean" : "Max"; });
+
+}  // namespace
+}  // namespace attn::insight

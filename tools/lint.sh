@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# tools/lint.sh [PIECE...] - looks through the sources without building them; a line per tool, all of them run.
+#
+#   cpp      clang-format            python   ruff check, ruff format, mypy
+#   shell    shellcheck              page     svelte-check, prettier, eslint
+#   rust     cargo fmt, clippy
+#
+# Without a PIECE: all of them. Ends with 1 if a tool found something; what it said stands below its line. What has not
+# changed since it was found to be well is not looked at again (build/lint, .ruff_cache, .cache/mypy).
+# tools/setup.sh lint installs the tools.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+kept=$PWD/build/lint
+mkdir -p "$kept"
+failed=()
+
+# files PATTERN...: those of the working tree, also new ones; not those that were removed.
+files() {
+  git ls-files -z --cached --others --exclude-standard --deduplicate -- "$@" |
+    while IFS= read -r -d '' file; do if [[ -f $file ]]; then printf '%s\0' "$file"; fi; done
+}
+
+# run NAME COMMAND...: one line, and what COMMAND said if it failed.
+run() {
+  local name=$1 began=$SECONDS said
+  shift
+  if said=$("$@" 2>&1); then
+    printf '  %-14s ok      %3d s\n' "$name" $((SECONDS - began))
+  else
+    printf '  %-14s failed  %3d s\n' "$name" $((SECONDS - began))
+    head -n 60 <<<"$said" | sed 's/^/    /'
+    if (($(wc -l <<<"$said") > 60)); then echo "    ..."; fi
+    failed+=("$name")
+  fi
+}
+skip() { printf '  %-14s skipped: %s\n' "$1" "$2"; }
+
+# unless_known NAME FILES COMMAND...: COMMAND, with those files (a function that prints them) that have changed since it
+# was content with them. Their hashes are kept, with that of what else decides (standard input).
+unless_known() {
+  local name=$1 list=$2 rules known="$kept/$1" hashes="$kept/$1.new" status=0
+  shift 2
+  rules=$(sha256sum | cut -c 1-64)
+  "$list" | xargs -0 -r sha256sum | sed "s/^/$rules /" >"$hashes"
+  touch "$known"
+  grep -vxFf "$known" "$hashes" | cut -c 132- | tr '\n' '\0' | xargs -0 -r "$@" || status=1
+  if ((status == 0)); then mv "$hashes" "$known"; fi
+  return "$status"
+}
+
+cpp_files() { files '*.cc' '*.h'; }
+shell_files() { files '*.sh' .ci/run; }
+crate_files() { files src/text/tokenizer/crate; }
+
+clang_format() {
+  cat .clang-format tools/requirements-check.txt | unless_known clang-format cpp_files .venv/bin/clang-format --dry-run -Werror
+}
+# What a script sources is looked through on its own.
+shell_check() { unless_known shellcheck shell_files shellcheck <.shellcheckrc; }
+
+lint_cpp() { run clang-format clang_format; }
+lint_python() {
+  run "ruff check" .venv/bin/ruff check --quiet .
+  run "ruff format" .venv/bin/ruff format --quiet --check .
+  run mypy .venv/bin/mypy
+}
+lint_shell() { run shellcheck shell_check; }
+
+# npm writes this file last, so that it is older than the lock file also after an install that was broken off.
+page_modules() {
+  local installed=web/node_modules/.package-lock.json
+  if [[ ! web/package-lock.json -nt $installed && -f $installed ]]; then return; fi
+  (cd web && npm ci --loglevel=error --no-progress)
+}
+page_files() { files web; }
+svelte_check() { # it has no cache, and what one file says depends on the others: all or nothing
+  local hash
+  hash=$(page_files | xargs -0 sha256sum | sha256sum)
+  if [[ -f $kept/svelte-check && $(<"$kept/svelte-check") == "$hash" ]]; then return; fi
+  (cd web && npm run --silent check) && echo "$hash" >"$kept/svelte-check"
+}
+page_prettier() (
+  cd web && npx --no-install prettier --check --log-level warn --cache --cache-strategy content \
+    --cache-location "$kept/prettier" src tests ./*.ts ./*.js index.html
+)
+page_eslint() (cd web && npm run --silent lint -- --cache --cache-strategy content --cache-location "$kept/eslint")
+
+lint_page() {
+  PATH="$(dirname "$(tools/node.sh)"):$PATH"
+  run "node modules" page_modules
+  run svelte-check svelte_check
+  run prettier page_prettier
+  run eslint page_eslint
+}
+
+clippy() {
+  local hash
+  hash=$({ crate_files | xargs -0 sha256sum; "$cargo" --version; } | sha256sum)
+  if [[ -f $kept/clippy && $(<"$kept/clippy") == "$hash" ]]; then return; fi
+  (cd src/text/tokenizer/crate && CARGO_TARGET_DIR=$kept/cargo "$cargo" clippy --locked --quiet --all-targets -- -D warnings) &&
+    echo "$hash" >"$kept/clippy"
+}
+cargo_fmt() (cd src/text/tokenizer/crate && "$cargo" fmt --check)
+
+# Distributions have rustfmt and clippy in packages of their own, and not for every version of rustc.
+lint_rust() {
+  cargo=$(tools/cargo.sh)
+  if "$cargo" fmt --version >/dev/null 2>&1; then
+    run "cargo fmt" cargo_fmt
+  else
+    skip "cargo fmt" "the Rust of $cargo has no rustfmt"
+  fi
+  if "$cargo" clippy --version >/dev/null 2>&1; then
+    run clippy clippy
+  else
+    skip clippy "the Rust of $cargo has no clippy"
+  fi
+}
+
+if (($# == 0)); then set -- cpp python shell page rust; fi
+for piece in "$@"; do
+  case "$piece" in
+    cpp | python | shell | page | rust) "lint_$piece" ;;
+    *)
+      echo "usage: tools/lint.sh [cpp|python|shell|page|rust]..." >&2
+      exit 2
+      ;;
+  esac
+done
+if ((${#failed[@]} > 0)); then
+  printf -v names '%s, ' "${failed[@]}"
+  echo "lint: ${names%, } found something; make format lays out what can be laid out" >&2
+  exit 1
+fi
