@@ -4,7 +4,7 @@ import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 // Red, green and blue one after the other, each as steps from the value before, so that they compress well: "P" is no
-// step. core/colour.ts unpacks it.
+// step. draw/colour.ts unpacks it.
 function packed(bytes: Uint8Array): string {
   const step = (value: number, i: number) => value - (i < 3 ? 0 : bytes[i - 3]);
   const steps = [...bytes].map(step);
@@ -81,5 +81,5 @@ export default defineConfig(({ mode }) => ({
     assetsInlineLimit: 0,
     rolldownOptions: { checks: { pluginTimings: false } },
   },
-  test: { include: ["tests/core/*.test.ts"] },
+  test: { include: ["tests/{api,course,draw,input,state}/*.test.ts"] },
 }));

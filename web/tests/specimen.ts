@@ -1,7 +1,7 @@
 // A made-up specimen that answers as the program does: for `npm run dev`, and for tests of what reads the answers.
 import { deflateSync } from "node:zlib";
-import type { Facts, HeadFacts, Kind, Stack, Token } from "../src/core/facts";
-import { byteOfWeight } from "../src/core/source";
+import type { Facts, HeadFacts, Kind, Stack, Token } from "../src/api/facts";
+import { byteOfWeight } from "../src/api/sources/source";
 
 export interface Wanted {
   name: string;

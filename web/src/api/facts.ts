@@ -1,0 +1,115 @@
+// What the page is told of a specimen: the words of the server's JSON.
+import type { Origin } from "./origin";
+import type { Measure } from "../state/place";
+
+export type Kind = "self" | "decoder" | "cross";
+
+export interface HeadName {
+  kind: Kind;
+  layer: number;
+  head: number;
+}
+
+export interface Token {
+  text: string;
+  special: boolean;
+  word: number | null;
+  sequence: number | null;
+}
+
+export interface Stack {
+  kind: Kind;
+  layers: number;
+  heads: number;
+  queries: number;
+  keys: number;
+  causal: boolean;
+  query_tokens: Token[];
+  key_tokens: Token[] | null; // null: the same as the queries'
+  thumbnail: { rows: number; columns: number };
+}
+
+export interface HeadType {
+  name: string;
+  score: number;
+  reason: string;
+}
+
+export interface HeadFacts extends HeadName {
+  entropy: number;
+  entropy_share: number;
+  distance: number;
+  shares: Record<string, number>;
+  types: HeadType[];
+  interest: number;
+  resting: boolean;
+  reason: string;
+}
+
+export interface ModelFacts {
+  name: string;
+  type: string;
+  form: "encoder" | "decoder" | "encoder-decoder";
+  layers: number;
+  heads: number;
+  decoder_layers: number;
+  max_tokens: number; // 0: any number
+  fills: boolean; // gaps
+  continues: boolean; // texts, or answers them
+  labels: string[];
+  given?: boolean; // on the command line
+}
+
+export interface Choice {
+  id: number;
+  text: string;
+  probability: number;
+}
+
+// A token that the model wrote, and what else it might have written.
+export interface Step extends Choice {
+  choices: Choice[];
+  entropy: number;
+}
+
+export interface Facts {
+  id: string;
+  name: string;
+  text: string;
+  pair: string | null; // the second text
+  model: (Pick<ModelFacts, "name" | "type"> & Partial<ModelFacts>) | null;
+  origin?: Origin | null; // how it was made; null: it cannot be made again
+  live?: boolean; // its model is at hand
+  measures?: Measure[];
+  bytes?: number; // of the recording
+  generated?: { from: number; steps: Step[] } | null;
+  stacks: Stack[];
+  heads: HeadFacts[];
+  ranking: number[]; // places in heads, most interesting first
+  look_at: (HeadName & { reason: string }) | null;
+  rule: string;
+}
+
+export interface SpecimenName {
+  id: string;
+  name: string;
+  text: string;
+  tokens: number;
+  stays?: boolean; // false: it was made for a page, which knows how
+}
+
+export const keyOf = (head: HeadName): string => `${head.kind}/${head.layer}/${head.head}`;
+
+export const sameHead = (a: HeadName, b: HeadName): boolean =>
+  a.kind === b.kind && a.layer === b.layer && a.head === b.head;
+
+export function stackOf(facts: Facts, kind: Kind): Stack {
+  return facts.stacks.find((stack) => stack.kind === kind) ?? facts.stacks[0];
+}
+
+export const keysOf = (stack: Stack): Token[] => stack.key_tokens ?? stack.query_tokens;
+
+// Columns on which attention rests when there is nothing to look at: the first key and the special ones.
+export function sinkColumns(stack: Stack): number[] {
+  return keysOf(stack).flatMap((token, j) => (j === 0 || token.special ? [j] : []));
+}

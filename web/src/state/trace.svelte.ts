@@ -1,0 +1,73 @@
+// What is looked at within one weight: the view draws it, the panel says it.
+import { app } from "./app.svelte";
+import { isLit, largestAt, orderOf, runningSums, scoresOf, type Term, type Trace } from "../api/trace";
+
+class Tracing {
+  trace = $state.raw<Trace | null>(null);
+  row = $state.raw<Float32Array | null>(null); // all weights of the query
+  loading = $state(false);
+  problem = $state<string | null>(null);
+  d = $state<number | null>(null); // of the products
+  hovered = $state<Term | null>(null);
+  focused = $state<Term | null>(null);
+  kept = $state<Term | null>(null); // clicked
+  bySize = $state(false);
+
+  readonly order: number[] = $derived(this.trace ? orderOf(this.trace.products, this.bySize) : []);
+  readonly sums: Float64Array = $derived(
+    this.trace ? runningSums(this.trace.products, this.order) : new Float64Array(0),
+  );
+  readonly scores: Float64Array | null = $derived(this.trace && this.row ? scoresOf(this.row, this.trace.lse) : null);
+  readonly pointed: Term | null = $derived(this.hovered ?? this.focused ?? this.kept);
+
+  lit(term: Term): boolean {
+    return isLit(term, this.pointed) || (this.d !== null && (term === "q" || term === "k" || term === "products"));
+  }
+
+  // A view that was opened without a cell gets the strongest key of a token; the address then has both.
+  async choose(signal: AbortSignal): Promise<void> {
+    const { row, column, pins, side } = app.place;
+    const { queries, causal } = app.stack;
+    const query = row ?? (side === "query" ? pins[0] : undefined) ?? (causal ? queries - 1 : Math.min(1, queries - 1));
+    const weights = column === null ? await app.whole!.row(app.head, query, signal) : null;
+    if (!signal.aborted) app.go({ row: query, column: column ?? largestAt(weights!) });
+  }
+
+  async load(signal: AbortSignal): Promise<void> {
+    const { row, column } = app.place;
+    const { kind, layer, head } = app.head;
+    this.loading = true;
+    this.problem = null;
+    try {
+      const [trace, weights] = await Promise.all([
+        app.program!.json<Trace>("trace", { kind, layer, head, row: row!, column: column! }, { signal }),
+        app.whole!.row(app.head, row!, signal),
+      ]);
+      if (signal.aborted) return;
+      this.trace = trace;
+      this.row = weights;
+      if (this.d !== null && this.d >= trace.products.length) this.d = null;
+    } catch (problem) {
+      if (signal.aborted) return;
+      this.trace = null;
+      this.problem = (problem as Error).message;
+    }
+    this.loading = false;
+  }
+
+  // By `step` places in the order that is shown.
+  move(step: number): void {
+    if (!this.order.length) return;
+    const at = this.d === null ? (step > 0 ? -1 : this.order.length) : this.order.indexOf(this.d);
+    this.d = this.order[Math.min(Math.max(at + step, 0), this.order.length - 1)];
+  }
+
+  // True: there was something to let go.
+  letGo(): boolean {
+    const held = this.d !== null || this.kept !== null;
+    this.d = this.kept = this.hovered = this.focused = null;
+    return held;
+  }
+}
+
+export const tracing = new Tracing();

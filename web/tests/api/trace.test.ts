@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import { barAt, barsOf, extremesOf } from "../../src/draw/bars";
+import { transformOf } from "../../src/draw/flight";
+import {
+  isLit,
+  isVector,
+  largestAt,
+  makersOf,
+  normOf,
+  orderOf,
+  productsText,
+  runningSums,
+  scaleName,
+  scoresOf,
+  type Term,
+} from "../../src/api/trace";
+import { random } from "../specimen";
+
+describe("a traced weight", () => {
+  const next = random(5);
+  const q = Array.from({ length: 40 }, () => 4 * next() - 2);
+  const k = Array.from({ length: 40 }, () => 4 * next() - 2);
+  const products = q.map((value, d) => value * k[d]);
+
+  test("its products stand in order, or the largest first with equals as they were", () => {
+    expect(orderOf([1, -3, 3, 0.5], false)).toEqual([0, 1, 2, 3]);
+    expect(orderOf([1, -3, 3, 0.5], true)).toEqual([1, 2, 0, 3]);
+  });
+
+  test("sums run to the dot product in any order", () => {
+    const dot = products.reduce((a, b) => a + b, 0);
+    for (const bySize of [false, true]) {
+      const sums = runningSums(products, orderOf(products, bySize));
+      expect(sums).toHaveLength(40);
+      expect(sums[39]).toBeCloseTo(dot, 10);
+      expect(sums[0]).toBe(products[orderOf(products, bySize)[0]]);
+    }
+  });
+
+  test("scores of a row come back from its weights and lse", () => {
+    const scores = [1.5, -0.25, 3, -Infinity];
+    const lse = Math.log(scores.reduce((sum, s) => sum + Math.exp(s), 0));
+    const weights = Float32Array.from(scores, (s) => Math.exp(s - lse));
+    const back = scoresOf(weights, lse);
+    scores.forEach((s, j) => (s === -Infinity ? expect(back[j]).toBe(s) : expect(back[j]).toBeCloseTo(s, 5)));
+  });
+
+  test("a scale is named where it is that of the width", () => {
+    expect(scaleName({ scale: Math.fround(1 / Math.sqrt(40)), q })).toBe("1/√40");
+    expect(scaleName({ scale: 1, q })).toBeNull();
+  });
+
+  test("a number lights up what made it, and nothing else", () => {
+    expect(makersOf("score")).toContain("bias");
+    expect(isLit("q", "products")).toBe(true);
+    expect(isLit("products", "products")).toBe(true);
+    expect(isLit("x", "products")).toBe(false);
+    expect(isLit("weight", "contribution")).toBe(true);
+    expect(isLit("weight", null)).toBe(false);
+    // Whatever is made goes back to what the model gives, and never to itself.
+    const reached = (term: Term, seen: Term[] = []): Term[] => {
+      expect(seen).not.toContain(term);
+      return makersOf(term).flatMap((maker) => [maker, ...reached(maker, [...seen, term])]);
+    };
+    expect(new Set(reached("share"))).toContain("q");
+    expect(["x", "contribution"].every((term) => isVector(term as Term)) && !isVector("lse")).toBe(true);
+  });
+
+  test("all products are copied with all digits", () => {
+    const lines = productsText({ q: [0.1, 2], k: [3, -1], products: [0.30000001192092896, -2] }).split("\n");
+    expect(lines).toEqual(["d\tq\tk\tq k", "0\t0.1\t3\t0.30000001192092896", "1\t2\t-1\t-2", ""]);
+  });
+
+  test("norms and the largest of a row", () => {
+    expect(normOf([3, -4])).toBe(5);
+    expect(largestAt([0.1, 0.5, 0.5, 0.2])).toBe(1);
+  });
+});
+
+describe("bars", () => {
+  test("every number has one as long as there is a pixel for it", () => {
+    const bars = barsOf([1, -2, 0.5, Infinity], null, 400);
+    expect(bars.map(({ low, high }) => [low, high])).toEqual([
+      [0, 1],
+      [-2, 0],
+      [0, 0.5],
+      [0, 0],
+    ]);
+    expect(bars[3].x).toBe(300);
+    expect(barsOf([1, 2, 3], [2, 0, 1], 30).map(({ high }) => high)).toEqual([3, 1, 2]);
+  });
+
+  test("many numbers share bars, and the largest of both signs are kept", () => {
+    const next = random(9);
+    const values = Array.from({ length: 5000 }, () => next() - 0.5);
+    values[1234] = 9;
+    values[4999] = -7;
+    const bars = barsOf(values, null, 300);
+    expect(bars.length).toBeLessThanOrEqual(300);
+    expect(Math.max(...bars.map(({ high }) => high))).toBe(9);
+    expect(bars.at(-1)!.low).toBe(-7);
+    expect(bars.at(-1)!.last).toBe(4999);
+    expect(bars.at(-1)!.x + bars.at(-1)!.width).toBeLessThanOrEqual(300.001);
+    expect(extremesOf(values)).toEqual([-7, 9]);
+  });
+
+  test("the number under the pointer is the one that is drawn there", () => {
+    for (const [count, width] of [
+      [40, 400],
+      [5000, 300],
+    ]) {
+      const values = Array.from({ length: count }, (_, i) => i + 1);
+      for (const bar of barsOf(values, null, width)) {
+        expect(barAt(values, null, width, bar.x + bar.width / 2)).toBe(bar.last);
+      }
+    }
+    expect(barAt([1, 2, 3], [2, 0, 1], 30, 5)).toBe(2);
+    expect(barAt([1, 2, 3], null, 30, 999)).toBe(2);
+  });
+});
+
+test("a picture in flight begins where it was", () => {
+  const from = { x: 10, y: 20, width: 50, height: 40 };
+  const to = { x: 100, y: 80, width: 500, height: 400 };
+  expect(transformOf(from, to)).toBe("translate(-90px, -60px) scale(0.1, 0.1)");
+});
