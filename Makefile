@@ -50,13 +50,19 @@ models: build ## Train the models that ship with the program again: two to three
 	@tools/setup.sh models
 	@models/train.sh
 
-.PHONY: check
-check: check-format check-tidy check-asan check-tsan ## Format, clang-tidy, and the tests under ASan, UBSan and TSan
+.PHONY: lint
+lint: ## Look through the sources of every language; a minute, and seconds when little has changed
+	@tools/setup.sh lint
+	@tools/lint.sh
 
-.PHONY: check-format
-check-format: check-setup
-	@$(cpp_files) | xargs -r clang-format-19 --dry-run -Werror
-	@.venv/bin/ruff format --quiet --check . && .venv/bin/ruff check --quiet .
+# A piece of it: make lint-cpp, lint-python, lint-shell, lint-page, lint-rust
+.PHONY: lint-%
+lint-%:
+	@tools/setup.sh lint
+	@tools/lint.sh $*
+
+.PHONY: check
+check: lint check-tidy check-asan check-tsan ## lint, clang-tidy, and the tests under ASan, UBSan and TSan
 
 # Also the build by clang that must give no warning.
 .PHONY: check-tidy
@@ -81,9 +87,12 @@ check-setup:
 	@tools/setup.sh check
 
 .PHONY: format
-format: check-setup ## Lay out the sources
-	@$(cpp_files) | xargs -r clang-format-19 -i
-	@.venv/bin/ruff format --quiet .
+format: ## Lay out the sources
+	@tools/setup.sh lint
+	@$(cpp_files) | xargs -r .venv/bin/clang-format -i
+	@.venv/bin/ruff check --quiet --fix-only . && .venv/bin/ruff format --quiet .
+	@cd src/text/tokenizer/crate && cargo=$$(../../../../tools/cargo.sh) && if $$cargo fmt --version >/dev/null 2>&1; then $$cargo fmt; fi
+	@if [ -d web/node_modules ]; then cd web && PATH="$$(dirname "$$(../tools/node.sh)"):$$PATH" npm run --silent format >/dev/null; fi
 
 .PHONY: clean
 clean: ## Remove what was built; .venv stays

@@ -3,7 +3,7 @@
 # What the build needs lies in web/node_modules, for all build directories together. npm asks the network when the lock
 # file has changed, and never else.
 #
-# As a script (-P), with NODE, WEB and OUT: builds it.
+# As a script (-P), with NODE, WEB and OUT: builds it. Without OUT: installs what the build needs, and no more.
 
 if(CMAKE_SCRIPT_MODE_FILE)
   file(LOCK ${WEB} DIRECTORY GUARD PROCESS TIMEOUT 600)  # another build directory may be at it
@@ -14,6 +14,9 @@ if(CMAKE_SCRIPT_MODE_FILE)
   if(NOT EXISTS ${installed} OR ${WEB}/package-lock.json IS_NEWER_THAN ${installed})
     execute_process(COMMAND ${folder}/npm ci --loglevel=error --no-progress WORKING_DIRECTORY ${WEB} OUTPUT_QUIET
                     COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  if(NOT OUT)
+    return()
   endif()
   foreach(mode IN ITEMS production offline)
     execute_process(COMMAND ${CMAKE_COMMAND} -E env ATTNSCOPE_DIST=${OUT} ${NODE} node_modules/vite/bin/vite.js build

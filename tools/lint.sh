@@ -60,18 +60,14 @@ shell_check() { unless_known shellcheck shell_files shellcheck <.shellcheckrc; }
 
 lint_cpp() { run clang-format clang_format; }
 lint_python() {
-  run "ruff check" .venv/bin/ruff check --quiet .
+  run "ruff check" .venv/bin/ruff check --quiet --output-format concise .
   run "ruff format" .venv/bin/ruff format --quiet --check .
   run mypy .venv/bin/mypy
 }
 lint_shell() { run shellcheck shell_check; }
 
-# npm writes this file last, so that it is older than the lock file also after an install that was broken off.
-page_modules() {
-  local installed=web/node_modules/.package-lock.json
-  if [[ ! web/package-lock.json -nt $installed && -f $installed ]]; then return; fi
-  (cd web && npm ci --loglevel=error --no-progress)
-}
+# By CMake, which waits for a build that is installing them.
+page_modules() { cmake -DNODE="$(tools/node.sh)" -DWEB="$PWD/web" -P cmake/web.cmake; }
 page_files() { files web; }
 svelte_check() { # it has no cache, and what one file says depends on the others: all or nothing
   local hash

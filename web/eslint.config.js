@@ -14,12 +14,12 @@ export default defineConfig(
   {
     languageOptions: { globals: { ...globals.browser, ...globals.node } },
     rules: {
-      "prefer-const": ["error", { destructuring: "all" }],
       "no-undef": "off", // the compiler's
       "svelte/no-unused-svelte-ignore": "off", // svelte-check's, which also sees a warning that is ignored elsewhere
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
     },
   },
+  { files: ["**/*.ts"], rules: { "prefer-const": ["error", { destructuring: "all" }] } },
   {
     files: ["**/*.svelte", "**/*.svelte.ts"],
     languageOptions: { parserOptions: { parser: ts.parser, svelteConfig } },

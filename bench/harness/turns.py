@@ -17,7 +17,7 @@ def take_turns(
     """Every round each call once (short ones several times, for `least` seconds), in an order that rotates."""
     names = list(calls)
     seconds: Seconds = {name: [] for name in names}
-    repeats = {name: 1 for name in names}
+    repeats = dict.fromkeys(names, 1)
     for name in names if warm else ():
         calls[name]()
         start = time.perf_counter()
