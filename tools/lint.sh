@@ -43,7 +43,7 @@ unless_known() {
   rules=$(sha256sum | cut -c 1-64)
   "$list" | xargs -0 -r sha256sum | sed "s/^/$rules /" >"$hashes"
   touch "$known"
-  grep -vxFf "$known" "$hashes" | cut -c 132- | tr '\n' '\0' | xargs -0 -r "$@" || status=1
+  { grep -vxFf "$known" "$hashes" || true; } | cut -c 132- | tr '\n' '\0' | xargs -0 -r "$@" || status=1
   if ((status == 0)); then mv "$hashes" "$known"; fi
   return "$status"
 }

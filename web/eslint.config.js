@@ -16,6 +16,7 @@ export default defineConfig(
     rules: {
       "no-undef": "off", // the compiler's
       "svelte/no-unused-svelte-ignore": "off", // svelte-check's, which also sees a warning that is ignored elsewhere
+      "svelte/prefer-svelte-reactivity": "off", // sets and maps are copied and replaced, never changed in place
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
     },
   },
