@@ -1,6 +1,6 @@
 // What the page is told of a specimen: the words of the server's JSON.
-import type { Origin } from "./origin";
-import type { Measure } from "../state/place";
+import type { RecordRequest } from "./recordRequest";
+import type { Measure } from "../state/urlState";
 
 export type Kind = "self" | "decoder" | "cross";
 
@@ -78,7 +78,7 @@ export interface Facts {
   text: string;
   pair: string | null; // the second text
   model: (Pick<ModelFacts, "name" | "type"> & Partial<ModelFacts>) | null;
-  origin?: Origin | null; // how it was made; null: it cannot be made again
+  origin?: RecordRequest | null; // how it was made; null: it cannot be made again
   live?: boolean; // its model is at hand
   measures?: Measure[];
   bytes?: number; // of the recording
@@ -90,13 +90,16 @@ export interface Facts {
   rule: string;
 }
 
-export interface SpecimenName {
+export interface RecordingName {
   id: string;
   name: string;
   text: string;
   tokens: number;
   stays?: boolean; // false: it was made for a page, which knows how
 }
+
+// How the recording was made; null: it cannot be made again.
+export const recordRequestOf = (facts: Facts): RecordRequest | null => facts.origin ?? null;
 
 export const keyOf = (head: HeadName): string => `${head.kind}/${head.layer}/${head.head}`;
 

@@ -1,15 +1,15 @@
 // What a model expects at some places of its text: the words of the server's JSON.
 import type { Choice, Facts, HeadName, Stack, Token } from "./facts";
 
-export interface Expected extends Choice {
+export interface ComparedChoice extends Choice {
   before?: number; // of the same token, in what it is compared with
 }
 
-export interface Spot {
+export interface PredictedPosition {
   token: number;
   text: string;
   entropy: number;
-  choices: Expected[];
+  choices: ComparedChoice[];
   kl?: number;
   against?: Choice[];
 }
@@ -23,7 +23,7 @@ export interface Label {
 export interface Predictions {
   what: "gaps" | "next" | "tokens" | "target";
   temperature: number;
-  places: Spot[];
+  places: PredictedPosition[];
   labels: Label[] | null;
   kl?: number | null;
 }
@@ -40,13 +40,13 @@ export const kGaps = /\[MASK\]|<mask>/g;
 export const isGap = (token: Token): boolean => token.special && token.text.replace(kGaps, "") === "";
 
 // The tokens at whose places a model can be asked: what an encoder-decoder says, else the text.
-export function spoken(facts: Facts): Stack {
+export function outputStack(facts: Facts): Stack {
   return facts.stacks.find(({ kind }) => kind === "decoder") ?? facts.stacks[0];
 }
 
 // At which token to ask; null: where the program asks by itself, in gaps and behind the end.
-export function askedAt(facts: Facts, row: number | null): number | null {
-  const { query_tokens: tokens } = spoken(facts);
+export function predictedToken(facts: Facts, row: number | null): number | null {
+  const { query_tokens: tokens } = outputStack(facts);
   const there = row !== null && row < tokens.length ? row : null;
   const form = facts.model?.form;
   if (form === "decoder") return there === tokens.length - 1 ? null : there;
@@ -63,15 +63,16 @@ export const gapAt = (tokens: Token[], token: number): number => tokens.slice(0,
 // A slider of temperatures: 0 to 1 is kLeast to kMost, evenly by factors.
 export const kLeast = 0.05;
 export const kMost = 5;
-export const slid = (at: number): number => Number((kLeast * (kMost / kLeast) ** at).toPrecision(2));
-export const sliderAt = (temperature: number): number => Math.log(temperature / kLeast) / Math.log(kMost / kLeast);
+export const temperatureOfSlider = (at: number): number => Number((kLeast * (kMost / kLeast) ** at).toPrecision(2));
+export const sliderOfTemperature = (temperature: number): number =>
+  Math.log(temperature / kLeast) / Math.log(kMost / kLeast);
 
 // What is left of the probability for all others.
 export const restOf = (choices: { probability: number }[]): number =>
   Math.max(0, 1 - choices.reduce((sum, { probability }) => sum + probability, 0));
 
 // Which part of a strip of tokens is in the page: `most` of them, with `at` among them.
-export function stretch(first: number, count: number, at: number | null, most: number): [number, number] {
+export function visibleRange(first: number, count: number, at: number | null, most: number): [number, number] {
   let from = Math.min(Math.max(first, 0), Math.max(0, count - most));
   if (at !== null && (at < from || at >= from + most)) from = Math.max(0, Math.min(at - (most >> 1), count - most));
   return [from, Math.min(count, from + most)];

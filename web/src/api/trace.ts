@@ -40,7 +40,7 @@ export type RowTerm = "scores" | "weights";
 export type Term = VectorTerm | NumberTerm | RowTerm;
 
 // What a number is made from, one step back.
-const kMadeOf: Record<Term, Term[]> = {
+const kInputs: Record<Term, Term[]> = {
   x: [],
   q: ["x"],
   k: [],
@@ -63,11 +63,11 @@ const kMadeOf: Record<Term, Term[]> = {
   share: ["contribution", "head_output"],
 };
 
-export const makersOf = (term: Term): readonly Term[] => kMadeOf[term];
+export const inputsOf = (term: Term): readonly Term[] => kInputs[term];
 
 // Whether a number lights up while `pointed` is looked at: it is that number, or one that made it.
-export const isLit = (term: Term, pointed: Term | null): boolean =>
-  pointed !== null && (term === pointed || kMadeOf[pointed].includes(term));
+export const isHighlighted = (term: Term, pointed: Term | null): boolean =>
+  pointed !== null && (term === pointed || kInputs[pointed].includes(term));
 
 export const isVector = (term: Term): term is VectorTerm => (kVectors as readonly string[]).includes(term);
 

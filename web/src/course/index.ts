@@ -1,11 +1,11 @@
 // The course: loaded on /learn only.
 import { mount } from "svelte";
 import { app } from "../state/app.svelte";
-import { course } from "./course.svelte";
+import { course } from "./courseState.svelte";
 import CoursePage from "./CoursePage.svelte";
 
 export function open(target: HTMLElement): void {
-  app.prefer();
+  app.applyPreferences();
   void course.start();
   mount(CoursePage, { target });
 }

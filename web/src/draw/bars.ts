@@ -1,5 +1,5 @@
 // Draws numbers as bars up and down from a line, however many there are.
-import type { Size } from "./tiles";
+import type { Size } from "./mapWindow";
 
 export interface Bar {
   x: number;

@@ -1,10 +1,10 @@
 // Small helps for drawing on a canvas.
-import { direction } from "./label";
+import { textDirection } from "./tokenLabel";
 
 export const kFont = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Noto Sans CJK SC", sans-serif';
 
 // Colours of the page, as its style sheet has them for light and dark.
-export interface Inks {
+export interface ThemeColours {
   ground: string;
   ink: string;
   quiet: string;
@@ -13,7 +13,7 @@ export interface Inks {
   wash: string;
 }
 
-export function inks(element: Element): Inks {
+export function themeColours(element: Element): ThemeColours {
   const style = getComputedStyle(element);
   const ink = (name: string) => style.getPropertyValue(`--${name}`).trim();
   return {
@@ -27,7 +27,7 @@ export function inks(element: Element): Inks {
 }
 
 // Sized for the screen's own pixels and empty; drawing is in CSS pixels.
-export function prepared(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+export function prepareCanvas(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const ratio = devicePixelRatio;
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
@@ -40,7 +40,7 @@ export function prepared(canvas: HTMLCanvasElement, width: number, height: numbe
 const cut = new Map<string, string>();
 
 // The text, or as much of it as there is room for.
-export function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
+export function ellipsize(context: CanvasRenderingContext2D, text: string, room: number): string {
   const key = `${context.font}/${Math.round(room)}/${text}`;
   let short = cut.get(key);
   if (short === undefined) {
@@ -57,13 +57,13 @@ export function fitted(context: CanvasRenderingContext2D, text: string, room: nu
   return short;
 }
 
-export function write(context: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
-  context.direction = direction(text);
-  context.fillText(fitted(context, text, room), x, y);
+export function drawText(context: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
+  context.direction = textDirection(text);
+  context.fillText(ellipsize(context, text, room), x, y);
 }
 
 // Calls draw at most once a frame.
-export function onceAFrame(draw: () => void): () => void {
+export function oncePerFrame(draw: () => void): () => void {
   let asked = 0;
   return () => {
     if (asked) return;
@@ -75,7 +75,7 @@ export function onceAFrame(draw: () => void): () => void {
 }
 
 // For whoever measures: a picture is complete. Only the last one of a name is kept.
-export function complete(name: string): void {
+export function markDrawn(name: string): void {
   performance.clearMarks(name);
   performance.mark(name);
 }

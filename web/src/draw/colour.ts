@@ -82,7 +82,7 @@ export function headStyles(heads: { head: number }[]): HeadStyle[] {
 }
 
 // Black or white, whichever can be read on it (relative luminance of WCAG 2).
-export function inkOn(ground: Colour): string {
+export function textColourOn(ground: Colour): string {
   const linear = (byte: number) => {
     const v = byte / 255;
     return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;

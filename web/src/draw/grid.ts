@@ -1,7 +1,7 @@
 // Where the heads stand in the overview: by layer and head, or one after the other in an order.
 import type { HeadFacts } from "../api/facts";
-import type { Sort } from "../state/place";
-import type { Size } from "./tiles";
+import type { Sort } from "../state/urlState";
+import type { Size } from "./mapWindow";
 
 export interface Grid {
   columns: number;
@@ -21,7 +21,7 @@ const kSmallestToFit = 40; // below, rather scroll than see everything at once
 const kLargest = 160;
 const kCaption = 34; // two lines below a head that stands out of its place
 
-export function placedGrid(layers: number, heads: number, size: Size): Grid {
+export function layerGrid(layers: number, heads: number, size: Size): Grid {
   const [left, top] = [36, 24];
   const across = (size.width - left - 12) / heads - kGap;
   const down = (size.height - top - 8) / layers - kGap;
@@ -30,31 +30,31 @@ export function placedGrid(layers: number, heads: number, size: Size): Grid {
 }
 
 // Room for a list of heads: beside the grid, or below it in lines and columns.
-export type ListRoom = { beside: number } | { rows: number; columns: number };
+export type ListSpace = { beside: number } | { rows: number; columns: number };
 
 const kListWidth = 232;
 const kListColumn = 264; // below the grid
 const kListLine = 32; // as high as fingers need it; the title takes as much
 const kClear = 64; // a cell of this size still shows its pattern
 
-const beside = (grid: Grid, { width }: Size): ListRoom | null =>
+const beside = (grid: Grid, { width }: Size): ListSpace | null =>
   width - grid.width >= kListWidth ? { beside: width - grid.width } : null;
 
-function below(grid: Grid, { width, height }: Size): ListRoom | null {
+function below(grid: Grid, { width, height }: Size): ListSpace | null {
   const rows = Math.floor((height - grid.height) / kListLine) - 1;
   return rows > 0 ? { rows, columns: Math.max(1, Math.floor((width - grid.left) / kListColumn)) } : null;
 }
 
 // Where the list has no room, heads are made smaller for it, as long as they stay clear.
-export function gridWithList(layers: number, heads: number, size: Size): { grid: Grid; list: ListRoom | null } {
-  const whole = placedGrid(layers, heads, size);
+export function gridWithList(layers: number, heads: number, size: Size): { grid: Grid; list: ListSpace | null } {
+  const whole = layerGrid(layers, heads, size);
   const list = beside(whole, size) ?? below(whole, size);
   if (list) return { grid: whole, list };
-  const smaller = placedGrid(layers, heads, { ...size, width: size.width - kListWidth });
+  const smaller = layerGrid(layers, heads, { ...size, width: size.width - kListWidth });
   return smaller.cell < kClear ? { grid: whole, list } : { grid: smaller, list: beside(smaller, size) };
 }
 
-export function orderedGrid(count: number, size: Size): Grid {
+export function sortedGrid(count: number, size: Size): Grid {
   const [left, top] = [16, 8];
   const wanted = 96;
   const columns = Math.max(1, Math.min(count, Math.floor((size.width - left - 8) / (wanted + 12))));
@@ -92,7 +92,7 @@ function grid(columns: number, rows: number, cell: number, { left, top, below, g
 }
 
 // The place under a point of the whole grid; -1: none.
-export function placeAt(grid: Grid, x: number, y: number, count: number): number {
+export function indexAt(grid: Grid, x: number, y: number, count: number): number {
   const column = Math.floor((x - grid.left) / grid.pitchX);
   const row = Math.floor((y - grid.top) / grid.pitchY);
   if (column < 0 || column >= grid.columns || row < 0) return -1;

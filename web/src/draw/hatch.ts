@@ -33,7 +33,7 @@ function tileOf(hatch: Hatch, colour: string): HTMLCanvasElement {
 }
 
 // To fill with, whatever the scale of the context is now: lines stay one pixel wide and do not move with the map.
-export function hatched(context: CanvasRenderingContext2D, hatch: Hatch, colour: string): CanvasPattern {
+export function hatchPattern(context: CanvasRenderingContext2D, hatch: Hatch, colour: string): CanvasPattern {
   const pattern = context.createPattern(tileOf(hatch, colour), "repeat")!;
   pattern.setTransform(new DOMMatrix().scale(1 / devicePixelRatio));
   return pattern;

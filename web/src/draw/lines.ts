@@ -1,13 +1,13 @@
 // Draws the head view: two columns of tokens and lines between them, as many as are in sight.
-import type { Beams } from "./beams";
-import { type Inks, kFont, write } from "./canvas";
+import type { SelectedLines } from "./lineSelection";
+import { type ThemeColours, kFont, drawText } from "./canvas";
 import type { HeadStyle } from "./colour";
 import type { Token } from "../api/facts";
-import { inCell, shown } from "../i18n/format";
-import { visible } from "./label";
-import type { Size } from "./tiles";
+import { formatCell, formatNumber } from "../i18n/format";
+import { visibleText } from "./tokenLabel";
+import type { Size } from "./mapWindow";
 
-export interface Lay {
+export interface TokenLayout {
   size: Size;
   pitch: number; // pixels a token
   scroll: number;
@@ -17,64 +17,69 @@ export interface Lay {
 
 export const kBar = 72; // pixels of a weight of 1, beside the tokens
 
-export function layOut(size: Size, scroll: number, tokens: number): Lay {
+export function layoutTokens(size: Size, scroll: number, tokens: number): TokenLayout {
   const column = Math.min(220, Math.max(84, size.width * 0.26));
   const pitch = Math.min(32, Math.max(22, Math.floor((size.height - 16) / Math.max(tokens, 1))));
   return { size, pitch, scroll, left: column, right: size.width - column - Math.min(kBar, size.width * 0.12) };
 }
 
-export const middle = (lay: Lay, token: number): number => 8 + (token + 0.5) * lay.pitch - lay.scroll;
-export const heightOf = (lay: Lay, tokens: number): number => 16 + tokens * lay.pitch;
+export const tokenY = (layout: TokenLayout, token: number): number => 8 + (token + 0.5) * layout.pitch - layout.scroll;
+export const heightOf = (layout: TokenLayout, tokens: number): number => 16 + tokens * layout.pitch;
 
-export function inSight(lay: Lay, count: number): [first: number, last: number] {
-  const at = (y: number) => Math.floor((y + lay.scroll - 8) / lay.pitch);
-  return [Math.max(0, at(0)), Math.min(count - 1, at(lay.size.height))];
+export function visibleTokens(layout: TokenLayout, count: number): [first: number, last: number] {
+  const at = (y: number) => Math.floor((y + layout.scroll - 8) / layout.pitch);
+  return [Math.max(0, at(0)), Math.min(count - 1, at(layout.size.height))];
 }
 
 // A token under a point, and its side; null: none.
 export function tokenAt(
-  lay: Lay,
+  layout: TokenLayout,
   x: number,
   y: number,
   queries: number,
   keys: number,
 ): { side: "query" | "key"; token: number } | null {
-  const token = Math.floor((y + lay.scroll - 8) / lay.pitch);
-  const side = x <= lay.left + 8 ? "query" : x >= lay.right - 8 ? "key" : null;
+  const token = Math.floor((y + layout.scroll - 8) / layout.pitch);
+  const side = x <= layout.left + 8 ? "query" : x >= layout.right - 8 ? "key" : null;
   if (!side || token < 0 || token >= (side === "query" ? queries : keys)) return null;
   return { side, token };
 }
 
 // Lines of one token: from a query to its keys, or from a key to the queries that look at it.
-export interface Bundle {
+export interface TokenLines {
   side: "query" | "key";
   token: number;
   head: number; // place among the heads shown
-  beams: Beams;
+  lines: SelectedLines;
 }
 
 // A token out of sight is pointed at from the edge: a line to where it is would hardly leave its column.
-function edged(lay: Lay, y: number): number {
-  return Math.min(Math.max(y, -lay.pitch), lay.size.height + lay.pitch);
+function edged(layout: TokenLayout, y: number): number {
+  return Math.min(Math.max(y, -layout.pitch), layout.size.height + layout.pitch);
 }
 
 const kSteps = 24; // of opacity: lines of a step are one path
 
 // A weight of 0.3 is half opaque, however many heads there are: as in the figures.
-export function drawLines(context: CanvasRenderingContext2D, lay: Lay, bundles: Bundle[], styles: HeadStyle[]): void {
+export function drawLines(
+  context: CanvasRenderingContext2D,
+  layout: TokenLayout,
+  bundles: TokenLines[],
+  styles: HeadStyle[],
+): void {
   const paths = new Map<number, Path2D>();
-  const between = styles.length > 1 ? Math.min((0.5 * lay.pitch) / styles.length, 3) : 0;
-  for (const { side, token, head, beams } of bundles) {
+  const between = styles.length > 1 ? Math.min((0.5 * layout.pitch) / styles.length, 3) : 0;
+  for (const { side, token, head, lines } of bundles) {
     const off = (head - (styles.length - 1) / 2) * between;
-    const here = middle(lay, token) + off;
-    beams.keys.forEach((other, i) => {
-      const there = edged(lay, middle(lay, other)) + off;
-      const step = Math.max(1, Math.round(kSteps * Math.min(1, beams.weights[i]) ** 0.55));
+    const here = tokenY(layout, token) + off;
+    lines.keys.forEach((other, i) => {
+      const there = edged(layout, tokenY(layout, other)) + off;
+      const step = Math.max(1, Math.round(kSteps * Math.min(1, lines.weights[i]) ** 0.55));
       const key = step * styles.length + head;
       let path = paths.get(key);
       if (!path) paths.set(key, (path = new Path2D()));
-      path.moveTo(lay.left, side === "query" ? here : there);
-      path.lineTo(lay.right, side === "query" ? there : here);
+      path.moveTo(layout.left, side === "query" ? here : there);
+      path.lineTo(layout.right, side === "query" ? there : here);
     });
   }
   // Lightest first: what matters lies on top.
@@ -99,47 +104,57 @@ export interface Column {
   pinned: Set<number>;
 }
 
-export function drawTokens(context: CanvasRenderingContext2D, lay: Lay, column: Column, inks: Inks): void {
+export function drawTokens(
+  context: CanvasRenderingContext2D,
+  layout: TokenLayout,
+  column: Column,
+  colours: ThemeColours,
+): void {
   const left = column.side === "query";
-  const [first, last] = inSight(lay, column.tokens.length);
+  const [first, last] = visibleTokens(layout, column.tokens.length);
   context.textBaseline = "middle";
   context.textAlign = left ? "right" : "left";
-  const x = left ? lay.left - 8 : lay.right + 8;
-  const room = left ? lay.left - 44 : lay.size.width - lay.right - 44;
+  const x = left ? layout.left - 8 : layout.right + 8;
+  const room = left ? layout.left - 44 : layout.size.width - layout.right - 44;
   for (let i = first; i <= last; ++i) {
     const token = column.tokens[i];
-    const y = middle(lay, i);
+    const y = tokenY(layout, i);
     const chosen = column.chosen.has(i);
     if (chosen || column.pinned.has(i)) {
-      context.fillStyle = inks.wash;
+      context.fillStyle = colours.wash;
       context.fillRect(
-        left ? 0 : lay.right,
-        y - lay.pitch / 2,
-        left ? lay.left : lay.size.width - lay.right,
-        lay.pitch,
+        left ? 0 : layout.right,
+        y - layout.pitch / 2,
+        left ? layout.left : layout.size.width - layout.right,
+        layout.pitch,
       );
-      context.fillStyle = inks.accent;
+      context.fillStyle = colours.accent;
       if (column.pinned.has(i))
-        context.fillRect(left ? lay.left - 3 : lay.right, y - lay.pitch / 2 + 2, 3, lay.pitch - 4);
+        context.fillRect(left ? layout.left - 3 : layout.right, y - layout.pitch / 2 + 2, 3, layout.pitch - 4);
     }
     context.globalAlpha = column.faint(i) ? 0.35 : 1;
     context.font = `${chosen ? "600 " : ""}13px ${kFont}`;
-    context.fillStyle = token.special ? inks.quiet : inks.ink;
-    write(context, visible(token.text), x, y, room);
+    context.fillStyle = token.special ? colours.quiet : colours.ink;
+    drawText(context, visibleText(token.text), x, y, room);
     context.globalAlpha = 1;
   }
-  drawPlaces(context, lay, column, inks);
+  drawPositions(context, layout, column, colours);
 }
 
 // Every fifth position, at the outer edge.
-function drawPlaces(context: CanvasRenderingContext2D, lay: Lay, { side, tokens }: Column, inks: Inks): void {
-  const [first, last] = inSight(lay, tokens.length);
+function drawPositions(
+  context: CanvasRenderingContext2D,
+  layout: TokenLayout,
+  { side, tokens }: Column,
+  colours: ThemeColours,
+): void {
+  const [first, last] = visibleTokens(layout, tokens.length);
   context.font = `11px ${kFont}`;
-  context.fillStyle = inks.quiet;
+  context.fillStyle = colours.quiet;
   context.direction = "ltr";
   context.textAlign = side === "query" ? "left" : "right";
   for (let i = first; i <= last; ++i) {
-    if (i % 5 === 0) context.fillText(String(i), side === "query" ? 8 : lay.size.width - 8, middle(lay, i));
+    if (i % 5 === 0) context.fillText(String(i), side === "query" ? 8 : layout.size.width - 8, tokenY(layout, i));
   }
 }
 
@@ -150,10 +165,15 @@ export interface Bars {
 }
 
 // A bar for each head, and the number where there is one head alone.
-export function drawBars(context: CanvasRenderingContext2D, lay: Lay, { side, heads }: Bars, inks: Inks): void {
-  const [first, last] = inSight(lay, heads[0].weights.length);
-  const length = Math.min(kBar, lay.size.width * 0.12);
-  const thick = Math.max(1, (lay.pitch - 4) / heads.length);
+export function drawBars(
+  context: CanvasRenderingContext2D,
+  layout: TokenLayout,
+  { side, heads }: Bars,
+  colours: ThemeColours,
+): void {
+  const [first, last] = visibleTokens(layout, heads[0].weights.length);
+  const length = Math.min(kBar, layout.size.width * 0.12);
+  const thick = Math.max(1, (layout.pitch - 4) / heads.length);
   let most = 1; // sums of pinned tokens may be more
   for (const { weights } of heads) for (let i = 0; i < weights.length; ++i) most = Math.max(most, weights[i]);
   context.font = `11px ${kFont}`;
@@ -161,42 +181,47 @@ export function drawBars(context: CanvasRenderingContext2D, lay: Lay, { side, he
   context.direction = "ltr";
   context.textAlign = side === "key" ? "right" : "left";
   for (let i = first; i <= last; ++i) {
-    const top = middle(lay, i) - (thick * heads.length) / 2;
+    const top = tokenY(layout, i) - (thick * heads.length) / 2;
     context.globalAlpha = 0.3;
     heads.forEach(({ weights, style }, h) => {
       const width = (weights[i] / most) * length;
       context.fillStyle = style.hue;
-      const x = side === "key" ? lay.right : lay.left - width;
+      const x = side === "key" ? layout.right : layout.left - width;
       context.fillRect(x, top + h * thick, width, heads.length > 1 ? Math.max(1, thick - 1) : thick);
     });
     context.globalAlpha = 1;
     const [{ weights }] = heads;
     if (heads.length > 1 || weights[i] < 0.01) continue;
-    context.fillStyle = inks.ink;
-    context.fillText(inCell(weights[i]), side === "key" ? lay.size.width - 30 : 30, middle(lay, i));
+    context.fillStyle = colours.ink;
+    context.fillText(formatCell(weights[i]), side === "key" ? layout.size.width - 30 : 30, tokenY(layout, i));
   }
 }
 
 // How much goes to tokens above and below what is in sight, over all heads.
-export function drawElsewhere(context: CanvasRenderingContext2D, lay: Lay, { side, heads }: Bars, inks: Inks): void {
+export function drawOffscreenWeight(
+  context: CanvasRenderingContext2D,
+  layout: TokenLayout,
+  { side, heads }: Bars,
+  colours: ThemeColours,
+): void {
   const count = heads[0].weights.length;
-  const [first, last] = inSight(lay, count);
+  const [first, last] = visibleTokens(layout, count);
   context.font = `600 12px ${kFont}`;
   context.direction = "ltr";
   context.textBaseline = "middle";
   context.textAlign = side === "key" ? "right" : "left";
-  const x = side === "key" ? lay.size.width - 56 : 56;
+  const x = side === "key" ? layout.size.width - 56 : 56;
   const tell = (sign: string, from: number, to: number, y: number) => {
     let sum = 0;
     for (const { weights } of heads) for (let i = from; i < to; ++i) sum += weights[i];
     if (sum < 0.0005) return;
-    const text = `${sign} ${shown(sum)}`;
+    const text = `${sign} ${formatNumber(sum)}`;
     const width = context.measureText(text).width + 12;
-    context.fillStyle = inks.accent;
+    context.fillStyle = colours.accent;
     context.fillRect(side === "key" ? x - width + 6 : x - 6, y - 10, width, 20);
-    context.fillStyle = inks.ground;
+    context.fillStyle = colours.ground;
     context.fillText(text, x, y);
   };
   tell("↑", 0, first, 14);
-  tell("↓", last + 1, count, lay.size.height - 14);
+  tell("↓", last + 1, count, layout.size.height - 14);
 }

@@ -1,13 +1,13 @@
 // Draws a head as a map: tiles, tokens along its edges, profiles beside it, numbers where cells are large enough.
-import { type Inks, kFont, write } from "./canvas";
-import { inkOn } from "./colour";
+import { type ThemeColours, kFont, drawText } from "./canvas";
+import { textColourOn } from "./colour";
 import type { Token } from "../api/facts";
-import { shown } from "../i18n/format";
-import { visible } from "./label";
-import type { Window } from "../state/place";
+import { formatNumber } from "../i18n/format";
+import { visibleText } from "./tokenLabel";
+import type { MapWindow } from "../state/urlState";
 import type { Shade } from "./shade";
-import { kTile, type Profile, type Tile, type TileName } from "../api/sources/source";
-import { highestLevel, type Shape, type Size } from "./tiles";
+import { kMapTileSize, type Profile, type MapTile, type MapTileName } from "../api/sources/source";
+import { highestLevel, type Shape, type Size } from "./mapWindow";
 import { paint } from "./thumbnails";
 
 export interface Frame {
@@ -30,9 +30,9 @@ export const plotOf = (size: Size, frame: Frame): Size => ({
 });
 
 // A tile's picture is kept as long as the tile is, and painted again when the colours change.
-const pictures = new WeakMap<Tile, { look: string; canvas: HTMLCanvasElement }>();
+const pictures = new WeakMap<MapTile, { look: string; canvas: HTMLCanvasElement }>();
 
-function pictureOf(tile: Tile, shade: Shade): HTMLCanvasElement {
+function parsePicture(tile: MapTile, shade: Shade): HTMLCanvasElement {
   let found = pictures.get(tile);
   if (found?.look !== shade.key) {
     found = { look: shade.key, canvas: paint(tile.bytes, tile.rows, tile.columns, shade.pixels) };
@@ -42,12 +42,12 @@ function pictureOf(tile: Tile, shade: Shade): HTMLCanvasElement {
 }
 
 export interface MapPicture {
-  window: Window;
+  window: MapWindow;
   plot: Size;
   shape: Shape;
   level: number;
-  names: TileName[];
-  tile: (name: TileName) => Tile | undefined; // those that are there
+  names: MapTileName[];
+  tile: (name: MapTileName) => MapTile | undefined; // those that are there
   shade: Shade;
 }
 
@@ -65,21 +65,27 @@ export function drawMap(context: CanvasRenderingContext2D, of: MapPicture): void
 }
 
 // The part of tile `at` that lies under tile `name`. Edges are whole pixels of the screen: no seams.
-function drawTile(context: CanvasRenderingContext2D, of: MapPicture, name: TileName, at: TileName, tile: Tile): void {
+function drawTile(
+  context: CanvasRenderingContext2D,
+  of: MapPicture,
+  name: MapTileName,
+  at: MapTileName,
+  tile: MapTile,
+): void {
   const { window, shape } = of;
-  const cells = kTile * 2 ** name.level;
+  const cells = kMapTileSize * 2 ** name.level;
   const coarse = 2 ** at.level;
   const [y0, x0] = [name.row * cells, name.column * cells];
   const [y1, x1] = [Math.min(y0 + cells, shape.rows), Math.min(x0 + cells, shape.columns)];
   const ratio = devicePixelRatio;
   const pixel = (cell: number, from: number) => Math.round((cell - from) * window.scale * ratio) / ratio;
-  const from = (cell: number, tileAt: number) => cell / coarse - tileAt * kTile;
+  const from = (cell: number, tileAt: number) => cell / coarse - tileAt * kMapTileSize;
   // A last cell may stand for fewer than 2^level: its picture ends where the table does.
   const sx = from(x0, at.column);
   const sy = from(y0, at.row);
   const [dx, dy] = [pixel(x0, window.x), pixel(y0, window.y)];
   context.drawImage(
-    pictureOf(tile, of.shade),
+    parsePicture(tile, of.shade),
     sx,
     sy,
     from(x1, at.column) - sx,
@@ -98,9 +104,9 @@ function range(from: number, pixels: number, scale: number, count: number): [fir
   return [Math.max(0, Math.floor(from)), Math.min(count - 1, Math.ceil(from + pixels / scale) - 1)];
 }
 
-export const rowsIn = (window: Window, plot: Size, shape: Shape): [number, number] =>
+export const rowsIn = (window: MapWindow, plot: Size, shape: Shape): [number, number] =>
   range(window.y, plot.height, window.scale, shape.rows);
-export const columnsIn = (window: Window, plot: Size, shape: Shape): [number, number] =>
+export const columnsIn = (window: MapWindow, plot: Size, shape: Shape): [number, number] =>
   range(window.x, plot.width, window.scale, shape.columns);
 
 export function drawCells(
@@ -126,7 +132,7 @@ export function drawCells(
     const weights = row(i);
     if (!weights) continue;
     for (let j = left; j <= right; ++j) {
-      context.fillStyle = inkOn(of.shade.colour(weights[j]));
+      context.fillStyle = textColourOn(of.shade.colour(weights[j]));
       const [x, y] = [(j + 0.5 - window.x) * window.scale, (i + 0.5 - window.y) * window.scale];
       context.fillText(of.shade.text(weights[j]), x, y);
     }
@@ -136,7 +142,7 @@ export function drawCells(
 const kLabelFrom = 10; // pixels a token
 
 // Every how many tokens one is named, so that names do not touch.
-export function everyOf(scale: number, room: number): number {
+export function labelInterval(scale: number, room: number): number {
   for (let ten = 1; ; ten *= 10) {
     const every = [1, 2, 5].map((n) => n * ten).find((n) => n * scale >= room);
     if (every) return every;
@@ -144,7 +150,7 @@ export function everyOf(scale: number, room: number): number {
 }
 
 export interface Edges {
-  window: Window;
+  window: MapWindow;
   size: Size;
   frame: Frame;
   shape: Shape;
@@ -156,14 +162,14 @@ export interface Edges {
   lone?: { rows: Set<number>; columns: Set<number> }; // tokens that the other text lacks: written as "−cat"
 }
 
-export function drawEdges(context: CanvasRenderingContext2D, of: Edges, inks: Inks): void {
+export function drawEdges(context: CanvasRenderingContext2D, of: Edges, colours: ThemeColours): void {
   const plot = plotOf(of.size, of.frame);
   context.textBaseline = "middle";
   context.textAlign = "right";
   const [top, bottom] = rowsIn(of.window, plot, of.shape);
-  label(context, of, inks, { first: top, last: bottom, current: of.row, tokens: of.queries, across: false });
+  label(context, of, colours, { first: top, last: bottom, current: of.row, tokens: of.queries, across: false });
   const [left, right] = columnsIn(of.window, plot, of.shape);
-  label(context, of, inks, { first: left, last: right, current: of.column, tokens: of.keys, across: true });
+  label(context, of, colours, { first: left, last: right, current: of.column, tokens: of.keys, across: true });
 }
 
 interface Edge {
@@ -174,11 +180,11 @@ interface Edge {
   across: boolean;
 }
 
-function label(context: CanvasRenderingContext2D, of: Edges, inks: Inks, edge: Edge): void {
+function label(context: CanvasRenderingContext2D, of: Edges, colours: ThemeColours, edge: Edge): void {
   const { window, frame } = of;
   const { tokens, across } = edge;
   const named = window.scale >= kLabelFrom;
-  const every = named ? 1 : everyOf(window.scale, across ? 40 : 24);
+  const every = named ? 1 : labelInterval(window.scale, across ? 40 : 24);
   const at = (i: number) => (i + 0.5 - (across ? window.x : window.y)) * window.scale;
   const end = across ? of.size.width - frame.left - frame.right : of.size.height - frame.top - frame.bottom;
   const room = (across ? frame.top : frame.left) - 18;
@@ -189,10 +195,10 @@ function label(context: CanvasRenderingContext2D, of: Edges, inks: Inks, edge: E
     if ((i % every !== 0 && !current) || near || at(i) < 0 || at(i) > end) continue;
     const words = named || current;
     context.font = `${current ? "600 " : ""}${words ? size : 11}px ${kFont}`;
-    context.fillStyle = current ? inks.accent : words && !tokens[i].special ? inks.ink : inks.quiet;
+    context.fillStyle = current ? colours.accent : words && !tokens[i].special ? colours.ink : colours.quiet;
     context.globalAlpha = across && of.sinks.has(i) ? 0.4 : 1;
     const lone = (across ? of.lone?.columns : of.lone?.rows)?.has(i) ? "−" : "";
-    const text = lone + (words ? visible(tokens[i].text) : String(i));
+    const text = lone + (words ? visibleText(tokens[i].text) : String(i));
     context.save();
     if (across) {
       context.translate(frame.left + at(i), frame.top - 8);
@@ -201,14 +207,14 @@ function label(context: CanvasRenderingContext2D, of: Edges, inks: Inks, edge: E
     } else {
       context.translate(frame.left - 8, frame.top + at(i));
     }
-    write(context, text, 0, 0, room);
+    drawText(context, text, 0, 0, room);
     context.restore();
   }
   context.globalAlpha = 1;
 }
 
 export interface Profiles {
-  window: Window;
+  window: MapWindow;
   size: Size;
   frame: Frame;
   shape: Shape;
@@ -217,12 +223,12 @@ export interface Profiles {
 }
 
 // Bars a pixel of the screen wide at least: where several tokens share one, the largest.
-export function drawProfiles(context: CanvasRenderingContext2D, of: Profiles, inks: Inks): void {
+export function drawProfiles(context: CanvasRenderingContext2D, of: Profiles, colours: ThemeColours): void {
   const { window, size, frame, shape, profile } = of;
   const plot = plotOf(size, frame);
   const bottom = Math.min(frame.top + plot.height, frame.top + (shape.rows - window.y) * window.scale) + 8;
   const right = Math.min(frame.left + plot.width, frame.left + (shape.columns - window.x) * window.scale) + 8;
-  context.fillStyle = inks.quiet;
+  context.fillStyle = colours.quiet;
   context.font = `11px ${kFont}`;
   context.direction = "ltr";
   context.textBaseline = "alphabetic";
@@ -231,7 +237,7 @@ export function drawProfiles(context: CanvasRenderingContext2D, of: Profiles, in
   const length = deep(frame.right);
   for (const { at, thick, share } of rows.bars)
     context.fillRect(right, frame.top + at, Math.max(0.5, share * length), thick);
-  const name = `${of.names.entropy} ≤ ${shown(rows.most)}`;
+  const name = `${of.names.entropy} ≤ ${formatNumber(rows.most)}`;
   const fits = right + context.measureText(name).width <= size.width;
   context.textAlign = fits ? "left" : "right";
   if (frame.right > 40) context.fillText(name, fits ? right : size.width, frame.top - (fits ? 8 : 72));
@@ -242,7 +248,7 @@ export function drawProfiles(context: CanvasRenderingContext2D, of: Profiles, in
   }
   context.textAlign = "right";
   context.fillText(of.names.received, frame.left - 8, bottom + 8);
-  context.fillText(`≤ ${shown(columns.most)}`, frame.left - 8, bottom + 21);
+  context.fillText(`≤ ${formatNumber(columns.most)}`, frame.left - 8, bottom + 21);
 }
 
 interface Strip {
@@ -269,7 +275,7 @@ function strip(values: ArrayLike<number>, from: number, length: number, scale: n
 }
 
 export interface Cross {
-  window: Window;
+  window: MapWindow;
   plot: Size;
   shape: Shape;
   row: number | null;
@@ -278,7 +284,7 @@ export interface Cross {
 }
 
 // A frame around the row, the column and the cell that are looked at, light on dark and dark on light.
-export function drawCross(context: CanvasRenderingContext2D, of: Cross, inks: Inks): void {
+export function drawCross(context: CanvasRenderingContext2D, of: Cross, colours: ThemeColours): void {
   const { window, row, column, shape } = of;
   const x = column === null ? 0 : (column - window.x) * window.scale;
   const y = row === null ? 0 : (row - window.y) * window.scale;
@@ -297,5 +303,5 @@ export function drawCross(context: CanvasRenderingContext2D, of: Cross, inks: In
   if (row !== null) framed(0, y, width, cell, "#fff");
   if (column !== null) framed(x, 0, cell, height, "#fff");
   context.globalAlpha = 1;
-  if (row !== null && column !== null) framed(x, y, cell, cell, of.pinned ? inks.accent : "#fff");
+  if (row !== null && column !== null) framed(x, y, cell, cell, of.pinned ? colours.accent : "#fff");
 }

@@ -1,9 +1,9 @@
 // Draws the heads of an overview, as many as are in sight.
-import { type Inks, kFont, write } from "./canvas";
+import { type ThemeColours, kFont, drawText } from "./canvas";
 import type { MapName } from "./colour";
 import { type HeadFacts, type HeadName, sameHead, type Stack } from "../api/facts";
 import type { Grid } from "./grid";
-import type { Size } from "./tiles";
+import type { Size } from "./mapWindow";
 import type { Thumbnails } from "./thumbnails";
 
 export interface OverviewPicture {
@@ -17,7 +17,7 @@ export interface OverviewPicture {
   matches: (head: HeadFacts) => boolean;
   holds: (head: HeadName) => boolean;
   caption: (head: HeadFacts) => [string, string];
-  inks: Inks;
+  colours: ThemeColours;
 }
 
 // Frames around heads, on a canvas of their own: the pictures stay as they are while the pointer moves.
@@ -79,10 +79,10 @@ function drawHead(context: CanvasRenderingContext2D, head: HeadFacts, x: number,
   const [name, value] = of.caption(head);
   context.textAlign = "left";
   context.font = `12px ${kFont}`;
-  context.fillStyle = of.inks.ink;
-  write(context, name, x, y + cell + 11, cell + 8);
-  context.fillStyle = of.inks.quiet;
-  write(context, value, x, y + cell + 26, cell + 8);
+  context.fillStyle = of.colours.ink;
+  drawText(context, name, x, y + cell + 11, cell + 8);
+  context.fillStyle = of.colours.quiet;
+  drawText(context, value, x, y + cell + 26, cell + 8);
 }
 
 // An open circle: only the picture of this head is there.
@@ -101,11 +101,11 @@ function drawNames(
   size: Size,
   of: OverviewPicture,
 ): void {
-  const { grid, inks } = of;
-  context.fillStyle = inks.ground;
+  const { grid, colours } = of;
+  context.fillStyle = colours.ground;
   context.fillRect(0, 0, grid.left - 2, size.height);
   context.fillRect(0, 0, size.width, grid.top - 2);
-  context.fillStyle = inks.quiet;
+  context.fillStyle = colours.quiet;
   context.font = `12px ${kFont}`;
   context.textAlign = "center";
   for (let column = 0; column < grid.columns; ++column) {

@@ -1,6 +1,6 @@
 // How the bytes of a map and the numbers of its cells look.
 import { type Colour, colourMap, type MapName, pixels } from "./colour";
-import { inCell } from "../i18n/format";
+import { formatCell } from "../i18n/format";
 
 export interface Shade {
   key: string; // the same: the same pixels
@@ -26,7 +26,7 @@ export function weightShade(map: MapName, top: number, scale = 1): Shade {
   return once(`${map}/${top}/${scale}`, () => {
     const colours = colourMap(map);
     const step = (w: number) => Math.round((255 * Math.sqrt(w / scale) * 255) / Math.max(top, 1));
-    return { pixels: pixels(map, top), colour: (w) => colours[Math.min(255, step(w))], text: inCell };
+    return { pixels: pixels(map, top), colour: (w) => colours[Math.min(255, step(w))], text: formatCell };
   });
 }
 
@@ -34,7 +34,7 @@ const kMiddle = 128; // the byte of no difference
 export const kApart = 0; // of a pair of tokens that only one side has
 
 // The number that byte b stands for.
-export const differenceOf = (b: number): number => (Math.sign(b - kMiddle) * (b - kMiddle) ** 2) / 127 ** 2;
+export const differenceOfByte = (b: number): number => (Math.sign(b - kMiddle) * (b - kMiddle) ** 2) / 127 ** 2;
 
 // Differences: bytes are 128 + round(127 sign(d) sqrt(|d|)), of which `top` (1 to 127) from the middle gets the last
 // colours. Pairs that only one side has are left open: whoever draws says so below them.
@@ -46,7 +46,7 @@ export function differenceShade(top: number): Shade {
     return {
       pixels: Uint32Array.from({ length: 256 }, (_, b) => (b === kApart ? 0 : table[place(b - kMiddle)])),
       colour: (d) => colours[Number.isNaN(d) ? 128 : place(Math.sign(d) * 127 * Math.sqrt(Math.abs(d)))],
-      text: (d) => (Number.isNaN(d) ? "" : signed(d, inCell)),
+      text: (d) => (Number.isNaN(d) ? "" : signed(d, formatCell)),
     };
   });
 }

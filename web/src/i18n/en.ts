@@ -34,7 +34,7 @@ export const en = {
   },
   kinds: { self: "self-attention", decoder: "decoder", cross: "cross-attention" },
   encoder: "encoder",
-  specimen: "Specimen",
+  recording: "Specimen",
   course: "Course",
   attention: "Attention",
   layer: "Layer",
@@ -77,10 +77,10 @@ export const en = {
   fit: "Fit colours",
   fitHint: "the last colour is the largest weight instead of 1",
   map: "Colours",
-  aside: "Set sinks aside",
-  asideHint: "the first token and separators weigh 0, rows sum to 1 again",
-  asideNote: "sinks set aside, rows renormalised",
-  asideLong: "Too long to renormalise as a whole: this shows sinks too. Zoom in to single cells.",
+  withoutSinks: "Set sinks aside",
+  withoutSinksHint: "the first token and separators weigh 0, rows sum to 1 again",
+  withoutSinksNote: "sinks set aside, rows renormalised",
+  withoutSinksTooLong: "Too long to renormalise as a whole: this shows sinks too. Zoom in to single cells.",
   words: "Whole words",
   wordsHint: "pieces of a word are put together",
   whole: "Whole head",
@@ -194,4 +194,4 @@ export const en = {
   matrixLabel: "Matrix of weights; arrows move the cell, plus and minus zoom",
 };
 
-export type Words = typeof en;
+export type Strings = typeof en;

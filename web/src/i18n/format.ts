@@ -1,6 +1,6 @@
 // Numbers as they are shown (three digits) and as they are copied (all of them).
 
-export function shown(value: number): string {
+export function formatNumber(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (!Number.isFinite(value)) return String(value);
@@ -10,14 +10,14 @@ export function shown(value: number): string {
 }
 
 // Inside a cell: ".812", "1.00", "<.001".
-export function inCell(value: number): string {
+export function formatCell(value: number): string {
   if (value === 0) return "0";
   if (value < 0.001) return "<.001";
   const text = value.toFixed(3);
   return text.startsWith("0.") ? text.slice(1) : value.toFixed(2);
 }
 
-export const percent = (share: number): string =>
+export const formatPercent = (share: number): string =>
   share > 0 && share < 0.001 ? "<0.1%" : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
 
 // The shortest digits that are this float32 and no other.
@@ -30,4 +30,4 @@ export function allDigits(value: number): string {
 }
 
 // "1,474"
-export const grouped = (count: number): string => count.toLocaleString("en-US");
+export const formatCount = (count: number): string => count.toLocaleString("en-US");

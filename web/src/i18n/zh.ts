@@ -1,6 +1,6 @@
 import * as ablate from "./ablate";
 import * as compare from "./compare";
-import type { Words } from "./en";
+import type { Strings } from "./en";
 import * as masks from "./masks";
 import * as exports from "./export";
 import * as find from "./find";
@@ -34,7 +34,7 @@ const kReasons: Record<string, (score: string) => string> = {
   broad: (s) => `处处都看：熵是最大值的 ${s}`,
 };
 
-export const zh: Words = {
+export const zh: Strings = {
   views: {
     overview: "总览",
     heads: "连线",
@@ -60,7 +60,7 @@ export const zh: Words = {
   },
   kinds: { self: "自注意力", decoder: "解码器", cross: "交叉注意力" },
   encoder: "编码器",
-  specimen: "样本",
+  recording: "样本",
   course: "课程",
   attention: "注意力",
   layer: "层",
@@ -103,10 +103,10 @@ export const zh: Words = {
   fit: "拉满颜色",
   fitHint: "最后一种颜色代表最大的权重，而不是 1",
   map: "配色",
-  aside: "搁置汇点",
-  asideHint: "首词元和分隔符记为 0，每行重新归一",
-  asideNote: "已搁置汇点，行已重新归一",
-  asideLong: "文本太长，无法整体归一：此处仍含汇点。请放大到单个格子。",
+  withoutSinks: "搁置汇点",
+  withoutSinksHint: "首词元和分隔符记为 0，每行重新归一",
+  withoutSinksNote: "已搁置汇点，行已重新归一",
+  withoutSinksTooLong: "文本太长，无法整体归一：此处仍含汇点。请放大到单个格子。",
   words: "整词",
   wordsHint: "把词的各个片段合在一起",
   whole: "整个头",

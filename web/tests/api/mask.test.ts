@@ -1,36 +1,31 @@
 import { describe, expect, it } from "vitest";
+import { emptyRows, withCausal, computedShare, coverAt, type EngineTiles, sharesOf } from "../../src/api/mask";
 import {
-  blind,
-  both,
   caret,
-  computed,
-  coverAt,
   inserted,
-  type MaskTiles,
   painted,
   presets,
   rectangle,
   seenAt,
-  sharesOf,
-  tableOf,
-  wayBetween,
-} from "../../src/api/mask";
+  maskTable,
+  cellsBetween,
+} from "../../src/input/maskEditing";
 
 const shares = sharesOf({ rows: ["110", "011"], picture: { rows: 0, columns: 0, cells: "" } });
 
 describe("a mask that is painted", () => {
   it("is a table of its rows", () => {
-    expect(tableOf(shares)).toBe("table(110,011)");
+    expect(maskTable(shares)).toBe("table(110,011)");
     expect(seenAt(shares, { row: 0, column: 2 })).toBe(false);
-    expect(tableOf(painted(shares, [{ row: 0, column: 2 }], true))).toBe("table(111,011)");
-    expect(tableOf(painted(shares, rectangle({ row: 1, column: 2 }, { row: 0, column: 1 }), false))).toBe(
+    expect(maskTable(painted(shares, [{ row: 0, column: 2 }], true))).toBe("table(111,011)");
+    expect(maskTable(painted(shares, rectangle({ row: 1, column: 2 }, { row: 0, column: 1 }), false))).toBe(
       "table(100,000)",
     );
-    expect(tableOf(shares)).toBe("table(110,011)");
+    expect(maskTable(shares)).toBe("table(110,011)");
   });
 
   it("has no gaps in a quick stroke", () => {
-    const way = wayBetween({ row: 0, column: 0 }, { row: 2, column: 5 });
+    const way = cellsBetween({ row: 0, column: 0 }, { row: 2, column: 5 });
     expect(way).toHaveLength(6);
     expect(way[0]).toEqual({ row: 0, column: 0 });
     expect(way.at(-1)).toEqual({ row: 2, column: 5 });
@@ -39,7 +34,7 @@ describe("a mask that is painted", () => {
       expect(Math.abs(cell.column - way[k].column)).toBeLessThanOrEqual(1);
     });
     expect(
-      new Set(wayBetween({ row: 3, column: 3 }, { row: 3, column: 3 }).map((c) => `${c.row}.${c.column}`)),
+      new Set(cellsBetween({ row: 3, column: 3 }, { row: 3, column: 3 }).map((c) => `${c.row}.${c.column}`)),
     ).toEqual(new Set(["3.3"]));
   });
 });
@@ -50,17 +45,26 @@ it("a long mask comes as shares of seen pairs", () => {
 });
 
 it("rows that may see nothing are found", () => {
-  expect(blind(["010", "000", "111", "000"])).toEqual([1, 3]);
+  expect(emptyRows(["010", "000", "111", "000"])).toEqual([1, 3]);
 });
 
 describe("tiles of the engine", () => {
   // 10 x 100 pairs: tiles of 4 x 64, the last ones smaller.
-  const tiles: MaskTiles = { rows: 4, keys: 64, down: 3, across: 2, covers: "101021", full: 1, partial: 3, skipped: 2 };
+  const tiles: EngineTiles = {
+    rows: 4,
+    keys: 64,
+    down: 3,
+    across: 2,
+    covers: "101021",
+    full: 1,
+    partial: 3,
+    skipped: 2,
+  };
 
   it("are computed as large as they are", () => {
-    expect(computed(tiles, 10, 100)).toBeCloseTo((4 * 64 + 4 * 64 + 2 * 64 + 2 * 36) / 1000, 12);
-    expect(computed({ ...tiles, covers: null }, 10, 100)).toBeNull();
-    expect(computed({ ...tiles, covers: null, skipped: 0 }, 10, 100)).toBe(1);
+    expect(computedShare(tiles, 10, 100)).toBeCloseTo((4 * 64 + 4 * 64 + 2 * 64 + 2 * 36) / 1000, 12);
+    expect(computedShare({ ...tiles, covers: null }, 10, 100)).toBeNull();
+    expect(computedShare({ ...tiles, covers: null, skipped: 0 }, 10, 100)).toBe(1);
   });
 
   it("are known under a cell", () => {
@@ -73,9 +77,9 @@ describe("tiles of the engine", () => {
 
 describe("a mask as text", () => {
   it("holds together with the model's own rule", () => {
-    expect(both("window(2) | global(1)", true)).toBe("causal & (window(2) | global(1))");
-    expect(both("window(2)", false)).toBe("window(2)");
-    expect(both("everything", true)).toBe("causal");
+    expect(withCausal("window(2) | global(1)", true)).toBe("causal & (window(2) | global(1))");
+    expect(withCausal("window(2)", false)).toBe("window(2)");
+    expect(withCausal("everything", true)).toBe("causal");
   });
 
   it("has a caret under the wrong column", () => {

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
 import type { Facts, HeadName, ModelFacts, Stack, Token } from "../../src/api/facts";
 import {
-  askedAt,
+  predictedToken,
   gapAt,
   isGap,
   kLeast,
   kMost,
   restOf,
-  slid,
-  sliderAt,
-  spoken,
-  stretch,
+  temperatureOfSlider,
+  sliderOfTemperature,
+  outputStack,
+  visibleRange,
 } from "../../src/api/predictions";
-import { ablatedAt, isOff, layerOff, layerToggled, toggled, withOff } from "../../src/state/switches";
+import { ablatedToken, isOff, isLayerOff, toggleLayer, toggleHead, withHeadsOff } from "../../src/state/headSwitches";
 
 const tokens = (...texts: string[]): Token[] =>
   texts.map((text) => ({ text, special: /^[[<].*[\]>]$/.test(text), word: null, sequence: 0 }));
@@ -46,20 +46,20 @@ const facts = (form: ModelFacts["form"], ...stacks: Stack[]): Facts => ({
 describe("where a model is asked", () => {
   test("an encoder in its gaps, else at one token", () => {
     const gaps = facts("encoder", stack("self", tokens("[CLS]", "a", "[MASK]", "[SEP]")));
-    expect(askedAt(gaps, null)).toBeNull();
-    expect(askedAt(gaps, 2)).toBeNull();
-    expect(askedAt(gaps, 1)).toBe(1);
+    expect(predictedToken(gaps, null)).toBeNull();
+    expect(predictedToken(gaps, 2)).toBeNull();
+    expect(predictedToken(gaps, 1)).toBe(1);
     const none = facts("encoder", stack("self", tokens("[CLS]", "a", "b", "[SEP]")));
-    expect(askedAt(none, null)).toBe(1);
-    expect(askedAt(none, 9)).toBe(1);
+    expect(predictedToken(none, null)).toBe(1);
+    expect(predictedToken(none, 9)).toBe(1);
   });
 
   test("a decoder behind its last token or another, what is answered at a row of it", () => {
     const decoder = facts("decoder", stack("self", tokens("a", "b", "c")));
-    expect([null, 0, 2].map((row) => askedAt(decoder, row))).toEqual([null, 0, null]);
+    expect([null, 0, 2].map((row) => predictedToken(decoder, row))).toEqual([null, 0, null]);
     const both = facts("encoder-decoder", stack("self", tokens("a")), stack("decoder", tokens("<s>", "x")));
-    expect(spoken(both).kind).toBe("decoder");
-    expect([null, 0].map((row) => askedAt(both, row))).toEqual([1, 0]);
+    expect(outputStack(both).kind).toBe("decoder");
+    expect([null, 0].map((row) => predictedToken(both, row))).toEqual([1, 0]);
   });
 
   test("gaps are counted from the front", () => {
@@ -70,18 +70,18 @@ describe("where a model is asked", () => {
 
   test("a long text is ablated at one place", () => {
     const long = tokens(...Array.from({ length: 65 }, (_, i) => `t${i}`));
-    expect(ablatedAt(facts("encoder", stack("self", long)), null)).toBe(64);
-    expect(ablatedAt(facts("encoder", stack("self", long)), 7)).toBe(7);
-    expect(ablatedAt(facts("encoder", stack("self", long.slice(1))), 7)).toBeNull();
-    expect(ablatedAt(facts("decoder", stack("self", long)), 7)).toBeNull();
+    expect(ablatedToken(facts("encoder", stack("self", long)), null)).toBe(64);
+    expect(ablatedToken(facts("encoder", stack("self", long)), 7)).toBe(7);
+    expect(ablatedToken(facts("encoder", stack("self", long.slice(1))), 7)).toBeNull();
+    expect(ablatedToken(facts("decoder", stack("self", long)), 7)).toBeNull();
   });
 });
 
 describe("small numbers", () => {
   test("the slider of temperatures goes by factors from end to end", () => {
-    expect([slid(0), slid(1)]).toEqual([kLeast, kMost]);
-    expect(slid(sliderAt(1))).toBe(1);
-    expect(slid(0.5)).toBe(0.5);
+    expect([temperatureOfSlider(0), temperatureOfSlider(1)]).toEqual([kLeast, kMost]);
+    expect(temperatureOfSlider(sliderOfTemperature(1))).toBe(1);
+    expect(temperatureOfSlider(0.5)).toBe(0.5);
   });
 
   test("the rest of the probability is never negative", () => {
@@ -90,11 +90,11 @@ describe("small numbers", () => {
   });
 
   test("a stretch of tokens has the one that is looked at", () => {
-    expect(stretch(0, 10, null, 240)).toEqual([0, 10]);
-    expect(stretch(0, 1000, 999, 240)).toEqual([760, 1000]);
-    expect(stretch(0, 1000, 500, 240)).toEqual([380, 620]);
-    expect(stretch(400, 1000, 500, 240)).toEqual([400, 640]);
-    expect(stretch(-5, 1000, null, 240)).toEqual([0, 240]);
+    expect(visibleRange(0, 10, null, 240)).toEqual([0, 10]);
+    expect(visibleRange(0, 1000, 999, 240)).toEqual([760, 1000]);
+    expect(visibleRange(0, 1000, 500, 240)).toEqual([380, 620]);
+    expect(visibleRange(400, 1000, 500, 240)).toEqual([400, 640]);
+    expect(visibleRange(-5, 1000, null, 240)).toEqual([0, 240]);
   });
 });
 
@@ -103,21 +103,25 @@ describe("switches", () => {
   const head = (layer: number, head: number): HeadName => ({ kind: "self", layer, head });
 
   test("go off and on, always in the same order", () => {
-    const off = toggled(toggled([], head(1, 0)), head(0, 2));
+    const off = toggleHead(toggleHead([], head(1, 0)), head(0, 2));
     expect(off).toEqual([head(0, 2), head(1, 0)]);
     expect(isOff(off, head(1, 0))).toBe(true);
-    expect(toggled(off, head(1, 0))).toEqual([head(0, 2)]);
+    expect(toggleHead(off, head(1, 0))).toEqual([head(0, 2)]);
   });
 
   test("of a whole layer", () => {
-    const off = layerToggled([head(0, 1), head(1, 1)], self, 1);
+    const off = toggleLayer([head(0, 1), head(1, 1)], self, 1);
     expect(off).toEqual([head(0, 1), head(1, 0), head(1, 1), head(1, 2)]);
-    expect(layerOff(off, self, 1)).toBe(true);
-    expect(layerOff(off, self, 0)).toBe(false);
-    expect(layerToggled(off, self, 1)).toEqual([head(0, 1)]);
+    expect(isLayerOff(off, self, 1)).toBe(true);
+    expect(isLayerOff(off, self, 0)).toBe(false);
+    expect(toggleLayer(off, self, 1)).toEqual([head(0, 1)]);
   });
 
   test("keep everything else of the specimen", () => {
-    expect(withOff(facts("encoder", self), [head(0, 1)])).toMatchObject({ model: "m", text: "t", off: [head(0, 1)] });
+    expect(withHeadsOff(facts("encoder", self), [head(0, 1)])).toMatchObject({
+      model: "m",
+      text: "t",
+      off: [head(0, 1)],
+    });
   });
 });

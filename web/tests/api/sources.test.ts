@@ -1,16 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { AsideSource } from "../../src/api/sources/aside";
+import { WithoutSinksSource } from "../../src/api/sources/withoutSinks";
 import { EmbeddedSource, unpack } from "../../src/api/sources/embedded";
 import type { HeadName } from "../../src/api/facts";
 import { kWeightOfByte, byteOfWeight } from "../../src/api/sources/source";
-import { MadeUp } from "../specimen";
+import { FakeRecording } from "../fakeRecording";
 
 const kText = Array.from({ length: 300 }, (_, i) => `w${i % 37}`).join(" ");
-const short = new MadeUp("1", { name: "short", layers: 2, heads: 2, text: "the cat sat , the cat ran ." });
-const long = new MadeUp("2", { name: "long", layers: 1, heads: 2, text: kText });
+const short = new FakeRecording("1", { name: "short", layers: 2, heads: 2, text: "the cat sat , the cat ran ." });
+const long = new FakeRecording("2", { name: "long", layers: 1, heads: 2, text: kText });
 const kHead: HeadName = { kind: "self", layer: 0, head: 1 };
 
-const opened = async (specimen: MadeUp, bits: 8 | 16) => new EmbeddedSource(await unpack(specimen.embedded(bits)));
+const opened = async (specimen: FakeRecording, bits: 8 | 16) =>
+  new EmbeddedSource(await unpack(specimen.embedded(bits)));
 
 describe("bytes", () => {
   test("are the nearest on the square-root scale", () => {
@@ -66,8 +67,8 @@ describe("data inside the page", () => {
 
   test("a head whose table was left out says so", async () => {
     const source = new EmbeddedSource(await unpack(short.embedded(8, (_, layer) => layer === 1)));
-    expect(source.holds(kHead)).toBe(false);
-    expect(source.holds({ ...kHead, layer: 1 })).toBe(true);
+    expect(source.has(kHead)).toBe(false);
+    expect(source.has({ ...kHead, layer: 1 })).toBe(true);
     await expect(source.row(kHead, 0)).rejects.toThrow("left out");
     expect(await source.thumbnails("self")).toEqual(short.thumbnails());
   });
@@ -84,7 +85,7 @@ describe("sinks set aside", () => {
   const sinks = [0, short.size - 1];
 
   test("rows have no sink and sum to 1", async () => {
-    const source = new AsideSource(await opened(short, 16));
+    const source = new WithoutSinksSource(await opened(short, 16));
     for (let i = 0; i < short.size; ++i) {
       const row = await source.row(kHead, i);
       const wanted = without(
@@ -97,7 +98,7 @@ describe("sinks set aside", () => {
   });
 
   test("columns are those of the rows", async () => {
-    const source = new AsideSource(await opened(short, 16));
+    const source = new WithoutSinksSource(await opened(short, 16));
     for (const j of [0, 3]) {
       const column = await source.column(kHead, j);
       for (let i = 0; i < short.size; ++i) expect(column[i]).toBeCloseTo((await source.row(kHead, i))[j], 6);
@@ -105,7 +106,7 @@ describe("sinks set aside", () => {
   });
 
   test("the entropy of a row is that of what is left", async () => {
-    const source = new AsideSource(await opened(short, 16));
+    const source = new WithoutSinksSource(await opened(short, 16));
     const { entropy } = await source.profile(kHead);
     for (let i = 0; i < short.size; ++i) {
       const nats = (await source.row(kHead, i)).reduce((sum, w) => sum - (w > 0 ? w * Math.log(w) : 0), 0);
@@ -114,7 +115,7 @@ describe("sinks set aside", () => {
   });
 
   test("a reduced picture holds maxima of renormalised cells", async () => {
-    const source = new AsideSource(await opened(long, 16));
+    const source = new WithoutSinksSource(await opened(long, 16));
     const tile = await source.tile(kHead, { level: 1, row: 0, column: 0 });
     expect([tile.rows, tile.columns]).toEqual([151, 151]);
     for (const [r, c] of [

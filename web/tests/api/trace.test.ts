@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { barAt, barsOf, extremesOf } from "../../src/draw/bars";
-import { transformOf } from "../../src/draw/flight";
+import { transformBetween } from "../../src/draw/transition";
 import {
-  isLit,
+  isHighlighted,
   isVector,
   largestAt,
-  makersOf,
+  inputsOf,
   normOf,
   orderOf,
   productsText,
@@ -14,7 +14,7 @@ import {
   scoresOf,
   type Term,
 } from "../../src/api/trace";
-import { random } from "../specimen";
+import { random } from "../fakeRecording";
 
 describe("a traced weight", () => {
   const next = random(5);
@@ -51,16 +51,16 @@ describe("a traced weight", () => {
   });
 
   test("a number lights up what made it, and nothing else", () => {
-    expect(makersOf("score")).toContain("bias");
-    expect(isLit("q", "products")).toBe(true);
-    expect(isLit("products", "products")).toBe(true);
-    expect(isLit("x", "products")).toBe(false);
-    expect(isLit("weight", "contribution")).toBe(true);
-    expect(isLit("weight", null)).toBe(false);
+    expect(inputsOf("score")).toContain("bias");
+    expect(isHighlighted("q", "products")).toBe(true);
+    expect(isHighlighted("products", "products")).toBe(true);
+    expect(isHighlighted("x", "products")).toBe(false);
+    expect(isHighlighted("weight", "contribution")).toBe(true);
+    expect(isHighlighted("weight", null)).toBe(false);
     // Whatever is made goes back to what the model gives, and never to itself.
     const reached = (term: Term, seen: Term[] = []): Term[] => {
       expect(seen).not.toContain(term);
-      return makersOf(term).flatMap((maker) => [maker, ...reached(maker, [...seen, term])]);
+      return inputsOf(term).flatMap((maker) => [maker, ...reached(maker, [...seen, term])]);
     };
     expect(new Set(reached("share"))).toContain("q");
     expect(["x", "contribution"].every((term) => isVector(term as Term)) && !isVector("lse")).toBe(true);
@@ -122,5 +122,5 @@ describe("bars", () => {
 test("a picture in flight begins where it was", () => {
   const from = { x: 10, y: 20, width: 50, height: 40 };
   const to = { x: 100, y: 80, width: 500, height: 400 };
-  expect(transformOf(from, to)).toBe("translate(-90px, -60px) scale(0.1, 0.1)");
+  expect(transformBetween(from, to)).toBe("translate(-90px, -60px) scale(0.1, 0.1)");
 });

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { piecesOf, plain } from "../../src/course/content/formula";
+import { parseFormula, plain } from "../../src/course/content/formula";
 
-const set = (formula: string) => plain(piecesOf(formula));
+const set = (formula: string) => plain(parseFormula(formula));
 
 describe("a formula", () => {
   test.each([

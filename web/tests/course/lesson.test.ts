@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
-  alongOf,
+  sliderPosition,
   areWeights,
   changedCells,
   completed,
@@ -16,7 +16,7 @@ import {
   sourceOf,
   sumText,
   toAddress,
-  valueAlong,
+  valueAtSlider,
 } from "../../src/course/content/lesson";
 import { prose } from "../../src/course/content/prose";
 
@@ -190,13 +190,13 @@ describe("what the reader changes", () => {
   test.each([setting(1, 512), setting(0, 3), setting(0.05, 5, false), setting(2, 1e6, false), setting(0, 0)])(
     "goes along a slider from end to end: %o",
     (one) => {
-      expect(valueAlong(one, 0)).toBe(one.least);
-      expect(valueAlong(one, 1)).toBe(one.most);
-      for (const value of [one.least, one.most]) expect(valueAlong(one, alongOf(one, value))).toBe(value);
+      expect(valueAtSlider(one, 0)).toBe(one.least);
+      expect(valueAtSlider(one, 1)).toBe(one.most);
+      for (const value of [one.least, one.most]) expect(valueAtSlider(one, sliderPosition(one, value))).toBe(value);
     },
   );
 
-  test("small numbers of a wide range have room", () => expect(valueAlong(setting(1, 512), 0.5)).toBe(31));
+  test("small numbers of a wide range have room", () => expect(valueAtSlider(setting(1, 512), 0.5)).toBe(31));
 
   test("a matrix is lines of numbers, or JSON", () => {
     expect(matrixOf("1 2\n3 −4")).toEqual([

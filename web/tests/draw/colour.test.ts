@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { colourMap, headStyles, inkOn, kHues, kMapNames, pixels } from "../../src/draw/colour";
+import { colourMap, headStyles, textColourOn, kHues, kMapNames, pixels } from "../../src/draw/colour";
 
 // What matplotlib says at 65 places from 0 to 1.
 const published = JSON.parse(readFileSync(new URL("../../../tests/golden/colour_maps.json", import.meta.url), "utf8"));
@@ -41,7 +41,7 @@ describe("colours", () => {
   });
 
   test("numbers can be read on both ends of a map", () => {
-    expect(inkOn(colourMap("viridis")[0])).toBe("#fff");
-    expect(inkOn(colourMap("viridis")[255])).toBe("#000");
+    expect(textColourOn(colourMap("viridis")[0])).toBe("#fff");
+    expect(textColourOn(colourMap("viridis")[255])).toBe("#000");
   });
 });

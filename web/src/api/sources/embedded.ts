@@ -1,15 +1,15 @@
-import { AsideSource } from "./aside";
+import { WithoutSinksSource } from "./withoutSinks";
 import { type Facts, type HeadName, type Kind, keyOf, stackOf } from "../facts";
-import type { Measure } from "../../state/place";
+import type { Measure } from "../../state/urlState";
 import {
-  joined,
-  kTile,
+  mergeTiles,
+  kMapTileSize,
   kWeightOfByte,
   type Profile,
   type Source,
-  type Tile,
-  type TileName,
-  type Whole,
+  type MapTile,
+  type MapTileName,
+  type Recording,
 } from "./source";
 
 interface Block {
@@ -26,13 +26,13 @@ export async function unpack(base64: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-export class EmbeddedSource implements Whole {
+export class EmbeddedSource implements Recording {
   readonly canMergeWords = false;
   readonly highestLevel = Infinity;
   readonly exact: boolean;
   readonly facts: Facts;
   private readonly blocks = new Map<string, Block>();
-  private readonly tiles = new Map<string, Tile>(); // reduced ones of the head last looked at
+  private readonly tiles = new Map<string, MapTile>(); // reduced ones of the head last looked at
   private tilesOf = "";
   private readonly start: number;
 
@@ -45,20 +45,20 @@ export class EmbeddedSource implements Whole {
     this.exact = ![...this.blocks.values()].some((block) => block.name.startsWith("head/") && block.bits === 8);
   }
 
-  holds(head: HeadName): boolean {
+  has(head: HeadName): boolean {
     return this.blocks.has(`head/${keyOf(head)}`);
   }
 
   // The file holds weights and nothing else.
-  seen(_measure: Measure, aside: boolean): Source {
-    return aside ? new AsideSource(this) : this;
+  withMeasure(_measure: Measure, withoutSinks: boolean): Source {
+    return withoutSinks ? new WithoutSinksSource(this) : this;
   }
 
   async thumbnails(kind: Kind): Promise<Uint8Array> {
     return this.bytes(this.block(`thumbnails/${kind}`));
   }
 
-  async tile(head: HeadName, tile: TileName): Promise<Tile> {
+  async tile(head: HeadName, tile: MapTileName): Promise<MapTile> {
     if (this.tilesOf !== keyOf(head)) this.tiles.clear();
     this.tilesOf = keyOf(head);
     return this.reduced(this.block(`head/${keyOf(head)}`), tile);
@@ -108,14 +108,14 @@ export class EmbeddedSource implements Whole {
     return out;
   }
 
-  private reduced(block: Block, name: TileName): Tile {
+  private reduced(block: Block, name: MapTileName): MapTile {
     if (name.level === 0) return this.cells(block, name);
     const key = `${name.level}/${name.row}/${name.column}`;
     let tile = this.tiles.get(key);
     if (!tile) {
       const below = { level: name.level - 1, row: 2 * name.row, column: 2 * name.column };
-      const size = kTile << below.level;
-      tile = joined((r, c) => {
+      const size = kMapTileSize << below.level;
+      tile = mergeTiles((r, c) => {
         const inside = (below.row + r) * size < block.shape[0] && (below.column + c) * size < block.shape[1];
         return inside ? this.reduced(block, { ...below, row: below.row + r, column: below.column + c }) : null;
       });
@@ -124,14 +124,14 @@ export class EmbeddedSource implements Whole {
     return tile;
   }
 
-  private cells(block: Block, { row, column }: TileName): Tile {
+  private cells(block: Block, { row, column }: MapTileName): MapTile {
     const [queries, keys] = block.shape;
-    const rows = Math.min(kTile, queries - row * kTile);
-    const columns = Math.min(kTile, keys - column * kTile);
+    const rows = Math.min(kMapTileSize, queries - row * kMapTileSize);
+    const columns = Math.min(kMapTileSize, keys - column * kMapTileSize);
     const from = this.bytes(block);
     const bytes = new Uint8Array(rows * columns);
     for (let r = 0; r < rows; ++r) {
-      const start = (row * kTile + r) * keys + column * kTile;
+      const start = (row * kMapTileSize + r) * keys + column * kMapTileSize;
       for (let c = 0; c < columns; ++c) {
         const at = start + c;
         bytes[r * columns + c] =

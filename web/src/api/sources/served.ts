@@ -1,19 +1,20 @@
-import { ask, askJson, follow, type Listeners, type Question, Refused } from "../ask";
-import type { Facts, HeadName, Kind, ModelFacts, SpecimenName } from "../facts";
-import { make } from "../origin";
-import type { Measure } from "../../state/place";
-import type { Profile, Source, Tile, TileName, Whole } from "./source";
+import { request, requestJson, requestStream, type Listeners, type RequestOptions, HttpError } from "../http";
+import { type Facts, type HeadName, type Kind, type ModelFacts, type RecordingName, recordRequestOf } from "../facts";
+import { requestRecording } from "../recordRequest";
+import type { Measure } from "../../state/urlState";
+import { measureQuery, modelsUrl, type Query, recordingPartUrl, recordingsUrl, recordingUrl } from "../routes";
+import type { Profile, Source, MapTile, MapTileName, Recording } from "./source";
 
-export async function specimens(): Promise<SpecimenName[]> {
-  const { specimens } = await askJson<{ specimens: SpecimenName[] }>("api/specimens");
+export async function listRecordings(): Promise<RecordingName[]> {
+  const { specimens } = await requestJson<{ specimens: RecordingName[] }>(recordingsUrl());
   return specimens.filter(({ stays }) => stays !== false);
 }
 
-export async function models(): Promise<ModelFacts[]> {
-  return (await askJson<{ models: ModelFacts[] }>("api/models")).models;
+export async function listModels(): Promise<ModelFacts[]> {
+  return (await requestJson<{ models: ModelFacts[] }>(modelsUrl())).models;
 }
 
-export class ServedSource implements Whole {
+export class ServedSource implements Recording {
   readonly canMergeWords = true;
   readonly exact = true;
   readonly highestLevel = Infinity;
@@ -21,24 +22,23 @@ export class ServedSource implements Whole {
   private constructor(
     readonly facts: Facts,
     private readonly words: boolean,
-    private readonly look: Query = {}, // how tables are looked at
+    private readonly measured: Query = {}, // how tables are looked at
   ) {}
 
-  seen(measure: Measure, aside: boolean): Source {
-    const look: Query = measure === "raw" ? {} : { measure };
-    return new ServedSource(this.facts, this.words, aside ? { ...look, aside: 1 } : look);
+  withMeasure(measure: Measure, withoutSinks: boolean): Source {
+    return new ServedSource(this.facts, this.words, measureQuery(measure, withoutSinks));
   }
 
   // All weights are looked over once before the first answer: `on.progress` is told how far that is.
   static async open(id: string, words: boolean, signal?: AbortSignal, on?: Listeners): Promise<ServedSource> {
-    const url = `api/specimens/${encodeURIComponent(id)}${words ? "?words=1" : ""}`;
-    await follow(url, { signal, on });
-    return new ServedSource(await askJson<Facts>(url, { signal }), words);
+    const url = recordingUrl(id, words);
+    await requestStream(url, { signal, on });
+    return new ServedSource(await requestJson<Facts>(url, { signal }), words);
   }
 
   // Questions that a single view has; `long` ones tell `on` how far they are.
-  answer(what: string, query: Query = {}, question: Question = {}): Promise<Response> {
-    return this.kept(() => ask(this.url(what, query, false), question));
+  answer(what: string, query: Query = {}, options: RequestOptions = {}): Promise<Response> {
+    return this.retried(() => request(this.url(what, query, false), options));
   }
 
   // For a link.
@@ -46,33 +46,34 @@ export class ServedSource implements Whole {
     return this.url(what, query, false);
   }
 
-  json<T>(what: string, query: Query = {}, question: Question = {}): Promise<T> {
-    return this.kept(() => askJson<T>(this.url(what, query, false), question));
+  json<T>(what: string, query: Query = {}, options: RequestOptions = {}): Promise<T> {
+    return this.retried(() => requestJson<T>(this.url(what, query, false), options));
   }
 
-  long<T>(what: string, query: Query = {}, question: Question = {}): Promise<T> {
-    return this.kept(() => follow<T>(this.url(what, query, false), question));
+  long<T>(what: string, query: Query = {}, options: RequestOptions = {}): Promise<T> {
+    return this.retried(() => requestStream<T>(this.url(what, query, false), options));
   }
 
-  // The program may have let go of this specimen: then it is made again, once a question.
-  private async kept<T>(put: () => Promise<T>): Promise<T> {
-    const { id, origin } = this.facts;
+  // The program may have let go of this specimen: then it is made again, once per request.
+  private async retried<T>(put: () => Promise<T>): Promise<T> {
+    const { id } = this.facts;
+    const request = recordRequestOf(this.facts);
     try {
       return await put();
     } catch (problem) {
-      if (!origin || !(problem instanceof Refused) || problem.status !== 404) throw problem;
+      if (!request || !(problem instanceof HttpError) || problem.status !== 404) throw problem;
     }
     if (this.facts.id === id) {
-      this.making ??= make(origin)
+      this.recording ??= requestRecording(request)
         .then((fresh) => void (this.facts.id = fresh))
-        .finally(() => (this.making = null));
-      await this.making;
+        .finally(() => (this.recording = null));
+      await this.recording;
     }
     return put();
   }
-  private making: Promise<void> | null = null;
+  private recording: Promise<void> | null = null;
 
-  holds(): boolean {
+  has(): boolean {
     return true;
   }
 
@@ -80,9 +81,9 @@ export class ServedSource implements Whole {
     return new Uint8Array(await this.bytes("thumbnails", { kind }));
   }
 
-  async tile(head: HeadName, tile: TileName, signal?: AbortSignal): Promise<Tile> {
-    const response = await this.kept(() =>
-      ask(this.url("tile", { ...named(head), ...tile, ...this.look }), { signal }),
+  async tile(head: HeadName, tile: MapTileName, signal?: AbortSignal): Promise<MapTile> {
+    const response = await this.retried(() =>
+      request(this.url("tile", { ...headQuery(head), ...tile, ...this.measured }), { signal }),
     );
     const [rows, columns] = (response.headers.get("X-Shape") ?? "").split(",").map(Number);
     const bytes = new Uint8Array(await response.arrayBuffer());
@@ -92,28 +93,24 @@ export class ServedSource implements Whole {
   }
 
   async row(head: HeadName, row: number, signal?: AbortSignal): Promise<Float32Array> {
-    return new Float32Array(await this.bytes("row", { ...named(head), row, ...this.look }, signal));
+    return new Float32Array(await this.bytes("row", { ...headQuery(head), row, ...this.measured }, signal));
   }
 
   async column(head: HeadName, column: number, signal?: AbortSignal): Promise<Float32Array> {
-    return new Float32Array(await this.bytes("column", { ...named(head), column, ...this.look }, signal));
+    return new Float32Array(await this.bytes("column", { ...headQuery(head), column, ...this.measured }, signal));
   }
 
   async profile(head: HeadName, signal?: AbortSignal): Promise<Profile> {
-    return this.kept(() => askJson(this.url("profile", { ...named(head), ...this.look }), { signal }));
+    return this.retried(() => requestJson(this.url("profile", { ...headQuery(head), ...this.measured }), { signal }));
   }
 
   private async bytes(what: string, query: Query, signal?: AbortSignal): Promise<ArrayBuffer> {
-    return (await this.kept(() => ask(this.url(what, query), { signal }))).arrayBuffer();
+    return (await this.retried(() => request(this.url(what, query), { signal }))).arrayBuffer();
   }
 
   private url(what: string, query: Query, words = this.words): string {
-    const parts = Object.entries(query).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
-    if (words) parts.push("words=1");
-    return `api/specimens/${encodeURIComponent(this.facts.id)}/${what}?${parts.join("&")}`;
+    return recordingPartUrl(this.facts.id, what, query, words);
   }
 }
 
-export type Query = Record<string, string | number>;
-
-const named = ({ kind, layer, head }: HeadName): Query => ({ kind, layer, head });
+export const headQuery = ({ kind, layer, head }: HeadName): Query => ({ kind, layer, head });

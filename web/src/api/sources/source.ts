@@ -1,18 +1,18 @@
 // Where tables come from. Two kinds exist, a server and data inside the page; nothing else knows which it is.
 import type { Facts, HeadName, Kind } from "../facts";
-import type { Measure } from "../../state/place";
+import type { Measure } from "../../state/urlState";
 
-export const kTile = 256;
+export const kMapTileSize = 256;
 
 // Bytes are round(255 sqrt(w / scale)): level z holds the largest of 2^z x 2^z weights.
-export interface Tile {
+export interface MapTile {
   rows: number;
   columns: number;
   bytes: Uint8Array;
   scale?: number; // what byte 255 stands for; 1 where none is said
 }
 
-export interface TileName {
+export interface MapTileName {
   level: number;
   row: number;
   column: number;
@@ -27,22 +27,22 @@ export interface Source {
   readonly facts: Facts;
   readonly canMergeWords: boolean;
   // False where an offline file left a head's table out.
-  holds(head: HeadName): boolean;
+  has(head: HeadName): boolean;
   // Whether row() and column() are what was computed, not what bytes allow to say.
   readonly exact: boolean;
   // Tiles above this level show the weights as they are, whatever else this source does to them.
   readonly highestLevel: number;
   thumbnails(kind: Kind): Promise<Uint8Array>;
-  tile(head: HeadName, tile: TileName, signal?: AbortSignal): Promise<Tile>;
+  tile(head: HeadName, tile: MapTileName, signal?: AbortSignal): Promise<MapTile>;
   row(head: HeadName, row: number, signal?: AbortSignal): Promise<Float32Array>;
   column(head: HeadName, column: number, signal?: AbortSignal): Promise<Float32Array>;
   profile(head: HeadName, signal?: AbortSignal): Promise<Profile>;
 }
 
 // A specimen as it is, which can be seen in other ways.
-export interface Whole extends Source {
-  // The same heads by another measure, or with their sinks set aside; thumbnails stay as they are.
-  seen(measure: Measure, aside: boolean): Source;
+export interface Recording extends Source {
+  // The same heads by another measure, or without their sinks; thumbnails stay as they are.
+  withMeasure(measure: Measure, withoutSinks: boolean): Source;
 }
 
 // w = (b / 255)^2
@@ -51,7 +51,7 @@ export const kWeightOfByte: Float32Array = Float32Array.from({ length: 256 }, (_
 export const byteOfWeight = (weight: number): number => Math.round(255 * Math.sqrt(Math.min(Math.max(weight, 0), 1)));
 
 // The largest of each 2 x 2 block of cells.
-export function halved(tile: Tile): Tile {
+export function halveTile(tile: MapTile): MapTile {
   const rows = Math.ceil(tile.rows / 2);
   const columns = Math.ceil(tile.columns / 2);
   const bytes = new Uint8Array(rows * columns);
@@ -66,8 +66,8 @@ export function halved(tile: Tile): Tile {
   return { rows, columns, bytes };
 }
 
-// One tile of the four below it, halved. Only the last ones of a row or column of tiles are smaller than kTile.
-export function joined(child: (r: number, c: number) => Tile | null): Tile {
+// One tile of the four below it, halved. Only the last ones of a row or column of tiles are smaller than kMapTileSize.
+export function mergeTiles(child: (r: number, c: number) => MapTile | null): MapTile {
   const parts = [0, 1].map((r) => [0, 1].map((c) => child(r, c)));
   const rows = (parts[0][0]?.rows ?? 0) + (parts[1][0]?.rows ?? 0);
   const columns = (parts[0][0]?.columns ?? 0) + (parts[0][1]?.columns ?? 0);
@@ -78,9 +78,9 @@ export function joined(child: (r: number, c: number) => Tile | null): Tile {
       if (!part) continue;
       for (let i = 0; i < part.rows; ++i) {
         const line = part.bytes.subarray(i * part.columns, (i + 1) * part.columns);
-        bytes.set(line, (r * kTile + i) * columns + c * kTile);
+        bytes.set(line, (r * kMapTileSize + i) * columns + c * kMapTileSize);
       }
     }
   }
-  return halved({ rows, columns, bytes });
+  return halveTile({ rows, columns, bytes });
 }

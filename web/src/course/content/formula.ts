@@ -170,7 +170,7 @@ function numeratorOf(pieces: Piece[]): number {
   return from;
 }
 
-export const piecesOf = (formula: string): Piece[] => new Reader(formula).pieces();
+export const parseFormula = (formula: string): Piece[] => new Reader(formula).pieces();
 
 // The same on one line, for those who listen and for tests.
 export function plain(pieces: Piece[]): string {

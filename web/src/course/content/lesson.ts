@@ -52,7 +52,7 @@ export interface LessonName {
   before: string[];
 }
 
-export interface LessonPage extends LessonName {
+export interface Lesson extends LessonName {
   language: string;
   settings: Setting[];
   steps: Step[];
@@ -240,13 +240,13 @@ export function changedCells(
 export const isWide = ({ least, most }: Setting): boolean => least >= 0 && most - least >= 100;
 export const isSeed = ({ most }: Setting): boolean => most > 1e8;
 
-export function alongOf(setting: Setting, value: number): number {
+export function sliderPosition(setting: Setting, value: number): number {
   const { least, most } = setting;
   if (!isWide(setting)) return most > least ? (value - least) / (most - least) : 0;
   return Math.log((value + 1) / (least + 1)) / Math.log((most + 1) / (least + 1));
 }
 
-export function valueAlong(setting: Setting, along: number): number {
+export function valueAtSlider(setting: Setting, along: number): number {
   const { least, most, whole } = setting;
   const value = isWide(setting)
     ? (least + 1) * ((most + 1) / (least + 1)) ** along - 1

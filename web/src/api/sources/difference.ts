@@ -1,0 +1,52 @@
+import type { Facts, HeadName, Kind } from "../facts";
+import { request } from "../http";
+import { compareUrl, type Query } from "../routes";
+import { headQuery } from "./served";
+import type { MapTile, MapTileName, Profile, Source } from "./source";
+
+// A's tokens with what A has more than B of each head: a map like a head's, of numbers from -1 to 1.
+export class DifferenceSource implements Source {
+  readonly canMergeWords = true;
+  readonly exact = true;
+  readonly highestLevel = Infinity;
+
+  constructor(
+    readonly facts: Facts,
+    private readonly sides: { a: string; b: string; words: boolean },
+  ) {}
+
+  has(): boolean {
+    return true;
+  }
+
+  async thumbnails(kind: Kind): Promise<Uint8Array> {
+    return new Uint8Array(await (await request(this.url("thumbnails", { kind }))).arrayBuffer());
+  }
+
+  async tile(head: HeadName, tile: MapTileName, signal?: AbortSignal): Promise<MapTile> {
+    const response = await request(this.url("tile", { ...headQuery(head), ...tile }), { signal });
+    const [rows, columns] = (response.headers.get("X-Shape") ?? "").split(",").map(Number);
+    return { rows, columns, bytes: new Uint8Array(await response.arrayBuffer()) };
+  }
+
+  async row(head: HeadName, row: number, signal?: AbortSignal): Promise<Float32Array> {
+    return new Float32Array(
+      await (await request(this.url("row", { ...headQuery(head), row }), { signal })).arrayBuffer(),
+    );
+  }
+
+  async column(head: HeadName, column: number, signal?: AbortSignal): Promise<Float32Array> {
+    return new Float32Array(
+      await (await request(this.url("column", { ...headQuery(head), column }), { signal })).arrayBuffer(),
+    );
+  }
+
+  profile(): Promise<Profile> {
+    return Promise.reject(new Error("differences have no profile"));
+  }
+
+  private url(what: string, query: Query): string {
+    const { a, b, words } = this.sides;
+    return compareUrl(a, b, words, what, query);
+  }
+}

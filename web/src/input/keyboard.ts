@@ -1,0 +1,38 @@
+// Keys on a map: arrows move the current cell, + - 0 zoom.
+import { revealCell } from "../draw/mapWindow";
+import type { Cell, PanZoomView, Point } from "./panZoom";
+import type { MapWindow } from "../state/urlState";
+
+const kSteps: Record<string, [down: number, right: number]> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
+
+// The cell to which an arrow leads, ten at once with shift; undefined: another key. Without a cell, the first in sight.
+export function cellAfterArrow(
+  event: { key: string; shiftKey: boolean },
+  { row, column }: { row: number | null; column: number | null },
+  { window, shape }: Pick<PanZoomView, "window" | "shape">,
+): Cell | undefined {
+  if (!Object.hasOwn(kSteps, event.key)) return undefined;
+  if (row === null || column === null) return { row: Math.ceil(window.y), column: Math.ceil(window.x) };
+  const [down, right] = kSteps[event.key];
+  const times = event.shiftKey ? 10 : 1;
+  const kept = (value: number, count: number) => Math.min(Math.max(value, 0), count - 1);
+  return { row: kept(row + down * times, shape.rows), column: kept(column + right * times, shape.columns) };
+}
+
+// By how much a key zooms; 0: to the whole; undefined: not at all.
+export const zoomFactor = (key: string): number | undefined =>
+  ({ "+": 1.5, "=": 1.5, "-": 1 / 1.5, _: 1 / 1.5, "0": 0 })[key];
+
+// The middle of a cell in the plot, so that zooming by keyboard stays with it.
+export function cellCentre(cell: { row: number | null; column: number | null }, { window, plot }: PanZoomView): Point {
+  if (cell.row === null || cell.column === null) return [plot.width / 2, plot.height / 2];
+  return [(cell.column + 0.5 - window.x) * window.scale, (cell.row + 0.5 - window.y) * window.scale];
+}
+
+export const windowShowing = (cell: Cell, { window, plot, shape }: PanZoomView): MapWindow =>
+  revealCell(window, cell.row, cell.column, plot, shape);

@@ -1,0 +1,2 @@
+export { default as View } from "./TraceView.svelte";
+export { default as Panel } from "../../panels/TracePanel.svelte";

@@ -1,0 +1,117 @@
+import { describe, expect, test } from "vitest";
+import { commandOf, quoted } from "../../src/state/commandLine";
+import { fromHash, headsAt, kDefaultState, type UrlState, validState, toHash } from "../../src/state/urlState";
+import { FakeRecording } from "../fakeRecording";
+
+const kElsewhere: UrlState = {
+  view: "heads",
+  model: "tiny-bert",
+  text: "1 & 2, ü = 100%?\nthe end",
+  pair: "",
+  target: "",
+  mask: "causal & window(2)",
+  off: [
+    { kind: "self", layer: 0, head: 1 },
+    { kind: "cross", layer: 1, head: 0 },
+  ],
+  generate: "20,0.8,0,1,7",
+  kind: "cross",
+  layer: 3,
+  head: 7,
+  others: [
+    { layer: 3, head: 8 },
+    { layer: 11, head: 0 },
+  ],
+  row: 5,
+  column: 0,
+  pins: [1, 4, 9],
+  side: "key",
+  rule: "top",
+  threshold: 0.05,
+  top: 8,
+  sentences: "AB",
+  measure: "value",
+  temperature: 0.7,
+  step: 3,
+  pattern: "offset(-3)",
+  modelB: "tiny-gpt",
+  textB: "b",
+  pairB: "c",
+  maskB: "causal",
+  offB: [{ kind: "self", layer: 2, head: 1 }],
+  draft: "~causal",
+  size: 4096,
+  sort: "entropy",
+  type: "previous token",
+  words: true,
+  withoutSinks: true,
+  fit: true,
+  map: "cividis",
+  window: { x: 12.5, y: 0, scale: 40 },
+};
+
+const facts = new FakeRecording("1", { name: "tiny", layers: 2, heads: 3, text: "it's a cat ." }).facts();
+
+describe("the place in the address", () => {
+  test("is read as it was written", () => {
+    expect(fromHash(toHash(kElsewhere))).toEqual(kElsewhere);
+    expect(fromHash(toHash(kDefaultState))).toEqual(kDefaultState);
+  });
+
+  test("says only what is not usual", () => {
+    expect(toHash(kDefaultState)).toBe("#view=overview");
+    expect(toHash({ ...kDefaultState, view: "matrix", layer: 1, head: 2 })).toBe("#view=matrix&layer=1&head=2");
+  });
+
+  test.each([
+    "#view=nothing&layer=-1&head=x&threshold=2&window=a,b,c&pins=1,x&others=1",
+    "#__proto__=1&=&&",
+    "#%",
+    "#layer=99999999999",
+  ])("is the usual one where %s cannot be understood", (hash) => expect(fromHash(hash)).toEqual(kDefaultState));
+
+  test("keeps only heads and tokens that the specimen has", () => {
+    const place = validState(
+      {
+        ...kElsewhere,
+        others: [
+          { layer: 1, head: 2 },
+          { layer: 5, head: 0 },
+        ],
+        pins: [1, 400],
+      },
+      facts,
+    );
+    expect(place).toMatchObject({ kind: "self", layer: 0, head: 0, others: [{ layer: 1, head: 2 }], pins: [1] });
+    expect(headsAt(place)).toHaveLength(2);
+  });
+});
+
+describe("the command line", () => {
+  test("names the model, the text and the head, quoted for a shell", () => {
+    expect(commandOf(facts, { ...kDefaultState, view: "matrix", layer: 1, head: 2 })).toBe(
+      `attnscope heatmap --model tiny --text 'it'\\''s a cat .' --layer 1 --head 2`,
+    );
+  });
+
+  test("has all heads of the head view and what is not drawn", () => {
+    const place: UrlState = { ...kDefaultState, view: "heads", layer: 1, head: 2, others: [{ layer: 1, head: 0 }] };
+    expect(commandOf(facts, place)).toContain("headview");
+    expect(commandOf(facts, place)).toContain("--layer 1 --heads 2,0 --threshold 0.02");
+  });
+
+  test("is not there where no command draws the same", () => {
+    expect(commandOf({ ...facts, model: null }, kDefaultState)).toBeNull();
+    const pair = new FakeRecording("1", { name: "tiny", layers: 1, heads: 1, text: "a cat | a dog" }).facts();
+    expect(commandOf(pair, kDefaultState)).toBeNull();
+  });
+
+  test("has both texts of a pair", () => {
+    const pair = new FakeRecording("1", { name: "tiny", layers: 1, heads: 1, text: "a cat | a dog" }).facts();
+    expect(commandOf({ ...pair, text: "a cat", pair: "a dog" }, kDefaultState)).toBe(
+      "attnscope overview --model tiny --text 'a cat' --pair 'a dog'",
+    );
+  });
+
+  test("leaves plain words as they are", () => expect(quoted("tiny-bert")).toBe("tiny-bert"));
+});
