@@ -76,7 +76,7 @@ svelte_check() { # it has no cache, and what one file says depends on the others
   (cd web && npm run --silent check) && echo "$hash" >"$kept/svelte-check"
 }
 page_prettier() (
-  cd web && npx --no-install prettier --check --log-level warn --cache --cache-strategy content \
+  cd web && node_modules/.bin/prettier --check --log-level warn --cache --cache-strategy content \
     --cache-location "$kept/prettier" src tests ./*.ts ./*.js index.html
 )
 page_eslint() (cd web && npm run --silent lint -- --cache --cache-strategy content --cache-location "$kept/eslint")
