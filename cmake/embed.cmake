@@ -45,8 +45,8 @@ ${embed_declarations}}
 
 namespace attn::builtin {
 
-using text::BuiltInFile;
-using text::BuiltInFolder;
+using base::BuiltInFile;
+using base::BuiltInFolder;
 
 [[maybe_unused]] static std::string_view bytes(const char* begin, const char* end) {
   return {begin, static_cast<std::size_t>(end - begin)};

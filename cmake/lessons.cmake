@@ -17,13 +17,13 @@ set(entries "")
 foreach(name IN LISTS names)
   string(MAKE_C_IDENTIFIER "${name}" id)
   target_sources(attn_course PRIVATE ${PROJECT_SOURCE_DIR}/lessons/${name}/compute.cc)
-  string(APPEND declarations "Told ${id}(const Given& given, const Work& work);\n")
+  string(APPEND declarations "LessonOutput ${id}(const LessonInput& input, const LessonWork& work);\n")
   string(APPEND entries "    {\"${name}\", ${id}},\n")
 endforeach()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/lessons/registry.cc @ONLY CONTENT "// Made by cmake/lessons.cmake.
 #include \"course/registry.h\"
 
-namespace attn::lesson {
+namespace attn::course {
 
 ${declarations}
 std::span<const RegisteredLesson> registry() {
@@ -32,7 +32,7 @@ ${entries}  };
   return kLessons;
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course
 ")
 target_sources(attn_course PRIVATE ${PROJECT_BINARY_DIR}/lessons/registry.cc)
 

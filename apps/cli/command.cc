@@ -87,10 +87,10 @@ void note(fmt::format_string<const Words&...> form, const Words&... words) {
 
 }  // namespace
 
-text::Folder ModelOption::folder() const {
+base::Folder ModelOption::folder() const {
   const std::string& which = chosen();
   std::error_code ignored;
-  text::Folder found = builtin::folder_of(which);
+  base::Folder found = builtin::folder_of(which);
   if (found.built_in() && !name.empty() && std::filesystem::is_directory(which, ignored))
     note("{0} is the built-in model; ./{0} is the folder", which);
   if (found.built_in() && name.empty() && isatty(STDERR_FILENO) != 0)

@@ -109,7 +109,7 @@ struct ModelOption {
   // The model's name as it was given, or the default's. Throws UsageError where there is neither.
   [[nodiscard]] const std::string& chosen() const;
   // Throws UsageError and attn::Error. Says on a terminal's standard error which model it is that was not named.
-  [[nodiscard]] text::Folder folder() const;
+  [[nodiscard]] base::Folder folder() const;
 };
 
 // --text T (or another name), or --file F ("-": standard input).

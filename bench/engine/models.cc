@@ -53,10 +53,9 @@ void bench_model_close(void* opened) noexcept { delete static_cast<Opened*>(open
 int bench_model_read(void* opened, const std::int32_t* ids, std::int64_t n, int record, float* out) noexcept {
   return guarded(-1, [&] {
     auto& it = *static_cast<Opened*>(opened);
-    attn::model::Recording recording;
+    attn::model::AttentionLog log;
     const attn::model::Batch batch(std::vector<std::int32_t>(ids, ids + n));
-    const attn::nn::Matrix hidden =
-        it.model->read(batch, {.pool = it.pool, .recording = record != 0 ? &recording : nullptr});
+    const attn::nn::Matrix hidden = it.model->read(batch, {.pool = it.pool, .log = record != 0 ? &log : nullptr});
     std::memcpy(out, hidden.data(), static_cast<std::size_t>(hidden.rows() * hidden.columns()) * sizeof(float));
     return 0;
   });
@@ -77,25 +76,25 @@ std::int64_t bench_model_generate(void* opened, const std::int32_t* ids, std::in
 void* bench_model_record(void* opened, const std::int32_t* ids, std::int64_t n) noexcept {
   return guarded<void*>(nullptr, [&] {
     auto& it = *static_cast<Opened*>(opened);
-    attn::model::Reading reading;
-    reading.tokens.resize(static_cast<std::size_t>(n));
+    attn::model::Recording recording;
+    recording.tokens.resize(static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i) {
-      attn::text::Token& token = reading.tokens[static_cast<std::size_t>(i)];
+      attn::text::Token& token = recording.tokens[static_cast<std::size_t>(i)];
       token.id = ids[i];
       token.piece = token.text = std::to_string(ids[i]);
     }
     static_cast<void>(it.model->read(attn::model::Batch(std::vector<std::int32_t>(ids, ids + n)),
-                                     {.pool = it.pool, .recording = &reading.recording}));
-    return new attn::insight::RecordedSpecimen(std::move(reading));
+                                     {.pool = it.pool, .log = &recording.log}));
+    return new attn::insight::RecordedTables(std::move(recording));
   });
 }
 
-void bench_specimen_close(void* specimen) noexcept { delete static_cast<attn::insight::RecordedSpecimen*>(specimen); }
+void bench_tables_close(void* tables) noexcept { delete static_cast<attn::insight::RecordedTables*>(tables); }
 
 // Statistics of all heads, on the model's threads; entropy and distance of each into out. 0, or -1 for a problem.
-int bench_specimen_statistics(void* specimen, void* opened, double* out) noexcept {
+int bench_tables_statistics(void* tables, void* opened, double* out) noexcept {
   return guarded(-1, [&] {
-    const auto& it = *static_cast<attn::insight::RecordedSpecimen*>(specimen);
+    const auto& it = *static_cast<attn::insight::RecordedTables*>(tables);
     for (const attn::insight::HeadStatistics& head :
          attn::insight::statistics(it, {}, static_cast<Opened*>(opened)->pool)) {
       *out++ = head.entropy;
@@ -106,9 +105,9 @@ int bench_specimen_statistics(void* specimen, void* opened, double* out) noexcep
 }
 
 // Bytes of all that the weights are rebuilt from.
-std::int64_t bench_specimen_kept(void* specimen) noexcept {
+std::int64_t bench_tables_kept(void* tables) noexcept {
   std::int64_t floats = 0;
-  for (const auto& a : static_cast<attn::insight::RecordedSpecimen*>(specimen)->reading()->recording.attentions()) {
+  for (const auto& a : static_cast<attn::insight::RecordedTables*>(tables)->recording()->log.attentions()) {
     for (const attn::nn::Matrix* matrix : {&a.q, &a.k, &a.lse}) floats += matrix->rows() * matrix->columns();
   }
   return floats * std::int64_t{sizeof(float)};

@@ -13,17 +13,17 @@ namespace {
 
 struct Opened {
   attn::ThreadPool pool;
-  std::unique_ptr<attn::train::Learner> learner;
+  std::unique_ptr<attn::train::TrainableModel> model;
   attn::nn::AdamW optimiser;
   attn::nn::Scratch scratch;
 
-  Opened(const attn::train::Shape& shape, int threads)
-      : pool(threads), learner(started(shape)), optimiser(learner->parameters(), {.decay = 0.1F}) {}
+  Opened(const attn::train::ModelSize& shape, int threads)
+      : pool(threads), model(started(shape)), optimiser(model->parameters(), {.decay = 0.1F}) {}
 
-  static std::unique_ptr<attn::train::Learner> started(const attn::train::Shape& shape) {
-    std::unique_ptr<attn::train::Learner> learner = attn::train::make_learner(attn::train::Task::lm, shape);
-    learner->initialise(1);
-    return learner;
+  static std::unique_ptr<attn::train::TrainableModel> started(const attn::train::ModelSize& shape) {
+    std::unique_ptr<attn::train::TrainableModel> model = attn::train::make_trainable(attn::train::Task::lm, shape);
+    model->initialise(1);
+    return model;
   }
 };
 
@@ -36,7 +36,7 @@ struct BenchTraining {
 };
 
 void* bench_training_open(const BenchTraining* t, int threads) {
-  attn::train::Shape shape;
+  attn::train::ModelSize shape;
   shape.layers = t->layers;
   shape.heads = t->heads;
   shape.width = t->width;
@@ -49,7 +49,7 @@ void bench_training_close(void* opened) { delete static_cast<Opened*>(opened); }
 
 // Where the numbers of this name lie; how many there are in *size. Null: no such name.
 const float* bench_training_numbers(void* opened, const char* name, std::int64_t* size) {
-  const attn::nn::Parameter* found = static_cast<Opened*>(opened)->learner->parameters().find(name);
+  const attn::nn::Parameter* found = static_cast<Opened*>(opened)->model->parameters().find(name);
   if (found == nullptr) return nullptr;
   *size = found->size();
   return found->value.data();
@@ -58,15 +58,15 @@ const float* bench_training_numbers(void* opened, const char* name, std::int64_t
 // One step of AdamW on sequences of ids [batch, length + 1], each token asked for from those before it. The loss.
 double bench_training_step(void* opened, const std::int32_t* ids, std::int64_t batch, std::int64_t length, float rate) {
   auto& it = *static_cast<Opened*>(opened);
-  attn::train::Batch given;
+  attn::train::TrainingBatch given;
   for (std::int64_t s = 0; s < batch; ++s) {
     const std::int32_t* const first = ids + s * (length + 1);
     given.add({first, static_cast<std::size_t>(length)});
     given.labels.insert(given.labels.end(), first + 1, first + 1 + length);
   }
-  attn::nn::Parameters& parameters = it.learner->parameters();
+  attn::nn::Parameters& parameters = it.model->parameters();
   parameters.clear_gradients(it.pool);
-  const double loss = it.learner->run(given, true, {.pool = it.pool, .scratch = it.scratch, .training = true}).mean();
+  const double loss = it.model->run(given, true, {.pool = it.pool, .scratch = it.scratch, .training = true}).mean();
   const double norm = attn::nn::gradient_norm(parameters, it.pool);
   it.optimiser.step(parameters, rate, attn::nn::clip_scale(norm, 1), it.pool);
   return loss;

@@ -111,9 +111,9 @@ def library() -> ctypes.CDLL:
     found.bench_model_plain_read.argtypes = [pointer, pointer, ctypes.c_size_t]
     found.bench_model_plain_read.restype = None
     found.bench_model_record.argtypes, found.bench_model_record.restype = [pointer, pointer, ctypes.c_int64], pointer
-    found.bench_specimen_close.argtypes, found.bench_specimen_close.restype = [pointer], None
-    found.bench_specimen_statistics.argtypes = [pointer, pointer, pointer]
-    found.bench_specimen_kept.argtypes, found.bench_specimen_kept.restype = [pointer], ctypes.c_int64
+    found.bench_tables_close.argtypes, found.bench_tables_close.restype = [pointer], None
+    found.bench_tables_statistics.argtypes = [pointer, pointer, pointer]
+    found.bench_tables_kept.argtypes, found.bench_tables_kept.restype = [pointer], ctypes.c_int64
     return found
 
 
@@ -128,17 +128,17 @@ class Specimen:
 
     def __del__(self) -> None:
         if getattr(self, "handle", None):
-            library().bench_specimen_close(self.handle)
+            library().bench_tables_close(self.handle)
 
     def statistics(self, layers: int, heads: int) -> np.ndarray:
         """Entropy and distance of every head, [layers, heads, 2]; all the others are computed as well."""
         out = np.empty((layers, heads, 2), np.float64)
-        if library().bench_specimen_statistics(self.handle, self.model.handle, out.ctypes.data) != 0:
+        if library().bench_tables_statistics(self.handle, self.model.handle, out.ctypes.data) != 0:
             raise RuntimeError(library().bench_model_problem().decode())
         return out
 
     def kept_bytes(self) -> int:
-        return library().bench_specimen_kept(self.handle)
+        return library().bench_tables_kept(self.handle)
 
 
 class Model:

@@ -1,9 +1,9 @@
 // BERT looks at a sentence, in C++.
 #include <vector>
 
+#include "../numbers.h"
 #include "builtin/models.h"
 #include "insight/tables/attention_tables.h"
-#include "../numbers.h"
 
 int main() {
   attn::ThreadPool pool;
@@ -15,22 +15,21 @@ int main() {
 
   // [tokens]
   const auto recorded = [&](const char* text) {
-    return attn::insight::RecordedSpecimen(
-        attn::model::read(reader, {.text = text, .pair = {}, .target = {}}, {}, pool));
+    return attn::insight::RecordedTables(attn::model::read(reader, {.text = text, .pair = {}, .target = {}}, {}, pool));
   };
-  const attn::insight::RecordedSpecimen cat = recorded("The cat sat on the mat.");
+  const attn::insight::RecordedTables cat = recorded("The cat sat on the mat.");
   const auto tokens = static_cast<std::size_t>(cat.stack(Kind::self).keys);
 
   // [lines]
   std::vector<float> cat_attention;  // [layers, heads, N, N]
-  for (const attn::insight::HeadName& name : cat.heads()) {
+  for (const attn::insight::HeadId& name : cat.heads()) {
     const attn::nn::Matrix weights = cat.weights(name, pool);
     cat_attention.insert(cat_attention.end(), weights.data(), weights.row(weights.rows()));
   }
 
   // [word]
   std::vector<float> looks(tokens), where(tokens * 2);  // the most, and in which layer and head
-  for (const attn::insight::HeadName& name : cat.heads()) {
+  for (const attn::insight::HeadId& name : cat.heads()) {
     const attn::nn::Matrix weights = cat.weights(name, pool);
     for (std::size_t j = 0; j < tokens; ++j) {
       if (weights.row(2)[j] <= looks[j]) continue;
@@ -41,14 +40,14 @@ int main() {
   }
 
   // [heatmap]
-  const attn::insight::RecordedSpecimen fox = recorded("The quick brown fox jumps over the lazy dog.");
+  const attn::insight::RecordedTables fox = recorded("The quick brown fox jumps over the lazy dog.");
   const auto n = fox.stack(Kind::self).keys;
   const attn::nn::Matrix table = fox.weights({Kind::self, layers - 1, 0}, pool);  // [N, N]
   const float first_to_last = table.row(0)[n - 1], noun_to_last = table.row(4)[n - 1];
 
   // [resting]
   std::vector<float> on_last(static_cast<std::size_t>(layers));
-  for (const attn::insight::HeadName& name : fox.heads()) {
+  for (const attn::insight::HeadId& name : fox.heads()) {
     const attn::nn::Matrix weights = fox.weights(name, pool);
     for (std::int64_t i = 0; i < n; ++i)
       on_last[static_cast<std::size_t>(name.layer)] += weights.row(i)[n - 1] / static_cast<float>(n * heads);

@@ -19,10 +19,10 @@ int main() {
   // [output]
   const attn::Shape<4> shape = {1, 1, 2, 2};
   const attn::Inputs in{attn::View(q.data(), shape), attn::View(k.data(), shape), attn::View(v.data(), shape)};
-  std::vector<float> output(4), weights(4);
+  std::vector<float> result(4), weights(4);
   attn::ThreadPool pool;
-  attn::attention(in, {}, {output.data(), shape}, {}, {weights.data(), shape}, pool);
+  attn::attention(in, {}, {result.data(), shape}, {}, {weights.data(), shape}, pool);
 
   // []
-  lesson::print({{"Q", {2, 2}, q}, {"V", {2, 2}, v}, {"weights", {2, 2}, weights}, {"output", {2, 2}, output}});
+  lesson::print({{"Q", {2, 2}, q}, {"V", {2, 2}, v}, {"weights", {2, 2}, weights}, {"output", {2, 2}, result}});
 }

@@ -5,24 +5,24 @@
 #include "course/compute/model_look.h"
 #include "course/course.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
 struct Projections {
-  Array q, k, v;
+  LessonArray q, k, v;
 
   // X times the three tables whose names end in `suffix`.
-  Projections(const Given& given, const std::string& suffix)
-      : q(product(given.array("X" + suffix), given.array("W_q" + suffix))),
-        k(product(given.array("X" + suffix), given.array("W_k" + suffix))),
-        v(product(given.array("X" + suffix), given.array("W_v" + suffix))) {}
+  Projections(const LessonInput& input, const std::string& suffix)
+      : q(product(input.array("X" + suffix), input.array("W_q" + suffix))),
+        k(product(input.array("X" + suffix), input.array("W_k" + suffix))),
+        v(product(input.array("X" + suffix), input.array("W_v" + suffix))) {}
 
   [[nodiscard]] AttendedMany solved(std::int64_t heads, const Options& options, ThreadPool& pool) const {
     return attend_many(split_heads(q, heads), split_heads(k, heads), split_heads(v, heads), options, pool);
   }
-  [[nodiscard]] Array output(std::int64_t heads, const Options& options, ThreadPool& pool) const {
-    return join_heads(solved(heads, options, pool).output);
+  [[nodiscard]] LessonArray result(std::int64_t heads, const Options& options, ThreadPool& pool) const {
+    return join_heads(solved(heads, options, pool).result);
   }
 };
 
@@ -32,48 +32,48 @@ Options unscaled() {
   return options;
 }
 
-void add_first(Told& told, const Given& given, ThreadPool& pool) {
-  const std::int64_t heads = given.whole("heads");
-  const Projections problem(given, "");
-  for (const char* name : {"X", "W_q", "W_k", "W_v"}) told.arrays.add(name, given.array(name));
-  told.arrays.add("Q", Array(problem.q).from({Made::By::product, "X", "W_q"}));
-  told.arrays.add("K", Array(problem.k).from({Made::By::product, "X", "W_k"}));
-  told.arrays.add("V", Array(problem.v).from({Made::By::product, "X", "W_v"}));
-  const Array q = split_heads(problem.q, heads), k = split_heads(problem.k, heads);
-  const Array scores = transposed(slice(q, 0), slice(k, 0));
+void add_first(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
+  const std::int64_t heads = input.whole("heads");
+  const Projections problem(input, "");
+  for (const char* name : {"X", "W_q", "W_k", "W_v"}) output.arrays.add(name, input.array(name));
+  output.arrays.add("Q", LessonArray(problem.q).from({MadeFrom::By::product, "X", "W_q"}));
+  output.arrays.add("K", LessonArray(problem.k).from({MadeFrom::By::product, "X", "W_k"}));
+  output.arrays.add("V", LessonArray(problem.v).from({MadeFrom::By::product, "X", "W_v"}));
+  const LessonArray q = split_heads(problem.q, heads), k = split_heads(problem.k, heads);
+  const LessonArray scores = transposed(slice(q, 0), slice(k, 0));
   AttendedMany found = problem.solved(heads, {}, pool);
-  told.arrays.add("heads", Array::scalar(static_cast<double>(heads)));
-  told.arrays.add("Q_heads", q);
-  told.arrays.add("scores_0", scores);
-  told.arrays.add("weights", std::move(found.weights));
-  told.arrays.add("head_outputs", found.output);
-  told.arrays.add("output", join_heads(found.output));
-  told.figures.add("heads_map", blue_grid(*told.arrays.find("weights"), "Heads"));
-  told.arrays.add("unscaled_output", problem.output(heads, unscaled(), pool));
+  output.arrays.add("heads", LessonArray::scalar(static_cast<double>(heads)));
+  output.arrays.add("Q_heads", q);
+  output.arrays.add("scores_0", scores);
+  output.arrays.add("weights", std::move(found.weights));
+  output.arrays.add("head_outputs", found.result);
+  output.arrays.add("output", join_heads(found.result));
+  output.figures.add("heads_map", blue_grid(*output.arrays.find("weights"), "Heads"));
+  output.arrays.add("unscaled_output", problem.result(heads, unscaled(), pool));
 }
 
 // X a twentieth as large: scores are small enough for the scale to matter.
-void add_calm(Told& told, const Given& given, ThreadPool& pool) {
-  Given less = given;
-  less.arrays["X"] = times(given.array("X"), 1.0 / 20);
+void add_calm(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
+  LessonInput less = input;
+  less.arrays["X"] = times(input.array("X"), 1.0 / 20);
   const Projections problem(less, "");
-  told.arrays.add("calm_output", problem.output(given.whole("heads"), {}, pool));
-  told.arrays.add("calm_unscaled", problem.output(given.whole("heads"), unscaled(), pool));
+  output.arrays.add("calm_output", problem.result(input.whole("heads"), {}, pool));
+  output.arrays.add("calm_unscaled", problem.result(input.whole("heads"), unscaled(), pool));
 }
 
 }  // namespace
 
-Told deep_ml_94(const Given& given, const Work& work) {
-  Told told;
-  add_first(told, given, work.pool);
-  add_calm(told, given, work.pool);
-  const Projections second(given, "_6");
-  told.arrays.add("X_6", given.array("X_6"));
-  told.arrays.add("output_4_heads", second.output(4, {}, work.pool));
-  told.arrays.add("output_2_heads", second.output(2, {}, work.pool));
-  const Array output = *told.arrays.find("output");
-  check_answer(told, given.array("answer"), output);
-  return told;
+LessonOutput deep_ml_94(const LessonInput& input, const LessonWork& work) {
+  LessonOutput output;
+  add_first(output, input, work.pool);
+  add_calm(output, input, work.pool);
+  const Projections second(input, "_6");
+  output.arrays.add("X_6", input.array("X_6"));
+  output.arrays.add("output_4_heads", second.result(4, {}, work.pool));
+  output.arrays.add("output_2_heads", second.result(2, {}, work.pool));
+  const LessonArray result = *output.arrays.find("output");
+  check_answer(output, input.array("answer"), result);
+  return output;
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

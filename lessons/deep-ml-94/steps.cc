@@ -32,11 +32,11 @@ int main() {
   const auto heads = [&](const Table& rows) { return attn::View<const float, 4>(rows.data(), shape, strides); };
 
   // [output]
-  Table output(16), weights(2 * 4 * 4);
+  Table result(16), weights(2 * 4 * 4);
   attn::ThreadPool pool;
-  attn::attention({heads(q), heads(k), heads(v)}, {}, attn::View<float, 4>(output.data(), shape, strides), {},
+  attn::attention({heads(q), heads(k), heads(v)}, {}, attn::View<float, 4>(result.data(), shape, strides), {},
                   {weights.data(), {1, 2, 4, 4}}, pool);
 
   // []
-  lesson::print({{"weights", {2, 4, 4}, weights}, {"output", {4, 4}, output}});
+  lesson::print({{"weights", {2, 4, 4}, weights}, {"output", {4, 4}, result}});
 }

@@ -27,7 +27,7 @@ Numbers product(const Numbers& x, const Numbers& w) {
 }
 
 struct Result {
-  Numbers output, weights;
+  Numbers result, weights;
 };
 
 // Columns are cut into heads by strides alone: nothing is copied.
@@ -40,7 +40,7 @@ Result attend(const Numbers& q, const Numbers& k, const Numbers& v, std::int64_t
   options.mask = mask;
   const attn::Inputs in{attn::View(q.data(), shape, strides), attn::View(k.data(), shape, strides),
                         attn::View(v.data(), shape, strides)};
-  attn::attention(in, options, attn::View(result.output.data(), shape, strides), {},
+  attn::attention(in, options, attn::View(result.result.data(), shape, strides), {},
                   attn::View(result.weights.data(), attn::Shape<4>{1, heads, kN, kN}), pool);
   return result;
 }
@@ -78,11 +78,11 @@ int main() {
 
   // []
   lesson::print({{"self_weights", {kN, kN}, alone.weights},
-                 {"self_output", {kN, kWidth}, alone.output},
+                 {"self_output", {kN, kWidth}, alone.result},
                  {"weights", {kN, kN}, projected.weights},
-                 {"output", {kN, kWidth}, projected.output},
+                 {"output", {kN, kWidth}, projected.result},
                  {"causal_weights", {kN, kN}, causal.weights},
-                 {"causal_output", {kN, kWidth}, causal.output},
+                 {"causal_output", {kN, kWidth}, causal.result},
                  {"head_weights", {4, kN, kN}, heads.weights},
                  {"random_rows", {kN, kN}, rows}});
 }

@@ -23,9 +23,9 @@ int main() {
   // [softmax]
   const attn::Shape<4> one = {1, 1, 1, 2}, three = {1, 1, 3, 2};
   const attn::Inputs in{attn::View(q.data(), one), attn::View(k.data(), three), attn::View(v.data(), three)};
-  std::vector<float> output(2), weights(3);
+  std::vector<float> result(2), weights(3);
   attn::ThreadPool pool;
-  attn::attention(in, {}, {output.data(), one}, {}, {weights.data(), {1, 1, 1, 3}}, pool);
+  attn::attention(in, {}, {result.data(), one}, {}, {weights.data(), {1, 1, 1, 3}}, pool);
 
   // [output]
   std::vector<float> by_hand(2);
@@ -36,6 +36,6 @@ int main() {
   lesson::print({{"scores", {1, 3}, scores},
                  {"scaled", {1, 3}, scaled},
                  {"weights", {1, 3}, weights},
-                 {"output", {1, 2}, output}});
-  return lesson::close(output, by_hand) ? 0 : 1;
+                 {"output", {1, 2}, result}});
+  return lesson::close(result, by_hand) ? 0 : 1;
 }

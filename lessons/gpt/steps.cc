@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
+#include "../numbers.h"
 #include "builtin/models.h"
 #include "insight/tables/attention_tables.h"
-#include "../numbers.h"
 #include "model/run/generate.h"
 
 int main() {
@@ -14,9 +14,9 @@ int main() {
   const attn::model::Model& model = *reader.model;
 
   // [look]
-  const attn::insight::RecordedSpecimen specimen(attn::model::read(
+  const attn::insight::RecordedTables tables(attn::model::read(
       reader, {.text = "This movie is one of the best films of the year.", .pair = {}, .target = {}}, {}, pool));
-  const attn::nn::Matrix attention = specimen.weights({attn::insight::Kind::self, 0, 2}, pool);
+  const attn::nn::Matrix attention = tables.weights({attn::insight::Kind::self, 0, 2}, pool);
   const std::int64_t n = attention.rows();
   float above = 0, before = 0;
   for (std::int64_t i = 0; i < n; ++i) {

@@ -2,22 +2,22 @@
 #include <cmath>
 #include <vector>
 
+#include "../numbers.h"
 #include "builtin/models.h"
 #include "insight/statistics/statistics.h"
-#include "../numbers.h"
 #include "nn/infer/numpy_random.h"
 
 // softmax(randn(heads, n, n)), row by row.
 static std::vector<float> random_heads(std::size_t heads, std::size_t n) {
   attn::nn::NumpyRandom random(42);
-  std::vector<float> tables(heads * n * n);
-  for (float& score : tables) score = static_cast<float>(random.normal());
+  std::vector<float> numbers(heads * n * n);
+  for (float& score : numbers) score = static_cast<float>(random.normal());
   for (std::size_t row = 0; row < heads * n; ++row) {
     float sum = 0;
-    for (std::size_t j = 0; j < n; ++j) sum += tables[row * n + j] = std::exp(tables[row * n + j]);
-    for (std::size_t j = 0; j < n; ++j) tables[row * n + j] /= sum;
+    for (std::size_t j = 0; j < n; ++j) sum += numbers[row * n + j] = std::exp(numbers[row * n + j]);
+    for (std::size_t j = 0; j < n; ++j) numbers[row * n + j] /= sum;
   }
-  return tables;
+  return numbers;
 }
 
 int main() {
@@ -47,9 +47,9 @@ int main() {
   attn::ThreadPool pool;
   const attn::model::Reader reader = attn::model::Reader::load(attn::builtin::folder_of("tiny-bert"));
   const attn::model::Text text{.text = "The cat sat on the mat.", .pair = {}, .target = {}};
-  const attn::insight::RecordedSpecimen specimen(attn::model::read(reader, text, {}, pool));
+  const attn::insight::RecordedTables tables(attn::model::read(reader, text, {}, pool));
   std::vector<float> trained_entropy;
-  for (const auto& head : attn::insight::statistics(specimen, {}, pool))
+  for (const auto& head : attn::insight::statistics(tables, {}, pool))
     if (head.name.layer == 1) trained_entropy.push_back(static_cast<float>(head.entropy));
 
   // []

@@ -10,7 +10,7 @@
 #include "model/run/classify.h"
 #include "nn/infer/embedding.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
@@ -20,7 +20,7 @@ struct ReviewSizes {
 
 // Of one way to treat pads.
 struct Seen {
-  nn::Matrix weights, output;  // of the first sample
+  nn::Matrix weights, result;  // of the first sample
   // What a word's attention lies on, the mean over all words:
   double diagonal = 0;   // its own place
   double same_word = 0;  // wherever the same word stands
@@ -37,12 +37,12 @@ class ReviewAttention {
       table_.data()[i] = static_cast<float>(random.normal());
   }
 
-  [[nodiscard]] Seen attend(bool masked, const Work& work) const {
+  [[nodiscard]] Seen attend(bool masked, const LessonWork& work) const {
     Seen all;
     const std::int64_t samples = std::ssize(words_.lengths);
     for (std::int64_t from = 0; from < samples; from += sizes_.batch) {
       attend(from, std::min(sizes_.batch, samples - from), masked, all, work.pool);
-      insight::tell(work.progress, from, samples);
+      base::tell(work.progress, from, samples);
     }
     std::int64_t words = 0;
     for (const std::int64_t length : words_.lengths) words += length;
@@ -65,9 +65,9 @@ class ReviewAttention {
     for (std::int64_t s = 0; s < size; ++s) add(weights.row(s * N), from + s, all);
     if (from > 0) return;
     all.weights = nn::Matrix(N, N);
-    all.output = nn::Matrix(N, D);
+    all.result = nn::Matrix(N, D);
     std::copy_n(weights.data(), N * N, all.weights.data());
-    std::copy_n(out.data(), N * D, all.output.data());
+    std::copy_n(out.data(), N * D, all.result.data());
   }
 
   void add(const float* weights, std::int64_t sample, Seen& all) const {
@@ -86,40 +86,40 @@ class ReviewAttention {
   nn::Matrix table_;  // [vocabulary, width]
 };
 
-void add_words(Told& told, const std::vector<text::Example>& examples, const ReviewWords& words,
+void add_words(LessonOutput& output, const std::vector<text::Example>& examples, const ReviewWords& words,
                const ReviewSizes& sizes) {
   const auto samples = std::ssize(examples);
-  add_number(told, "samples", static_cast<double>(samples));
-  add_number(told, "vocabulary", static_cast<double>(words.vocabulary));
-  add_number(told, "length", static_cast<double>(sizes.length));
-  add_number(told, "width", static_cast<double>(sizes.width));
-  add_number(told, "batch", static_cast<double>(sizes.batch));
+  add_number(output, "samples", static_cast<double>(samples));
+  add_number(output, "vocabulary", static_cast<double>(words.vocabulary));
+  add_number(output, "length", static_cast<double>(sizes.length));
+  add_number(output, "width", static_cast<double>(sizes.width));
+  add_number(output, "batch", static_cast<double>(sizes.batch));
   const std::int64_t batches = (samples + sizes.batch - 1) / sizes.batch;
-  add_number(told, "batches", static_cast<double>(batches));
-  told.words.add("text", first_letters(examples.front().text, 100));
-  told.words.add("tokens", joined(words.first));
-  told.arrays.add("ids", Array{{sizes.length, 1}, {words.ids.begin(), words.ids.begin() + sizes.length}}.named(
-                             words.first, {"id"}));
+  add_number(output, "batches", static_cast<double>(batches));
+  output.words.add("text", first_letters(examples.front().text, 100));
+  output.words.add("tokens", joined(words.first));
+  output.arrays.add("ids", LessonArray{{sizes.length, 1}, {words.ids.begin(), words.ids.begin() + sizes.length}}.named(
+                               words.first, {"id"}));
   const auto n = static_cast<double>(samples), length = static_cast<double>(sizes.length);
-  told.arrays.add("output_shape", Array::vector({n, length, static_cast<double>(sizes.width)}));
-  told.arrays.add("weights_shape", Array::vector({n, length, length}));
-  add_number(told, "weights_count", n * length * length);
+  output.arrays.add("output_shape", LessonArray::vector({n, length, static_cast<double>(sizes.width)}));
+  output.arrays.add("weights_shape", LessonArray::vector({n, length, length}));
+  add_number(output, "weights_count", n * length * length);
   const std::string& label = examples.front().label;
   const auto same = [&](const text::Example& one) { return one.label == label; };
-  if (!label.empty() && samples > 1 && std::ranges::all_of(examples, same)) told.words.add("one_label", label);
+  if (!label.empty() && samples > 1 && std::ranges::all_of(examples, same)) output.words.add("one_label", label);
 }
 
-void add_seen(Told& told, const std::string& prefix, const Seen& seen, const ReviewWords& words) {
-  told.arrays.add(prefix + "weights", Array::of(seen.weights).named(words.first, words.first));
-  told.arrays.add(prefix + "output", Array::of(seen.output).named(words.first, {}));
-  add_number(told, prefix + "diagonal", seen.diagonal);
-  add_number(told, prefix + "same_word", seen.same_word);
-  add_number(told, prefix + "on_pads", seen.on_pads);
+void add_seen(LessonOutput& output, const std::string& prefix, const Seen& seen, const ReviewWords& words) {
+  output.arrays.add(prefix + "weights", LessonArray::of(seen.weights).named(words.first, words.first));
+  output.arrays.add(prefix + "output", LessonArray::of(seen.result).named(words.first, {}));
+  add_number(output, prefix + "diagonal", seen.diagonal);
+  add_number(output, prefix + "same_word", seen.same_word);
+  add_number(output, prefix + "on_pads", seen.on_pads);
 }
 
 figure::Heatmap heatmap(const ReviewWords& words, const Seen& seen) {
   figure::Heatmap map =
-      heatmap_of(Array::of(seen.weights).named(words.first, words.first), "Attention Weights Heatmap");
+      heatmap_of(LessonArray::of(seen.weights).named(words.first, words.first), "Attention Weights Heatmap");
   map.x_label = "Key Tokens";
   map.y_label = "Query Tokens";
   map.bar_label = "Attention Weight";
@@ -127,67 +127,67 @@ figure::Heatmap heatmap(const ReviewWords& words, const Seen& seen) {
 }
 
 // The first review once more, by a model that has learned: its judgement, and the words that it looks at.
-void add_trained_review(Told& told, const std::string& text, ThreadPool& pool) {
+void add_trained_review(LessonOutput& output, const std::string& text, ThreadPool& pool) {
   constexpr std::size_t kMost = 8;
   const model::Reader reader = open_model("imdb-sentiment");
   const model::Facts& facts = reader.model->facts();
-  const insight::RecordedSpecimen specimen(
+  const insight::RecordedTables tables(
       model::read(reader, {.text = text, .pair = {}, .target = {}, .cut = true}, {}, pool));
-  const nn::Matrix logits = model::classify(reader, *specimen.reading(), pool);
+  const nn::Matrix logits = model::classify(reader, *tables.recording(), pool);
   const auto choice = model::label_choices(facts, {logits.row(0), static_cast<std::size_t>(logits.columns())})[0];
-  told.words.add("judged", facts.labels[static_cast<std::size_t>(choice.id)]);
-  add_number(told, "judged_probability", choice.probability);
+  output.words.add("judged", facts.labels[static_cast<std::size_t>(choice.id)]);
+  add_number(output, "judged_probability", choice.probability);
 
-  const Array tables = layer_tables(specimen, insight::Kind::self, facts.layers - 1, pool);
-  const auto& tokens = specimen.keys(insight::Kind::self);
+  const LessonArray numbers = layer_tables(tables, insight::Kind::self, facts.layers - 1, pool);
+  const auto& tokens = tables.keys(insight::Kind::self);
   std::vector<figure::Bars::Bar> words;
   for (std::size_t j = 0; j < tokens.size(); ++j) {
     double mean = 0;
-    for (std::int64_t head = 0; head < tables.shape[0]; ++head)
-      mean += tables.numbers[static_cast<std::size_t>(head) * tokens.size() * tokens.size() + j] /
-              static_cast<double>(tables.shape[0]);
+    for (std::int64_t head = 0; head < numbers.shape[0]; ++head)
+      mean += numbers.numbers[static_cast<std::size_t>(head) * tokens.size() * tokens.size() + j] /
+              static_cast<double>(numbers.shape[0]);
     if (!tokens[j].special) words.push_back({tokens[j].text, mean});
   }
   std::ranges::sort(words, [](const figure::Bars::Bar& a, const figure::Bars::Bar& b) {
     return a.value > b.value || (a.value == b.value && a.label < b.label);
   });
   words.resize(std::min(words.size(), kMost));
-  Array looked = Array::zeros({std::ssize(words), 1});
+  LessonArray looked = LessonArray::zeros({std::ssize(words), 1});
   for (std::size_t n = 0; n < words.size(); ++n) {
     looked.numbers[n] = words[n].value;
     looked.rows.push_back(words[n].label);
   }
-  told.words.add("looked_most", words.empty() ? "" : words.front().label);
-  told.arrays.add("looked", looked);
-  told.figures.add("trained", figure::Bars{.bars = std::move(words),
-                                           .title = "What imdb-sentiment looks at",
-                                           .x_label = "attention of [CLS], the last layer's mean",
-                                           .caption = {}});
+  output.words.add("looked_most", words.empty() ? "" : words.front().label);
+  output.arrays.add("looked", looked);
+  output.figures.add("trained", figure::Bars{.bars = std::move(words),
+                                             .title = "What imdb-sentiment looks at",
+                                             .x_label = "attention of [CLS], the last layer's mean",
+                                             .caption = {}});
 }
 
 }  // namespace
 
-Told imdb(const Given& given, const Work& work) {
-  Told told;
-  const ReviewSizes sizes{given.whole("samples"), given.whole("length"), given.whole("width"), given.whole("batch")};
-  std::vector<text::Example> examples = reviews_of(given.text("data"), given.text("column"));
-  if (given.text("data").empty()) told.words.add("own_reviews", "reviews.csv");
+LessonOutput imdb(const LessonInput& input, const LessonWork& work) {
+  LessonOutput output;
+  const ReviewSizes sizes{input.whole("samples"), input.whole("length"), input.whole("width"), input.whole("batch")};
+  std::vector<text::Example> examples = reviews_of(input.text("data"), input.text("column"));
+  if (input.text("data").empty()) output.words.add("own_reviews", "reviews.csv");
   examples.resize(std::min(examples.size(), static_cast<std::size_t>(sizes.samples)));
   const ReviewWords words = words_of(examples, sizes.length);
-  add_words(told, examples, words, sizes);
-  add_number(told, "seed", given.real("seed"));
-  const ReviewAttention review_attention(sizes, words, static_cast<std::uint32_t>(given.whole("seed")));
+  add_words(output, examples, words, sizes);
+  add_number(output, "seed", input.real("seed"));
+  const ReviewAttention review_attention(sizes, words, static_cast<std::uint32_t>(input.whole("seed")));
   const Seen seen = review_attention.attend(false, work), masked = review_attention.attend(true, work);
-  add_seen(told, "", seen, words);
-  add_seen(told, "masked_", masked, words);
-  told.arrays.add(
-      "shares",
-      Array{{2, 3}, {seen.diagonal, seen.same_word, seen.on_pads, masked.diagonal, masked.same_word, masked.on_pads}}
-          .named({"pads seen", "pads masked"}, {"on itself", "its word", "on <pad>"}));
-  told.figures.add("attention_heatmap.png", heatmap(words, given.whole("mask_padding") != 0 ? masked : seen));
-  told.figures.add("masked", heatmap(words, masked));
-  add_trained_review(told, examples.front().text, work.pool);
-  return told;
+  add_seen(output, "", seen, words);
+  add_seen(output, "masked_", masked, words);
+  output.arrays.add("shares", LessonArray{{2, 3},
+                                          {seen.diagonal, seen.same_word, seen.on_pads, masked.diagonal,
+                                           masked.same_word, masked.on_pads}}
+                                  .named({"pads seen", "pads masked"}, {"on itself", "its word", "on <pad>"}));
+  output.figures.add("attention_heatmap.png", heatmap(words, input.whole("mask_padding") != 0 ? masked : seen));
+  output.figures.add("masked", heatmap(words, masked));
+  add_trained_review(output, examples.front().text, work.pool);
+  return output;
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -43,8 +43,8 @@ int main() {
   attn::ThreadPool pool;
   const attn::Shape<4> shape = {samples, 1, kLength, kWidth}, square = {samples, 1, kLength, kLength};
   const attn::View<float, 4> rows(x.data(), shape);
-  attn::nn::Matrix output(x.rows(), kWidth), weights(x.rows(), kLength), masked(x.rows(), kLength);
-  attn::attention({rows, rows, rows}, {}, {output.data(), shape}, {}, {weights.data(), square}, pool);
+  attn::nn::Matrix result(x.rows(), kWidth), weights(x.rows(), kLength), masked(x.rows(), kLength);
+  attn::attention({rows, rows, rows}, {}, {result.data(), shape}, {}, {weights.data(), square}, pool);
 
   // [diagonal]
   float diagonal = 0, words = 0;
@@ -56,7 +56,7 @@ int main() {
   // [pads]
   attn::Options options;
   options.mask = attn::Padding{lengths};
-  attn::attention({rows, rows, rows}, options, {output.data(), shape}, {}, {masked.data(), square}, pool);
+  attn::attention({rows, rows, rows}, options, {result.data(), shape}, {}, {masked.data(), square}, pool);
 
   // []
   lesson::print({{"vocabulary", {}, {static_cast<float>(tokenizer.size())}},

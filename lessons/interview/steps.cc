@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
+#include "../numbers.h"
 #include "builtin/models.h"
 #include "insight/statistics/statistics.h"
-#include "../numbers.h"
 #include "nn/infer/numpy_random.h"
 
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using Numbers = std::vector<float>;
 
 struct Result {
-  Numbers output, weights;
+  Numbers result, weights;
 };
 
 // Rows of `width` numbers.
@@ -24,7 +24,7 @@ Result attend(const Numbers& q, const Numbers& k, const Numbers& v, std::int64_t
   const attn::Shape<4> queries = {1, 1, n, width}, keys = {1, 1, m, width};
   Result result{Numbers(q.size()), Numbers(static_cast<std::size_t>(n * m))};
   attn::attention({attn::View(q.data(), queries), attn::View(k.data(), keys), attn::View(v.data(), keys)}, {},
-                  attn::View(result.output.data(), queries), {},
+                  attn::View(result.result.data(), queries), {},
                   attn::View(result.weights.data(), attn::Shape<4>{1, 1, n, m}), pool);
   return result;
 }
@@ -63,10 +63,10 @@ int main() {
   // [heads]
   attn::ThreadPool pool;
   const attn::model::Reader bert = attn::model::Reader::load(attn::builtin::folder_of("tiny-bert"));
-  const attn::insight::RecordedSpecimen specimen(
+  const attn::insight::RecordedTables tables(
       attn::model::read(bert, {.text = "The film was good", .pair = {}, .target = {}}, {}, pool));
   Numbers learned;
-  for (const auto& head : attn::insight::statistics(specimen, {}, pool))
+  for (const auto& head : attn::insight::statistics(tables, {}, pool))
     for (int offset = -1; head.name.layer == 1 && offset <= 1; ++offset)
       learned.push_back(static_cast<float>(head.shares.offset(offset)));
 
@@ -75,11 +75,11 @@ int main() {
 
   // []
   lesson::print({{"weights", {1, 3}, library.weights},
-                 {"output", {1, 2}, library.output},
+                 {"output", {1, 2}, library.result},
                  {"variance", {}, {static_cast<float>(variance)}},
                  {"slope", {}, {static_cast<float>(slope)}},
                  {"self_weights", {3, 3}, self.weights},
                  {"cross_weights", {3, 5}, cross.weights},
                  {"learned", {4, 3}, learned},
-                 {"answer53", {2, 2}, answer53.output}});
+                 {"answer53", {2, 2}, answer53.result}});
 }

@@ -20,9 +20,9 @@ int main() {
   // [state]
   const attn::Shape<4> shape = {1, 1, 6, 4};
   const attn::Inputs in{attn::View(q.data(), shape), attn::View(k.data(), shape), attn::View(v.data(), shape)};
-  std::vector<float> output(24), causal(24), own(24);
+  std::vector<float> result(24), causal(24), own(24);
   attn::ThreadPool pool;
-  attn::linear_attention(in, {}, {output.data(), shape}, pool);
+  attn::linear_attention(in, {}, {result.data(), shape}, pool);
 
   // [same]
   std::vector<float> quadratic(24);
@@ -56,9 +56,9 @@ int main() {
   attn::linear_attention(in, options, {own.data(), shape}, pool);
 
   // []
-  lesson::print({{"output", {6, 4}, output},
+  lesson::print({{"output", {6, 4}, result},
                  {"quadratic_output", {6, 4}, quadratic},
                  {"causal_output", {6, 4}, causal},
                  {"own_output", {6, 4}, own}});
-  return lesson::close(output, quadratic) ? 0 : 1;
+  return lesson::close(result, quadratic) ? 0 : 1;
 }

@@ -31,12 +31,12 @@ int main() {
   // [both]
   const attn::Shape<4> shape = {2, 1, 5, 4};
   const std::vector<float> x(40, 0.5F);
-  std::vector<float> output(40), weights(50);
+  std::vector<float> result(40), weights(50);
   attn::Options options;
   options.mask = both;
   attn::ThreadPool pool;
   const attn::View<const float, 4> view(x.data(), shape);
-  attn::attention({view, view, view}, options, {output.data(), shape}, {}, {weights.data(), {2, 1, 5, 5}}, pool);
+  attn::attention({view, view, view}, options, {result.data(), shape}, {}, {weights.data(), {2, 1, 5, 5}}, pool);
 
   // [added]
   const std::vector<float> added = {0, -1e9F, -1e9F, 0, 0, 0, 0, 0, 0};

@@ -49,12 +49,12 @@ int main() {
   attn::attention({attn::View(queries.data(), shape, strides), attn::View(keys.data(), shape, strides),
                    attn::View(values.data(), shape, strides)},
                   {}, attn::View(concat.data(), shape, strides), {}, {weights.data(), {1, 4, 3, 3}}, pool);
-  const Table output = product(concat, w_o);
+  const Table result = product(concat, w_o);
 
   // []
   lesson::print({{"heads_weights", {4, 4}, shares},
                  {"heads_output", {1, 4}, marks},
                  {"weights", {4, 3, 3}, weights},
                  {"concat", {3, 8}, concat},
-                 {"output", {3, 8}, output}});
+                 {"output", {3, 8}, result}});
 }

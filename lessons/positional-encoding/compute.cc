@@ -13,12 +13,12 @@
 #include "nn/infer/embedding.h"
 #include "nn/infer/rope.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
-Array reversed(const Array& x) {
-  Array out = x;
+LessonArray reversed(const LessonArray& x) {
+  LessonArray out = x;
   for (std::int64_t i = 0; i < x.height(); ++i) {
     const auto row = x.numbers.begin() + (x.height() - 1 - i) * x.width();
     std::copy_n(row, x.width(), out.numbers.begin() + i * x.width());
@@ -27,8 +27,8 @@ Array reversed(const Array& x) {
   return out;
 }
 
-Array waves(std::int64_t positions, std::int64_t width, double base) {
-  Array out = Array::zeros({positions, width});
+LessonArray waves(std::int64_t positions, std::int64_t width, double base) {
+  LessonArray out = LessonArray::zeros({positions, width});
   for (std::int64_t p = 0; p < positions; ++p)
     for (std::int64_t j = 0; j < width; ++j) {
       const std::int64_t pair = j / 2 * 2;
@@ -40,7 +40,7 @@ Array waves(std::int64_t positions, std::int64_t width, double base) {
 }
 
 // How far numbers of one diagonal lie apart, at most: 0 where a table depends on the distance alone.
-double diagonal_spread(const Array& table) {
+double diagonal_spread(const LessonArray& table) {
   const std::int64_t n = table.height();
   double most = 0;
   for (std::int64_t distance = 1 - n; distance < n; ++distance) {
@@ -55,37 +55,37 @@ double diagonal_spread(const Array& table) {
 }
 
 // Three words in two orders, without and with places.
-void order(Told& told, const Given& given, ThreadPool& pool) {
-  const std::vector<std::string>& words = given.words("words");
-  const Array x = told.arrays.add("X", Array(given.array("X")).named(words, {})), other = reversed(x);
-  const auto output = [&](const Array& of) { return attend(of, of, of, {}, pool).output.named(of.rows, {}); };
-  told.arrays.add("output", output(x));
-  told.arrays.add("other_output", output(other));
-  const Array places = waves(x.height(), x.width(), given.real("base"));
-  told.arrays.add("placed_output", output(sum(x, places)));
-  told.arrays.add("placed_other_output", output(sum(other, places)));
+void order(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
+  const std::vector<std::string>& words = input.words("words");
+  const LessonArray x = output.arrays.add("X", LessonArray(input.array("X")).named(words, {})), other = reversed(x);
+  const auto result = [&](const LessonArray& of) { return attend(of, of, of, {}, pool).result.named(of.rows, {}); };
+  output.arrays.add("output", result(x));
+  output.arrays.add("other_output", result(other));
+  const LessonArray places = waves(x.height(), x.width(), input.real("base"));
+  output.arrays.add("placed_output", result(sum(x, places)));
+  output.arrays.add("placed_other_output", result(sum(other, places)));
 }
 
-void sinusoidal(Told& told, const Given& given) {
-  const std::int64_t n = given.whole("n"), width = 2 * given.whole("pairs");
-  const Array table = waves(n, width, given.real("base")).named(numbered("", n), {});
-  told.figures.add("waves", [&] {
+void sinusoidal(LessonOutput& output, const LessonInput& input) {
+  const std::int64_t n = input.whole("n"), width = 2 * input.whole("pairs");
+  const LessonArray table = waves(n, width, input.real("base")).named(numbered("", n), {});
+  output.figures.add("waves", [&] {
     figure::Heatmap picture = heatmap_of(table, "sin and cos", {.cmap = "RdBu"});
     picture.x_label = "number";
     picture.y_label = "position";
     picture.bar_label = "value";
     return picture;
   }());
-  told.arrays.add("waves", table);
-  told.arrays.add(
-      "wave_dots",
-      transposed(table, table).named(numbered("", n), numbered("", n)).from({Made::By::transposed, "waves", "waves"}));
+  output.arrays.add("waves", table);
+  output.arrays.add("wave_dots", transposed(table, table)
+                                     .named(numbered("", n), numbered("", n))
+                                     .from({MadeFrom::By::transposed, "waves", "waves"}));
 }
 
 // The positions that a model has learned: how alike they are.
-void learned_positions(Told& told, const Given& given) {
-  const std::int64_t n = given.whole("n");
-  const model::Weights weights(builtin::folder_of(given.text("model")));
+void learned_positions(LessonOutput& output, const LessonInput& input) {
+  const std::int64_t n = input.whole("n");
+  const model::Weights weights(builtin::folder_of(input.text("model")));
   std::string name = "wpe.weight";
   for (const char* one : {"transformer.wpe.weight", "bert.embeddings.position_embeddings.weight",
                           "embeddings.position_embeddings.weight"})
@@ -96,27 +96,27 @@ void learned_positions(Told& told, const Given& given) {
   std::iota(ids.begin(), ids.end(), 0);
   nn::Matrix first(rows, table.shape[1]);
   nn::embed(table, ids, first.view());
-  Array units = Array::of(first);
+  LessonArray units = LessonArray::of(first);
   for (std::int64_t i = 0; i < rows; ++i) {
     double length = 0;
     for (std::int64_t j = 0; j < units.width(); ++j) length += units.at(i, j) * units.at(i, j);
     for (std::int64_t j = 0; j < units.width(); ++j) units.at(i, j) /= std::sqrt(length);
   }
-  const Array alike = transposed(units, units).named(numbered("", rows), numbered("", rows));
-  told.figures.add("alike", [&] {
-    figure::Heatmap picture = heatmap_of(alike, given.text("model"));
+  const LessonArray alike = transposed(units, units).named(numbered("", rows), numbered("", rows));
+  output.figures.add("alike", [&] {
+    figure::Heatmap picture = heatmap_of(alike, input.text("model"));
     picture.x_label = picture.y_label = "position";
     picture.bar_label = "cosine";
     return picture;
   }());
-  told.words.add("model", given.text("model"));
-  told.arrays.add("learned_size",
-                  Array::vector({static_cast<double>(table.shape[0]), static_cast<double>(table.shape[1])}));
-  told.arrays.add("alike", alike);
+  output.words.add("model", input.text("model"));
+  output.arrays.add("learned_size",
+                    LessonArray::vector({static_cast<double>(table.shape[0]), static_cast<double>(table.shape[1])}));
+  output.arrays.add("alike", alike);
 }
 
 // x [1, width] at every position, turned there.
-Array turned(const Array& x, std::int64_t n, double base, ThreadPool& pool) {
+LessonArray turned(const LessonArray& x, std::int64_t n, double base, ThreadPool& pool) {
   const std::int64_t width = x.width();
   nn::Matrix rows(n, width);
   for (std::int64_t i = 0; i < n * width; ++i)
@@ -126,12 +126,12 @@ Array turned(const Array& x, std::int64_t n, double base, ThreadPool& pool) {
   nn::RopeTable turns(n, width / 2);
   turns.fill(0, positions, {.frequencies = nn::rope_frequencies(base, width)});
   turns.turn(rows.view(), 1, pool);
-  return Array::of(rows).named(numbered("", n), {});
+  return LessonArray::of(rows).named(numbered("", n), {});
 }
 
 // The pairs (0, 1), (2, 3) ... in the places where (0, width / 2), (1, width / 2 + 1) ... are wanted, or back.
-Array paired(const Array& x, bool back) {
-  Array out = x;
+LessonArray paired(const LessonArray& x, bool back) {
+  LessonArray out = x;
   const std::int64_t half = x.width() / 2;
   for (std::int64_t i = 0; i < x.height(); ++i)
     for (std::int64_t j = 0; j < x.width(); ++j) {
@@ -141,41 +141,42 @@ Array paired(const Array& x, bool back) {
   return out;
 }
 
-void rope(Told& told, const Given& given, ThreadPool& pool) {
-  const std::int64_t n = given.whole("n"), width = 2 * given.whole("pairs");
-  const double base = given.real("base");
-  nn::NumpyRandom random(static_cast<std::uint32_t>(given.whole("seed")));
-  const Array q = told.arrays.add("q", normal({1, width}, random)),
-              k = told.arrays.add("k", normal({1, width}, random));
-  const Array& queries = told.arrays.add("turned_q", turned(q, n, base, pool));
-  const Array& keys = told.arrays.add("turned_k", turned(k, n, base, pool));
+void rope(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
+  const std::int64_t n = input.whole("n"), width = 2 * input.whole("pairs");
+  const double base = input.real("base");
+  nn::NumpyRandom random(static_cast<std::uint32_t>(input.whole("seed")));
+  const LessonArray q = output.arrays.add("q", normal({1, width}, random)),
+                    k = output.arrays.add("k", normal({1, width}, random));
+  const LessonArray& queries = output.arrays.add("turned_q", turned(q, n, base, pool));
+  const LessonArray& keys = output.arrays.add("turned_k", turned(k, n, base, pool));
   const std::vector<std::string> names = numbered("", n);
-  const Array& dots = told.arrays.add(
-      "rope_dots", transposed(queries, keys).named(names, names).from({Made::By::transposed, "turned_q", "turned_k"}));
+  const LessonArray& dots = output.arrays.add(
+      "rope_dots",
+      transposed(queries, keys).named(names, names).from({MadeFrom::By::transposed, "turned_q", "turned_k"}));
   figure::Heatmap picture = heatmap_of(dots, "q at i, k at j", {.cmap = "RdBu"});
   picture.bar_label = "dot product";
-  told.figures.add("rope", std::move(picture));
-  told.arrays.add("rope_spread", Array::scalar(diagonal_spread(dots)));
-  told.arrays.add("rope_below", Array::scalar(power_of_ten_above(diagonal_spread(dots))));
+  output.figures.add("rope", std::move(picture));
+  output.arrays.add("rope_spread", LessonArray::scalar(diagonal_spread(dots)));
+  output.arrays.add("rope_below", LessonArray::scalar(power_of_ten_above(diagonal_spread(dots))));
 
-  const Array places = waves(n, width, base);
-  Array at_q = places, at_k = places;
+  const LessonArray places = waves(n, width, base);
+  LessonArray at_q = places, at_k = places;
   for (std::size_t i = 0; i < places.numbers.size(); ++i) {
     at_q.numbers[i] += q.numbers[i % static_cast<std::size_t>(width)];
     at_k.numbers[i] += k.numbers[i % static_cast<std::size_t>(width)];
   }
-  told.arrays.add("added_spread", Array::scalar(diagonal_spread(transposed(at_q, at_k))));
-  const Array neighbours = paired(turned(paired(k, false), n, base, pool), true);
-  told.arrays.add("mixed_spread", Array::scalar(diagonal_spread(transposed(queries, neighbours))));
+  output.arrays.add("added_spread", LessonArray::scalar(diagonal_spread(transposed(at_q, at_k))));
+  const LessonArray neighbours = paired(turned(paired(k, false), n, base, pool), true);
+  output.arrays.add("mixed_spread", LessonArray::scalar(diagonal_spread(transposed(queries, neighbours))));
 }
 
-void relative(Told& told, const Given& given) {
-  const std::int64_t n = given.whole("n");
+void relative(LessonOutput& output, const LessonInput& input) {
+  const std::int64_t n = input.whole("n");
   const DistanceBias bias = alibi(8, {n, n});
-  Array table = Array::zeros({n, n});
+  LessonArray table = LessonArray::zeros({n, n});
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) table.at(i, j) = static_cast<double>(bias.view()(0, j - i + n - 1));
-  told.figures.add("alibi", [&] {
+  output.figures.add("alibi", [&] {
     figure::Heatmap picture =
         heatmap_of(std::move(table).named(numbered("", n), numbered("", n)), "ALiBi, head 0 of 8", {.cmap = "RdBu"});
     picture.bar_label = "bias";
@@ -185,22 +186,23 @@ void relative(Told& told, const Given& given) {
 
 }  // namespace
 
-Told positional_encoding(const Given& given, const Work& work) {
-  Told told;
+LessonOutput positional_encoding(const LessonInput& input, const LessonWork& work) {
+  LessonOutput output;
   for (const char* name : {"n", "shift", "pairs"})
-    told.arrays.add(name, Array::scalar(static_cast<double>(given.whole(name))));
-  const auto shift = given.whole("shift");
-  order(told, given, work.pool);
-  sinusoidal(told, given);
-  learned_positions(told, given);
-  rope(told, given, work.pool);
-  relative(told, given);
-  const Array& dots = *told.arrays.find("rope_dots");
-  const Array& wave_dots = *told.arrays.find("wave_dots");
-  told.arrays.add("rope_pairs", Array::vector({dots.at(0, shift), dots.at(3, 3 + shift), dots.at(7, 7 + shift)}));
-  told.arrays.add("wave_pairs",
-                  Array::vector({wave_dots.at(0, shift), wave_dots.at(3, 3 + shift), wave_dots.at(7, 7 + shift)}));
-  return told;
+    output.arrays.add(name, LessonArray::scalar(static_cast<double>(input.whole(name))));
+  const auto shift = input.whole("shift");
+  order(output, input, work.pool);
+  sinusoidal(output, input);
+  learned_positions(output, input);
+  rope(output, input, work.pool);
+  relative(output, input);
+  const LessonArray& dots = *output.arrays.find("rope_dots");
+  const LessonArray& wave_dots = *output.arrays.find("wave_dots");
+  output.arrays.add("rope_pairs",
+                    LessonArray::vector({dots.at(0, shift), dots.at(3, 3 + shift), dots.at(7, 7 + shift)}));
+  output.arrays.add("wave_pairs", LessonArray::vector({wave_dots.at(0, shift), wave_dots.at(3, 3 + shift),
+                                                       wave_dots.at(7, 7 + shift)}));
+  return output;
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

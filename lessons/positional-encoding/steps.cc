@@ -15,8 +15,8 @@ int main() {
   const std::vector<float> x = {1, 0, 0.5F, 0.2F, 0, 1, 0.3F, 0.8F, 0.6F, 0.4F, 1, 0};  // 我 爱 你
   const attn::Shape<4> shape = {1, 1, 3, 4};
   const attn::View<const float, 4> view(x.data(), shape);
-  std::vector<float> output(12);
-  attn::attention({view, view, view}, {}, {output.data(), shape}, {}, pool);
+  std::vector<float> result(12);
+  attn::attention({view, view, view}, {}, {result.data(), shape}, {}, pool);
 
   // [sinusoidal]
   constexpr int kPositions = 16, kWidth = 16;
@@ -49,7 +49,7 @@ int main() {
   const attn::DistanceBias bias = attn::alibi(8, {kPositions, kPositions});  // for Options::bias
 
   // []
-  lesson::print({{"output", {3, 4}, output},
+  lesson::print({{"output", {3, 4}, result},
                  {"waves", {kPositions, kWidth}, waves},
                  {"rope_dots", {kPositions, kPositions}, dots}});
   return bias.view()(0, kPositions - 1) == 0 ? 0 : 1;

@@ -8,7 +8,7 @@
 #include "course/compute/lesson_parts.h"
 #include "course/course.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
@@ -20,8 +20,8 @@ std::int64_t row_of(std::int64_t distance, std::int64_t reach) { return std::cla
 std::int64_t target_of(std::int64_t head, std::int64_t i) { return i + kLooksAt[head % std::ssize(kLooksAt)]; }
 
 // [H, N, N] of a bias by distance.
-Array bias_tables(const DistanceBias& bias, std::int64_t heads, std::int64_t n) {
-  Array out = Array::zeros({heads, n, n});
+LessonArray bias_tables(const DistanceBias& bias, std::int64_t heads, std::int64_t n) {
+  LessonArray out = LessonArray::zeros({heads, n, n});
   std::size_t next = 0;
   for (std::int64_t h = 0; h < heads; ++h)
     for (std::int64_t i = 0; i < n; ++i)
@@ -29,70 +29,70 @@ Array bias_tables(const DistanceBias& bias, std::int64_t heads, std::int64_t n) 
   return std::move(out).named(numbered("", n), numbered("", n));
 }
 
-Array with_batch(Array array) {
+LessonArray with_batch(LessonArray array) {
   array.shape.insert(array.shape.begin(), 1);
   return array;
 }
 
 // [H, N, N]
-Array weights_with(const Array& x, View<const float, 2> bias, ThreadPool& pool) {
+LessonArray weights_with(const LessonArray& x, View<const float, 2> bias, ThreadPool& pool) {
   Options options;
   options.bias = bias;
-  Array weights = slice(attend_many(with_batch(x), with_batch(x), with_batch(x), options, pool).weights, 0);
+  LessonArray weights = slice(attend_many(with_batch(x), with_batch(x), with_batch(x), options, pool).weights, 0);
   return std::move(weights).named(numbered("", x.shape[1]), numbered("", x.shape[1]));
 }
 
-void index(Told& told, std::int64_t n, std::int64_t reach) {
-  Array distance = Array::zeros({n, n}), row = distance;
+void index(LessonOutput& output, std::int64_t n, std::int64_t reach) {
+  LessonArray distance = LessonArray::zeros({n, n}), row = distance;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       distance.at(i, j) = static_cast<double>(j - i);
       row.at(i, j) = static_cast<double>(row_of(j - i, reach));
     }
   const std::vector<std::string> names = numbered("", n);
-  told.arrays.add("distance", std::move(distance).named(names, names));
-  told.arrays.add("index", std::move(row).named(names, names).from({Made::By::each, "distance"}));
-  Array far = Array::vector({-40, -32, -1, 0, 1, 32, 40}), rows = far;
+  output.arrays.add("distance", std::move(distance).named(names, names));
+  output.arrays.add("index", std::move(row).named(names, names).from({MadeFrom::By::each, "distance"}));
+  LessonArray far = LessonArray::vector({-40, -32, -1, 0, 1, 32, 40}), rows = far;
   for (double& number : rows.numbers) number = static_cast<double>(row_of(static_cast<std::int64_t>(number), reach));
-  told.arrays.add("far", far);
+  output.arrays.add("far", far);
   for (const double number : far.numbers) rows.columns.push_back(std::to_string(std::llround(number)));
-  told.arrays.add("far_index", std::move(rows).from({Made::By::each, "far"}));
-  told.arrays.add("question_index", Array::scalar(static_cast<double>(row_of(-5, reach))));
+  output.arrays.add("far_index", std::move(rows).from({MadeFrom::By::each, "far"}));
+  output.arrays.add("question_index", LessonArray::scalar(static_cast<double>(row_of(-5, reach))));
 }
 
 // A random table, the bias that it is, and what it does to the weights; and what happens where texts stand in the
 // place of heads.
-void show_bias(Told& told, const Given& given, ThreadPool& pool) {
-  const std::int64_t n = given.whole("n"), heads = given.whole("heads"), reach = given.whole("reach");
-  nn::NumpyRandom random(static_cast<std::uint32_t>(given.whole("seed")));
-  const Array table = normal({2 * reach + 1, heads}, random), x = times(normal({heads, n, kWidth}, random), 0.5);
+void show_bias(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
+  const std::int64_t n = input.whole("n"), heads = input.whole("heads"), reach = input.whole("reach");
+  nn::NumpyRandom random(static_cast<std::uint32_t>(input.whole("seed")));
+  const LessonArray table = normal({2 * reach + 1, heads}, random), x = times(normal({heads, n, kWidth}, random), 0.5);
   const nn::Matrix numbers = table.matrix();
   const DistanceBias by_distance = clamped_relative(numbers.view(), {n, n});
-  Array bias = bias_tables(by_distance, heads, n);
+  LessonArray bias = bias_tables(by_distance, heads, n);
   figure::Heatmap picture = heatmap_of(slice(bias, 0), "bias of head 0", {.cmap = "RdBu"});
   picture.bar_label = "bias";
-  told.figures.add("bias", std::move(picture));
-  told.arrays.add("table", table);
-  told.arrays.add("bias", std::move(bias));
-  told.arrays.add("plain_weights", weights_with(x, {}, pool));
-  const Array& biased = told.arrays.add("biased_weights", weights_with(x, by_distance.view(), pool));
-  told.arrays.add("mixed_weights", with_batch(biased));
+  output.figures.add("bias", std::move(picture));
+  output.arrays.add("table", table);
+  output.arrays.add("bias", std::move(bias));
+  output.arrays.add("plain_weights", weights_with(x, {}, pool));
+  const LessonArray& biased = output.arrays.add("biased_weights", weights_with(x, by_distance.view(), pool));
+  output.arrays.add("mixed_weights", with_batch(biased));
 }
 
 struct Learning {
-  Array q, k, v, target, counted;  // [H, N, D]; counted [H, N]: whether there is a key to look at
+  LessonArray q, k, v, target, counted;  // [H, N, D]; counted [H, N]: whether there is a key to look at
   double count = 0;
 };
 
-Learning task_of(const Given& given) {
-  const std::int64_t heads = given.whole("heads");
-  nn::NumpyRandom random(static_cast<std::uint32_t>(given.whole("seed")));
+Learning task_of(const LessonInput& input) {
+  const std::int64_t heads = input.whole("heads");
+  nn::NumpyRandom random(static_cast<std::uint32_t>(input.whole("seed")));
   Learning task;
   task.q = times(normal({heads, kTokens, kWidth}, random), 0.5);
   task.k = times(normal({heads, kTokens, kWidth}, random), 0.5);
   task.v = normal({heads, kTokens, kWidth}, random);
-  task.target = Array::zeros(task.v.shape);
-  task.counted = Array::zeros({heads, kTokens});
+  task.target = LessonArray::zeros(task.v.shape);
+  task.counted = LessonArray::zeros({heads, kTokens});
   for (std::int64_t h = 0; h < heads; ++h)
     for (std::int64_t i = 0; i < kTokens; ++i) {
       const std::int64_t j = target_of(h, i);
@@ -106,9 +106,9 @@ Learning task_of(const Given& given) {
 }
 
 // One step forward and back: the loss, and its gradient for every row of the table.
-class Pass {
+class RelativePass {
  public:
-  Pass(const Learning& task, ThreadPool& pool)
+  RelativePass(const Learning& task, ThreadPool& pool)
       : task_(task), pool_(pool), q_(task.q.matrix()), k_(task.k.matrix()), v_(task.v.matrix()) {}
 
   double loss(const nn::Matrix& table, nn::Matrix& gradient) {
@@ -135,8 +135,8 @@ class Pass {
         gradient.row(row_of(bias.distance(n), reach))[h] += d_bias.row(h)[n];
     return loss;
   }
-  [[nodiscard]] Array weights() const {
-    Array table = Array::of(weights_);
+  [[nodiscard]] LessonArray weights() const {
+    LessonArray table = LessonArray::of(weights_);
     table.shape = {heads(), kTokens, kTokens};
     return std::move(table).named(numbered("", kTokens), numbered("", kTokens));
   }
@@ -156,9 +156,9 @@ class Pass {
 };
 
 // Rows of the table near distance 0, with their distances as names.
-Array near(const Array& table, std::int64_t reach) {
+LessonArray near(const LessonArray& table, std::int64_t reach) {
   const std::int64_t far = std::min<std::int64_t>(reach, 4);
-  Array out = Array::zeros({2 * far + 1, table.width()});
+  LessonArray out = LessonArray::zeros({2 * far + 1, table.width()});
   for (std::int64_t d = -far; d <= far; ++d) {
     out.rows.push_back(std::to_string(d));
     for (std::int64_t h = 0; h < table.width(); ++h) out.at(d + far, h) = table.at(d + reach, h);
@@ -167,47 +167,47 @@ Array near(const Array& table, std::int64_t reach) {
   return out;
 }
 
-void learn(Told& told, const Given& given, ThreadPool& pool) {
-  const std::int64_t reach = given.whole("reach"), heads = given.whole("heads"), steps = given.whole("steps");
-  const auto rate = static_cast<float>(given.real("rate"));
-  const Learning task = task_of(given);
-  Pass pass(task, pool);
+void learn(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
+  const std::int64_t reach = input.whole("reach"), heads = input.whole("heads"), steps = input.whole("steps");
+  const auto rate = static_cast<float>(input.real("rate"));
+  const Learning task = task_of(input);
+  RelativePass pass(task, pool);
   nn::Matrix table(2 * reach + 1, heads), gradient(2 * reach + 1, heads);
   std::fill_n(table.data(), table.rows() * table.columns(), 0.0F);
   std::vector<double> losses, places;
   for (std::int64_t step = 0; step <= steps; ++step) {
     losses.push_back(pass.loss(table, gradient));
     places.push_back(static_cast<double>(step));
-    if (step == 0) told.arrays.add("gradient", Array::of(gradient));
+    if (step == 0) output.arrays.add("gradient", LessonArray::of(gradient));
     for (std::int64_t n = 0; step < steps && n < table.rows() * heads; ++n)
       table.data()[n] -= rate * gradient.data()[n];
   }
-  const Array learned = Array::of(table), first = near(*told.arrays.find("gradient"), reach),
-              rows = near(learned, reach);
-  told.arrays.add("steps", Array::scalar(static_cast<double>(steps)));
-  told.arrays.add("first_gradient", first);
-  told.arrays.add("near", rows);
-  told.figures.add("loss", figure::Curves{.curves = {{"loss", places, losses}},
-                                          .title = "only the table learns",
-                                          .x_label = "step",
-                                          .y_label = "loss",
-                                          .caption = {},
-                                          .log_y = true});
-  told.arrays.add("losses", Array::vector(std::move(losses)));
+  const LessonArray learned = LessonArray::of(table), first = near(*output.arrays.find("gradient"), reach),
+                    rows = near(learned, reach);
+  output.arrays.add("steps", LessonArray::scalar(static_cast<double>(steps)));
+  output.arrays.add("first_gradient", first);
+  output.arrays.add("near", rows);
+  output.figures.add("loss", figure::Curves{.curves = {{"loss", places, losses}},
+                                            .title = "only the table learns",
+                                            .x_label = "step",
+                                            .y_label = "loss",
+                                            .caption = {},
+                                            .log_y = true});
+  output.arrays.add("losses", LessonArray::vector(std::move(losses)));
   std::int64_t unused = 0;
   for (std::int64_t row = 0; row < learned.height(); ++row)
     unused += std::ranges::all_of(slice(learned, row).numbers, [](double number) { return number == 0; }) ? 1 : 0;
-  told.arrays.add("unused", Array::scalar(static_cast<double>(unused)));
-  told.arrays.add("learned", learned);
-  const Array weights = pass.weights();
-  told.figures.add("looks_back",
-                   heatmap_of(slice(weights, 0), "head 0", {.cmap = "Blues", .range = figure::Range{0, 1}}));
-  told.arrays.add("learned_weights", weights);
+  output.arrays.add("unused", LessonArray::scalar(static_cast<double>(unused)));
+  output.arrays.add("learned", learned);
+  const LessonArray weights = pass.weights();
+  output.figures.add("looks_back",
+                     heatmap_of(slice(weights, 0), "head 0", {.cmap = "Blues", .range = figure::Range{0, 1}}));
+  output.arrays.add("learned_weights", weights);
 }
 
-void t5(Told& told) {
-  Array distances = Array::vector({-200, -128, -64, -16, -8, -7, -1, 0, 1, 7, 8, 16, 64, 128, 200});
-  Array buckets = Array::zeros({std::ssize(distances.numbers), 1});
+void t5(LessonOutput& output) {
+  LessonArray distances = LessonArray::vector({-200, -128, -64, -16, -8, -7, -1, 0, 1, 7, 8, 16, 64, 128, 200});
+  LessonArray buckets = LessonArray::zeros({std::ssize(distances.numbers), 1});
   for (std::int64_t n = 0; n < buckets.height(); ++n) {
     const std::int64_t distance = std::llround(distances.numbers[static_cast<std::size_t>(n)]);
     buckets.rows.push_back(std::to_string(distance));
@@ -219,49 +219,49 @@ void t5(Told& told) {
     curve.x.push_back(static_cast<double>(d));
     curve.y.push_back(static_cast<double>(t5_bucket(d, {})));
   }
-  told.figures.add("buckets", figure::Curves{.curves = {std::move(curve)},
-                                             .title = "T5: 32 buckets",
-                                             .x_label = "distance",
-                                             .y_label = "bucket",
-                                             .caption = {}});
-  told.arrays.add("t5_distances", std::move(distances));
-  told.arrays.add("t5_buckets", std::move(buckets));
+  output.figures.add("buckets", figure::Curves{.curves = {std::move(curve)},
+                                               .title = "T5: 32 buckets",
+                                               .x_label = "distance",
+                                               .y_label = "bucket",
+                                               .caption = {}});
+  output.arrays.add("t5_distances", std::move(distances));
+  output.arrays.add("t5_buckets", std::move(buckets));
 }
 
-void alibi_of(Told& told, const Given& given, ThreadPool& pool) {
-  const std::int64_t n = given.whole("n"), heads = given.whole("heads");
+void alibi_of(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
+  const std::int64_t n = input.whole("n"), heads = input.whole("heads");
   const std::vector<float> slopes = alibi_slopes(heads);
-  told.arrays.add("slopes", Array::vector({slopes.begin(), slopes.end()}));
+  output.arrays.add("slopes", LessonArray::vector({slopes.begin(), slopes.end()}));
   const DistanceBias bias = alibi(heads, {.queries = 1, .keys = n, .query_offset = n - 1});
-  Array last = Array::zeros({heads, n});
+  LessonArray last = LessonArray::zeros({heads, n});
   for (std::int64_t h = 0; h < heads; ++h)
     for (std::int64_t j = 0; j < n; ++j) last.at(h, j) = static_cast<double>(bias.view()(h, j)) + 0.0;
-  told.arrays.add("alibi_last", std::move(last).named(numbered("head ", heads), numbered("", n)));
+  output.arrays.add("alibi_last", std::move(last).named(numbered("head ", heads), numbered("", n)));
   // Keys that fit equally well: what is left is the distance.
   Options options;
   options.bias = bias.view();
-  const Array q = Array::zeros({1, heads, 1, kWidth}), k = Array::zeros({1, heads, n, kWidth});
-  Array weights = attend_many(q, k, k, options, pool).weights;
+  const LessonArray q = LessonArray::zeros({1, heads, 1, kWidth}), k = LessonArray::zeros({1, heads, n, kWidth});
+  LessonArray weights = attend_many(q, k, k, options, pool).weights;
   weights.shape = {heads, n};
-  told.arrays.add(
+  output.arrays.add(
       "alibi_weights",
-      std::move(weights).named(numbered("head ", heads), numbered("", n)).from({Made::By::rows, "alibi_last"}));
+      std::move(weights).named(numbered("head ", heads), numbered("", n)).from({MadeFrom::By::rows, "alibi_last"}));
 }
 
 }  // namespace
 
-Told relative_position(const Given& given, const Work& work) {
-  Told told;
-  const std::int64_t reach = given.whole("reach");
-  told.arrays.add("reach", Array::scalar(static_cast<double>(reach)));
-  told.arrays.add("rows", Array::scalar(static_cast<double>(2 * reach + 1)));
-  told.arrays.add("heads", Array::scalar(static_cast<double>(given.whole("heads"))));
-  index(told, given.whole("n"), reach);
-  show_bias(told, given, work.pool);
-  learn(told, given, work.pool);
-  t5(told);
-  alibi_of(told, given, work.pool);
-  return told;
+LessonOutput relative_position(const LessonInput& input, const LessonWork& work) {
+  LessonOutput output;
+  const std::int64_t reach = input.whole("reach");
+  output.arrays.add("reach", LessonArray::scalar(static_cast<double>(reach)));
+  output.arrays.add("rows", LessonArray::scalar(static_cast<double>(2 * reach + 1)));
+  output.arrays.add("heads", LessonArray::scalar(static_cast<double>(input.whole("heads"))));
+  index(output, input.whole("n"), reach);
+  show_bias(output, input, work.pool);
+  learn(output, input, work.pool);
+  t5(output);
+  alibi_of(output, input, work.pool);
+  return output;
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

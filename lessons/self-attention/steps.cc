@@ -41,9 +41,9 @@ int main() {
   // [weights]
   const attn::Shape<4> shape = {1, 1, 3, d_k};
   const attn::Inputs in{attn::View(q.data(), shape), attn::View(k.data(), shape), attn::View(v.data(), shape)};
-  Table output(3 * d_k), weights(3 * 3);
+  Table result(3 * d_k), weights(3 * 3);
   attn::ThreadPool pool;
-  attn::attention(in, {}, {output.data(), shape}, {}, {weights.data(), {1, 1, 3, 3}}, pool);
+  attn::attention(in, {}, {result.data(), shape}, {}, {weights.data(), {1, 1, 3, 3}}, pool);
 
   // [output]
   const Table by_hand = product(weights, v, 3, 3, d_k);
@@ -60,7 +60,7 @@ int main() {
                  {"K", {3, 3}, k},
                  {"V", {3, 3}, v},
                  {"weights", {3, 3}, weights},
-                 {"output", {3, 3}, output},
+                 {"output", {3, 3}, result},
                  {"five_weights", {5, 5}, five_weights}});
-  return lesson::close(output, by_hand) ? 0 : 1;
+  return lesson::close(result, by_hand) ? 0 : 1;
 }

@@ -48,11 +48,11 @@ int main() {
   attn::ThreadPool pool;
   attn::attention({split(q), split(k), split(v)}, {}, attn::View<float, 4>(joined.data(), shape, strides), {},
                   {weights.data(), {B, h, N, N}}, pool);
-  const Table output = product(joined, w_o, B * N, d_model, d_model);
+  const Table result = product(joined, w_o, B * N, d_model, d_model);
 
   // []
   Table start;
-  for (int i = 0; i < N; ++i) start.insert(start.end(), &output[i * d_model], &output[i * d_model + 8]);
+  for (int i = 0; i < N; ++i) start.insert(start.end(), &result[i * d_model], &result[i * d_model + 8]);
   lesson::print({{"head_weights", {10, 10}, {weights.begin(), weights.begin() + N * N}},
                  {"output_start", {10, 8}, start},
                  {"output_shape", {3}, {B, N, d_model}}});

@@ -52,9 +52,9 @@ int main() {
   // [output]
   const attn::Shape<4> shape = {1, 1, 3, 4};
   const attn::Inputs in{attn::View(q.data(), shape), attn::View(k.data(), shape), attn::View(v.data(), shape)};
-  Table output(3 * 4), weights(3 * 3);
+  Table result(3 * 4), weights(3 * 3);
   attn::ThreadPool pool;
-  attn::attention(in, {}, {output.data(), shape}, {}, {weights.data(), {1, 1, 3, 3}}, pool);
+  attn::attention(in, {}, {result.data(), shape}, {}, {weights.data(), {1, 1, 3, 3}}, pool);
 
   // []
   lesson::print({{"Q", {3, 4}, q},
@@ -63,5 +63,5 @@ int main() {
                  {"scores", {3, 3}, scores},
                  {"scaled", {3, 3}, scaled},
                  {"weights", {3, 3}, weights},
-                 {"output", {3, 4}, output}});
+                 {"output", {3, 4}, result}});
 }

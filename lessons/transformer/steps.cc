@@ -2,9 +2,9 @@
 #include <cmath>
 #include <vector>
 
+#include "../numbers.h"
 #include "builtin/models.h"
 #include "insight/tables/attention_tables.h"
-#include "../numbers.h"
 #include "model/run/generate.h"
 #include "model/run/prepare.h"
 
@@ -20,25 +20,25 @@ int main() {
   // [plan]
   const attn::model::Reader reader = attn::model::Reader::load(attn::builtin::folder_of("tiny-translate"));
   const attn::model::Text text = attn::model::prepared({.text = "I love you", .pair = {}, .target = {}}, reader, pool);
-  const attn::insight::RecordedSpecimen specimen(attn::model::read(reader, text, {.hidden = true}, pool));
-  const attn::model::Reading& reading = *specimen.reading();
+  const attn::insight::RecordedTables tables(attn::model::read(reader, text, {.hidden = true}, pool));
+  const attn::model::Recording& recording = *tables.recording();
 
   // [embed]
-  const attn::nn::Matrix& embedded = reading.recording.hidden().front();
+  const attn::nn::Matrix& embedded = recording.log.hidden().front();
 
   // [encoder]
-  const attn::nn::Matrix encoder_weights = specimen.weights({Kind::self, 1, 0}, pool);
-  const attn::nn::Matrix& memory = reading.recording.hidden().back();
+  const attn::nn::Matrix encoder_weights = tables.weights({Kind::self, 1, 0}, pool);
+  const attn::nn::Matrix& memory = recording.log.hidden().back();
 
   // [decoder]
-  const attn::nn::Matrix& decoder_in = reading.recording.hidden(true).front();
-  const attn::nn::Matrix decoder_weights = specimen.weights({Kind::decoder, 1, 0}, pool);
+  const attn::nn::Matrix& decoder_in = recording.log.hidden(true).front();
+  const attn::nn::Matrix decoder_weights = tables.weights({Kind::decoder, 1, 0}, pool);
 
   // [cross]
-  const attn::nn::Matrix cross_weights = specimen.weights({Kind::cross, 1, 0}, pool);
+  const attn::nn::Matrix cross_weights = tables.weights({Kind::cross, 1, 0}, pool);
 
   // [write]
-  const attn::nn::Matrix logits = reader.model->logits(reading.target_hidden.view(), pool);
+  const attn::nn::Matrix logits = reader.model->logits(recording.target_hidden.view(), pool);
   std::vector<float> writes;
   for (std::int64_t i = 0; i < logits.rows(); ++i)
     for (const attn::model::Choice& choice :
@@ -47,7 +47,7 @@ int main() {
 
   // [exercise]
   std::int64_t attentions = 0;
-  for (const attn::insight::Stack& stack : specimen.stacks()) attentions += stack.layers * stack.heads;
+  for (const attn::insight::AttentionStack& stack : tables.stacks()) attentions += stack.layers * stack.heads;
 
   // []
   lesson::print({numbers("embedded", embedded),

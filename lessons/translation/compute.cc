@@ -8,15 +8,15 @@
 #include "course/compute/translate.h"
 #include "course/course.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
 using insight::Kind;
 
 // Which column of each row is largest.
-Array picked(const Array& table) {
-  Array out = Array::zeros({table.height()});
+LessonArray picked(const LessonArray& table) {
+  LessonArray out = LessonArray::zeros({table.height()});
   for (std::int64_t i = 0; i < table.height(); ++i) {
     const auto row = table.numbers.begin() + i * table.width();
     out.numbers[static_cast<std::size_t>(i)] = static_cast<double>(std::max_element(row, row + table.width()) - row);
@@ -25,8 +25,8 @@ Array picked(const Array& table) {
 }
 
 // "我 → I, 爱 → love", of the rows that write a word.
-std::string aligned(const Array& table, const std::vector<text::Token>& written) {
-  const Array columns = picked(table);
+std::string aligned(const LessonArray& table, const std::vector<text::Token>& written) {
+  const LessonArray columns = picked(table);
   std::vector<std::string> pairs;
   for (std::size_t i = 0; i < written.size(); ++i)
     if (!written[i].special)
@@ -35,16 +35,16 @@ std::string aligned(const Array& table, const std::vector<text::Token>& written)
 }
 
 // Of the first layer, the mean of its heads.
-Array first_mean(const insight::Specimen& specimen, ThreadPool& pool) {
-  const Array all = layer_tables(specimen, Kind::cross, 0, pool);
-  Array out = Array::zeros({all.shape[1], all.shape[2]});
+LessonArray first_mean(const insight::AttentionTables& tables, ThreadPool& pool) {
+  const LessonArray all = layer_tables(tables, Kind::cross, 0, pool);
+  LessonArray out = LessonArray::zeros({all.shape[1], all.shape[2]});
   for (std::size_t n = 0; n < all.numbers.size(); ++n)
     out.numbers[n % out.numbers.size()] += all.numbers[n] / static_cast<double>(all.shape[0]);
   return std::move(out).named(all.rows, all.columns);
 }
 
-figure::HeadView lines(const Array& table, const std::string& title) {
-  Array one = table;
+figure::HeadView lines(const LessonArray& table, const std::string& title) {
+  LessonArray one = table;
   one.shape.insert(one.shape.begin(), 1);
   figure::HeadView view = lines_of(one, title);
   view.query_label = "Written";
@@ -52,7 +52,7 @@ figure::HeadView lines(const Array& table, const std::string& title) {
   return view;
 }
 
-figure::Heatmap blue(const Array& table, const std::string& title) {
+figure::Heatmap blue(const LessonArray& table, const std::string& title) {
   figure::Heatmap map = heatmap_of(table, title, {.cmap = "Blues", .range = figure::Range{0, 1}});
   map.x_label = "Source";
   map.y_label = "Written";
@@ -61,60 +61,60 @@ figure::Heatmap blue(const Array& table, const std::string& title) {
 }
 
 // One sentence, under a prefix: what it becomes, and where each written word looks.
-Array add_translation(Told& told, const std::string& prefix, const insight::Specimen& specimen,
-                      const insight::HeadName& head, ThreadPool& pool) {
-  const model::Reading& reading = *specimen.reading();
-  const Array table = table_of(specimen, head, pool);
+LessonArray add_translation(LessonOutput& output, const std::string& prefix, const insight::AttentionTables& tables,
+                            const insight::HeadId& head, ThreadPool& pool) {
+  const model::Recording& recording = *tables.recording();
+  const LessonArray table = table_of(tables, head, pool);
   const auto add = [&](const char* name, std::int64_t number) {
-    told.arrays.add(prefix + name, Array::scalar(static_cast<double>(number)));
+    output.arrays.add(prefix + name, LessonArray::scalar(static_cast<double>(number)));
   };
-  told.words.add(prefix + "text", reading.origin.text.text);
-  told.words.add(prefix + "translation", reading.origin.text.target.value_or(""));
-  told.words.add(prefix + "aligned", aligned(table, reading.written));
-  told.arrays.add(prefix + "cross", table);
-  told.arrays.add(prefix + "picked", picked(table).named({}, table.rows));
+  output.words.add(prefix + "text", recording.origin.text.text);
+  output.words.add(prefix + "translation", recording.origin.text.target.value_or(""));
+  output.words.add(prefix + "aligned", aligned(table, recording.written));
+  output.arrays.add(prefix + "cross", table);
+  output.arrays.add(prefix + "picked", picked(table).named({}, table.rows));
   add("source_tokens", table.width());
   add("written_tokens", table.height());
-  told.figures.add(prefix + "heatmap", blue(table, reading.origin.text.target.value_or("")));
-  told.figures.add(prefix + "lines", lines(table, reading.origin.text.target.value_or("")));
+  output.figures.add(prefix + "heatmap", blue(table, recording.origin.text.target.value_or("")));
+  output.figures.add(prefix + "lines", lines(table, recording.origin.text.target.value_or("")));
   return table;
 }
 
 }  // namespace
 
-Told translation(const Given& given, const Work& work) {
-  Told told;
-  const model::Reader reader = open_model(given.text("model"));
-  const insight::HeadName head{Kind::cross, given.whole("layer"), given.whole("head")};
-  const insight::RecordedSpecimen specimen(translated(reader, given.text("text"), {}, work.pool));
-  const model::Reading& reading = *specimen.reading();
-  specimen.check(head);
-  told.words.add("model", short_name(reader));
-  told.arrays.add("layer", Array::scalar(static_cast<double>(head.layer)));
-  told.arrays.add("head", Array::scalar(static_cast<double>(head.head)));
-  told.words.add("source", joined(names_of(reading.tokens)));
-  told.words.add("given", joined(names_of(reading.target)));
-  told.words.add("written", joined(names_of(reading.written)));
+LessonOutput translation(const LessonInput& input, const LessonWork& work) {
+  LessonOutput output;
+  const model::Reader reader = open_model(input.text("model"));
+  const insight::HeadId head{Kind::cross, input.whole("layer"), input.whole("head")};
+  const insight::RecordedTables tables(translated(reader, input.text("text"), {}, work.pool));
+  const model::Recording& recording = *tables.recording();
+  tables.check(head);
+  output.words.add("model", short_name(reader));
+  output.arrays.add("layer", LessonArray::scalar(static_cast<double>(head.layer)));
+  output.arrays.add("head", LessonArray::scalar(static_cast<double>(head.head)));
+  output.words.add("source", joined(names_of(recording.tokens)));
+  output.words.add("given", joined(names_of(recording.target)));
+  output.words.add("written", joined(names_of(recording.written)));
 
-  const Array table = add_translation(told, "", specimen, head, work.pool);
+  const LessonArray table = add_translation(output, "", tables, head, work.pool);
   const std::int64_t middle = std::min<std::int64_t>(2, table.height() - 1);
   const auto column = static_cast<std::int64_t>(picked(table).numbers[static_cast<std::size_t>(middle)]);
-  told.words.add("row", table.rows[static_cast<std::size_t>(middle)]);
-  told.words.add("row_given", reading.target[static_cast<std::size_t>(middle)].text);
-  told.words.add("row_looks", table.columns[static_cast<std::size_t>(column)]);
+  output.words.add("row", table.rows[static_cast<std::size_t>(middle)]);
+  output.words.add("row_given", recording.target[static_cast<std::size_t>(middle)].text);
+  output.words.add("row_looks", table.columns[static_cast<std::size_t>(column)]);
   const std::int64_t asked = std::min<std::int64_t>(1, table.height() - 1);
   const auto asked_column = static_cast<std::int64_t>(picked(table).numbers[static_cast<std::size_t>(asked)]);
-  told.words.add("asked", table.rows[static_cast<std::size_t>(asked)]);
-  told.words.add("asked_looks", table.columns[static_cast<std::size_t>(asked_column)]);
-  told.arrays.add("asked_weight", Array::scalar(table.at(asked, asked_column)));
-  told.arrays.add("asked_rest", Array::scalar(1 - table.at(asked, asked_column)));
-  const Array mean = first_mean(specimen, work.pool);
-  told.arrays.add("first_mean", mean);
-  told.words.add("first_aligned", aligned(mean, reading.written));
+  output.words.add("asked", table.rows[static_cast<std::size_t>(asked)]);
+  output.words.add("asked_looks", table.columns[static_cast<std::size_t>(asked_column)]);
+  output.arrays.add("asked_weight", LessonArray::scalar(table.at(asked, asked_column)));
+  output.arrays.add("asked_rest", LessonArray::scalar(1 - table.at(asked, asked_column)));
+  const LessonArray mean = first_mean(tables, work.pool);
+  output.arrays.add("first_mean", mean);
+  output.words.add("first_aligned", aligned(mean, recording.written));
 
-  const insight::RecordedSpecimen longer(translated(reader, given.text("longer"), {}, work.pool));
-  add_translation(told, "longer_", longer, head, work.pool);
-  return told;
+  const insight::RecordedTables longer(translated(reader, input.text("longer"), {}, work.pool));
+  add_translation(output, "longer_", longer, head, work.pool);
+  return output;
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "../numbers.h"
 #include "builtin/models.h"
 #include "insight/tables/attention_tables.h"
-#include "../numbers.h"
 #include "model/run/prepare.h"
 
 int main() {
@@ -15,26 +15,26 @@ int main() {
   const attn::model::Reader reader = attn::model::Reader::load(attn::builtin::folder_of("tiny-translate"));
   const attn::model::Text text =
       attn::model::prepared({.text = "I love you", .pair = {}, .target = {}}, reader, pool);  // text.target: 我爱你
-  const attn::insight::RecordedSpecimen specimen(attn::model::read(reader, text, {}, pool));
+  const attn::insight::RecordedTables tables(attn::model::read(reader, text, {}, pool));
 
   // [read]
-  const std::int64_t source = specimen.stack(Kind::cross).keys;
+  const std::int64_t source = tables.stack(Kind::cross).keys;
 
   // [write]
-  const std::int64_t written = specimen.stack(Kind::cross).queries;
+  const std::int64_t written = tables.stack(Kind::cross).queries;
 
   // [cross]
-  const attn::nn::Matrix cross = specimen.weights({Kind::cross, 1, 0}, pool);  // [written, source]
+  const attn::nn::Matrix cross = tables.weights({Kind::cross, 1, 0}, pool);  // [written, source]
   std::vector<float> picked;
   for (std::int64_t i = 0; i < written; ++i)
     picked.push_back(static_cast<float>(std::max_element(cross.row(i), cross.row(i) + source) - cross.row(i)));
 
   // [wrong]
   std::vector<float> mean(static_cast<std::size_t>(written * source));
-  const attn::insight::Stack& stack = specimen.stack(Kind::cross);
-  for (const attn::insight::HeadName& head : specimen.heads()) {
+  const attn::insight::AttentionStack& stack = tables.stack(Kind::cross);
+  for (const attn::insight::HeadId& head : tables.heads()) {
     if (head.kind != Kind::cross || head.layer != 0) continue;
-    const attn::nn::Matrix table = specimen.weights(head, pool);
+    const attn::nn::Matrix table = tables.weights(head, pool);
     for (std::size_t n = 0; n < mean.size(); ++n) mean[n] += table.data()[n] / static_cast<float>(stack.heads);
   }
 

@@ -17,7 +17,7 @@ namespace {
 const char* const kTaken = "float32, float16 and bfloat16 are taken";
 
 // An array before its elements are looked at. Strides count bytes.
-struct Found {
+struct FoundArray {
   Raw raw;
   std::optional<Type> type;  // none: not a type that the engine computes with
 };
@@ -57,12 +57,12 @@ std::optional<Type> numpy_type(nb::handle dtype, const Numpy& np) {
   return std::nullopt;
 }
 
-Found look_at_numpy(nb::handle x, const nb::object& dtype, const Wanted& wanted) {
+FoundArray look_at_numpy(nb::handle x, const nb::object& dtype, const Wanted& wanted) {
   const Numpy& np = numpy_now();
   static const Name view("view");
   if (Py_TYPE(x.ptr()) != np.ndarray && nb::hasattr(x, "filled"))
     throw nb::type_error((std::string(wanted.name) + " is a masked array; pass its .data, and mask= apart").c_str());
-  Found found;
+  FoundArray found;
   found.type = numpy_type(dtype, np);
   if (!found.type) return found;
   // numpy's buffers know no bfloat16.
@@ -97,7 +97,7 @@ std::optional<Type> type_of_dlpack(const nb::dlpack::dtype& dtype) {
 
 // An ordinary tensor, read through torch's C table. Whatever is not ordinary has no type here and goes the long way,
 // which knows what to say about it.
-Found look_quickly(nb::handle x, const Torch& torch) {
+FoundArray look_quickly(nb::handle x, const Torch& torch) {
   static const Name requires_grad("requires_grad");
   if (torch.describe == nullptr || Py_TYPE(x.ptr()) != torch.tensor || requires_grad.of(x).ptr() != Py_False) return {};
   nb::dlpack::dltensor tensor;
@@ -107,7 +107,7 @@ Found look_quickly(nb::handle x, const Torch& torch) {
   }
   const std::optional<Type> type = type_of_dlpack(tensor.dtype);
   if (!type || tensor.device.device_type != nb::device::cpu::value || tensor.ndim < 1 || tensor.ndim > 4) return {};
-  Found found{{}, type};
+  FoundArray found{{}, type};
   Raw& raw = found.raw;
   raw.rank = tensor.ndim;
   raw.item_size = static_cast<std::int64_t>(size_of(*type));
@@ -122,7 +122,7 @@ Found look_quickly(nb::handle x, const Torch& torch) {
 }
 
 // data_ptr(), shape and stride(): 0.6 us a tensor, where nanobind's ndarray takes 5.
-Found look_at_torch(nb::handle x, const nb::object& dtype, const Wanted& wanted) {
+FoundArray look_at_torch(nb::handle x, const nb::object& dtype, const Wanted& wanted) {
   static const Name is_cpu("is_cpu"), device("device"), layout("layout"), requires_grad("requires_grad");
   static const Name shape("shape"), stride("stride"), data_ptr("data_ptr"), is_neg("is_neg");
   if (is_cpu.of(x).ptr() != Py_True)
@@ -130,7 +130,7 @@ Found look_at_torch(nb::handle x, const nb::object& dtype, const Wanted& wanted)
                           "; attnscope computes on the CPU: pass " + wanted.name + ".cpu()")
                              .c_str());
   if (requires_grad.of(x).ptr() == Py_True) refuse_gradient(wanted);
-  Found found;
+  FoundArray found;
   found.type = torch_type(dtype, torch_now());
   if (!found.type) return found;
   if (const nb::object kind = layout.of(x); kind.ptr() != torch_now().strided)
@@ -218,7 +218,7 @@ nb::object torch_dtype(Type type, const Torch& torch) {
 }
 
 Array read_torch_quickly(nb::handle x, const Torch& torch, const Wanted& wanted) {
-  const Found found = look_quickly(x, torch);
+  const FoundArray found = look_quickly(x, torch);
   if (!found.type || (wanted.any_float && found.type != Type::float32)) return {};
   check_rank(found.raw, wanted);
   if (!is_readable(found.raw)) return {};
@@ -231,7 +231,7 @@ Array read_known(nb::object x, Kind kind, const Wanted& wanted) {
   const auto look = [&] {
     return kind == Kind::torch ? look_at_torch(x, dtype, wanted) : look_at_numpy(x, dtype, wanted);
   };
-  Found found = look();
+  FoundArray found = look();
   if (wanted.any_float && found.type != Type::float32) {
     x = as_float32(x, dtype, kind, wanted);
     dtype = dtype_name.of(x);

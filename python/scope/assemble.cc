@@ -46,35 +46,35 @@ model::Form form_of(const std::string& name) {
 
 // Memory that Python fills and an Assembly takes over, so that long texts are in memory once. What was taken must not
 // be written to any more.
-struct Rows {
-  Rows(std::int64_t rows, std::int64_t columns) : numbers(rows, columns) {}
+struct RecordedRows {
+  RecordedRows(std::int64_t rows, std::int64_t columns) : numbers(rows, columns) {}
 
   nn::Matrix numbers;
 };
 
 nb::object array_of_rows(nb::handle self) {
-  nn::Matrix& numbers = nb::cast<Rows&>(self).numbers;
+  nn::Matrix& numbers = nb::cast<RecordedRows&>(self).numbers;
   const std::size_t shape[] = {static_cast<std::size_t>(numbers.rows()), static_cast<std::size_t>(numbers.columns())};
   return nb::cast(nb::ndarray<nb::numpy, float, nb::ndim<2>>(numbers.data(), 2, shape, self));
 }
 
-// A copy, or Rows themselves.
+// A copy, or RecordedRows themselves.
 nn::Matrix matrix_of(nb::handle array, const char* name) {
-  if (nb::isinstance<Rows>(array)) return std::move(nb::cast<Rows&>(array).numbers);
+  if (nb::isinstance<RecordedRows>(array)) return std::move(nb::cast<RecordedRows&>(array).numbers);
   return copied(array, name);
 }
 
 // Takes one attention after the other, so that whoever has them can let each go; then the tokens.
 class Assembly {
  public:
-  explicit Assembly(bool values) { reading_.recording = model::Recording(model::Keep{.values = values}); }
+  explicit Assembly(bool values) { recording_.log = model::AttentionLog(model::Keep{.values = values}); }
 
-  // q [N, H D], k [M, G D], lse [H, N], v [M, G D] or none, each an array or Rows; layers by rising number.
+  // q [N, H D], k [M, G D], lse [H, N], v [M, G D] or none, each an array or RecordedRows; layers by rising number.
   void add(const std::string& kind, std::int64_t layer, const nb::tuple& arrays, const nb::dict& rule) {
     const model::Kind known = parse_kind(kind);
-    if (layer != reading_.recording.layers(known))
+    if (layer != recording_.log.layers(known))
       throw std::invalid_argument(kind + " layer " + std::to_string(layer) + " stands where layer " +
-                                  std::to_string(reading_.recording.layers(known)) + " is due");
+                                  std::to_string(recording_.log.layers(known)) + " is due");
     model::AttentionRecord record;
     record.kind = known;
     record.layer = layer;
@@ -88,7 +88,7 @@ class Assembly {
     record.shape.width = nb::cast<std::int64_t>(rule["width"]);
     record.shape.key_heads = record.k.columns() / record.shape.width;
     record.rule = rule_of(rule);
-    reading_.recording.insert(std::move(record));
+    recording_.log.insert(std::move(record));
   }
 
   // from: name of the model, its type, form, text, what its decoder was given.
@@ -96,17 +96,17 @@ class Assembly {
   Recording finish(const From& from, std::vector<TokenParts> tokens, std::vector<TokenParts> target,
                    std::vector<TokenParts> written) {
     const auto& [name, type, form, text, said] = from;
-    reading_.origin = {name, type, form_of(form), {text, {}, said}};
-    reading_.tokens = tokens_of(std::move(tokens));
-    reading_.target = tokens_of(std::move(target));
-    reading_.written = tokens_of(std::move(written));
-    for (const model::AttentionRecord& a : reading_.recording.attentions()) {
-      need_tokens(a, "queries", a.queries, std::ssize(reading_.queries(a.kind)));
-      need_tokens(a, "keys", a.keys, std::ssize(reading_.keys(a.kind)));
+    recording_.origin = {name, type, form_of(form), {text, {}, said}};
+    recording_.tokens = tokens_of(std::move(tokens));
+    recording_.target = tokens_of(std::move(target));
+    recording_.written = tokens_of(std::move(written));
+    for (const model::AttentionRecord& a : recording_.log.attentions()) {
+      need_tokens(a, "queries", a.queries, std::ssize(recording_.queries(a.kind)));
+      need_tokens(a, "keys", a.keys, std::ssize(recording_.keys(a.kind)));
     }
     shared_.clear();
-    std::string called = reading_.origin.short_name();
-    return {std::make_shared<const insight::RecordedSpecimen>(std::exchange(reading_, model::Reading())),
+    std::string called = recording_.origin.short_name();
+    return {std::make_shared<const insight::RecordedTables>(std::exchange(recording_, model::Recording())),
             std::move(called)};
   }
 
@@ -139,14 +139,14 @@ class Assembly {
     return table;
   }
 
-  model::Reading reading_;
+  model::Recording recording_;
   std::map<PyObject*, std::pair<nb::object, std::shared_ptr<const nn::Matrix>>> shared_;
 };
 
 }  // namespace
 
 void bind_assemble(nb::module_& m) {
-  nb::class_<Rows>(m, "Rows", "Memory [rows, columns] for an Assembly to take over.")
+  nb::class_<RecordedRows>(m, "Rows", "Memory [rows, columns] for an Assembly to take over.")
       .def(nb::init<std::int64_t, std::int64_t>(), "rows"_a, "columns"_a)
       .def("array", &array_of_rows, "Its numbers, where they lie.");
   nb::class_<Assembly>(m, "Assembly", "A recording that is put together from its parts: attentions, then tokens.")

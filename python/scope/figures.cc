@@ -24,7 +24,7 @@ namespace attn::python {
 namespace {
 
 using namespace nb::literals;
-using insight::HeadName;
+using insight::HeadId;
 
 // ---- what to draw, as the package says it ----
 
@@ -72,13 +72,13 @@ void dress(F& figure, const nb::dict& options) {
     figure.columns = given<std::int64_t>(options, "columns").value_or(figure.columns);
 }
 
-std::vector<HeadName> heads_of(const insight::Specimen& specimen, const nb::dict& options) {
+std::vector<HeadId> heads_of(const insight::AttentionTables& tables, const nb::dict& options) {
   const insight::Kind kind = parse_kind(nb::cast<std::string>(options["attention"]));
   const std::int64_t layer = nb::cast<std::int64_t>(options["layer"]);
-  std::vector<HeadName> heads;
+  std::vector<HeadId> heads;
   for (const std::int64_t head : nb::cast<std::vector<std::int64_t>>(options["heads"])) {
     heads.push_back({kind, layer, head});
-    specimen.check(heads.back());
+    tables.check(heads.back());
   }
   if (heads.empty()) throw std::invalid_argument("heads is empty: there is nothing to draw");
   return heads;
@@ -90,13 +90,13 @@ struct Task {
   const Recording& recording;
   const nb::dict& options;
 
-  [[nodiscard]] figure::Subject subject() const {
-    return {*recording.specimen, recording.name, recording.specimen->numbers() == insight::Numbers::norms};
+  [[nodiscard]] figure::FigureTables drawn() const {
+    return {*recording.tables, recording.name, recording.tables->numbers() == insight::Numbers::norms};
   }
-  [[nodiscard]] std::vector<insight::Picture> pictures(const std::vector<HeadName>& heads, std::int64_t most) const {
+  [[nodiscard]] std::vector<insight::Picture> pictures(const std::vector<HeadId>& heads, std::int64_t most) const {
     const auto reduce = parse_reduce(given<std::string>(options, "reduce").value_or("max"));
     return unlocked([&](ThreadPool& pool) {
-      return figure::pictures_of(*recording.specimen, heads,
+      return figure::pictures_of(*recording.tables, heads,
                                  {.most = most, .reduce = reduce, .progress = until_interrupted()}, pool);
     });
   }
@@ -109,31 +109,31 @@ struct Task {
 
 Drawing heatmap(const Recording& recording, const nb::dict& options) {
   const Task task{recording, options};
-  const std::vector<HeadName> heads = heads_of(*recording.specimen, options);
+  const std::vector<HeadId> heads = heads_of(*recording.tables, options);
   std::vector<insight::Picture> pictures = task.pictures({heads.front()}, figure::kHeatmapCells);
-  return task.dressed(figure::heatmap_of(task.subject(), heads.front(), std::move(pictures.front())));
+  return task.dressed(figure::heatmap_of(task.drawn(), heads.front(), std::move(pictures.front())));
 }
 
 Drawing heads(const Recording& recording, const nb::dict& options) {
   const Task task{recording, options};
-  const std::vector<HeadName> names = heads_of(*recording.specimen, options);
-  return task.dressed(figure::grid_of(task.subject(), names, task.pictures(names, figure::kGridCells)));
+  const std::vector<HeadId> names = heads_of(*recording.tables, options);
+  return task.dressed(figure::grid_of(task.drawn(), names, task.pictures(names, figure::kGridCells)));
 }
 
 Drawing headview(const Recording& recording, const nb::dict& options) {
   const Task task{recording, options};
-  const std::vector<HeadName> names = heads_of(*recording.specimen, options);
-  figure::check_lines(*recording.specimen, names.front().kind);
-  return task.dressed(figure::head_view_of(task.subject(), names, task.pictures(names, figure::kHeadViewTokens)));
+  const std::vector<HeadId> names = heads_of(*recording.tables, options);
+  figure::check_lines(*recording.tables, names.front().kind);
+  return task.dressed(figure::head_view_of(task.drawn(), names, task.pictures(names, figure::kHeadViewTokens)));
 }
 
 Drawing overview(const Recording& recording, const nb::dict& options) {
   const Task task{recording, options};
   const insight::Kind kind = parse_kind(nb::cast<std::string>(options["attention"]));
-  static_cast<void>(recording.specimen->stack(kind));
-  std::vector<HeadName> names = recording.specimen->heads();
-  std::erase_if(names, [&](const HeadName& name) { return name.kind != kind; });
-  return task.dressed(figure::overview_of(task.subject(), kind, task.pictures(names, figure::kOverviewCells)));
+  static_cast<void>(recording.tables->stack(kind));
+  std::vector<HeadId> names = recording.tables->heads();
+  std::erase_if(names, [&](const HeadId& name) { return name.kind != kind; });
+  return task.dressed(figure::overview_of(task.drawn(), kind, task.pictures(names, figure::kOverviewCells)));
 }
 
 // ---- what becomes of it ----
@@ -147,7 +147,7 @@ nb::bytes draw(const Drawing& drawing, const std::string& format, double dpi) {
 
 void save_drawing(const Drawing& drawing, const std::string& file, double dpi) {
   unlocked([&](ThreadPool& /*pool*/) {
-    text::write_file(file, figure::draw(drawing.figure, figure::Output{figure::format_of(file), dpi}));
+    base::write_file(file, figure::draw(drawing.figure, figure::Output{figure::format_of(file), dpi}));
   });
 }
 

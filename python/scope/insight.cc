@@ -51,8 +51,8 @@ nb::str find(const Recording& recording, const nb::object& pattern, const std::o
 std::vector<std::int64_t> places(const Recording& recording, const std::string& kind, const std::string& token,
                                  bool of_keys) {
   const insight::Kind which = parse_kind(kind);
-  const insight::Specimen& specimen = *recording.specimen;
-  return figure::named_tokens(of_keys ? specimen.keys(which) : specimen.queries(which), token);
+  const insight::AttentionTables& tables = *recording.tables;
+  return figure::named_tokens(of_keys ? tables.keys(which) : tables.queries(which), token);
 }
 
 // [tokens, N]
@@ -79,21 +79,21 @@ nb::object flow(const Recording& recording, std::int64_t layer, const std::vecto
 // place: (kind, layer, head, query, key or None)
 nb::str trace(const Recording& recording, const nb::tuple& place, const Model* model) {
   static_cast<void>(recording.weights("trace()"));
-  const model::Reading& reading = recording.reading("trace()");
+  const model::Recording& recorded = recording.recorded("trace()");
   const insight::TracePlace where{.head = {parse_kind(nb::cast<std::string>(place[0])),
                                            nb::cast<std::int64_t>(place[1]), nb::cast<std::int64_t>(place[2])},
                                   .query = nb::cast<std::int64_t>(place[3]),
                                   .key = nb::cast<std::optional<std::int64_t>>(place[4])};
   const insight::Trace found = unlocked([&](ThreadPool& pool) {
-    return insight::trace(reading, where, model == nullptr ? nullptr : model->reader.model.get(), pool);
+    return insight::trace(recorded, where, model == nullptr ? nullptr : model->reader.model.get(), pool);
   });
   if (!std::isfinite(found.dot) || !std::isfinite(found.weight))
     throw std::runtime_error("scores are not numbers: the model's own weights are broken");
   const auto text_at = [](const std::vector<text::Token>& tokens, std::int64_t at) {
     return tokens[static_cast<std::size_t>(at)].text;
   };
-  return text_of(insight::as_line(to_json(found, text_at(recording.specimen->queries(where.head.kind), found.query),
-                                          text_at(recording.specimen->keys(where.head.kind), found.key))));
+  return text_of(insight::as_line(to_json(found, text_at(recording.tables->queries(where.head.kind), found.query),
+                                          text_at(recording.tables->keys(where.head.kind), found.key))));
 }
 
 // ---- without some heads ----
@@ -102,22 +102,22 @@ nb::str trace(const Recording& recording, const nb::tuple& place, const Model* m
 class Ablated {
  public:
   Ablated(const Recording& recording, const Model& model, const std::vector<std::int64_t>& at)
-      : reading_(recording.reading("ablate()")), by_target_(!reading_.target.empty()) {
-    insight::Places places = insight::places_of(model.reader, reading_, at);
+      : recording_(recording.recorded("ablate()")), by_target_(!recording_.target.empty()) {
+    insight::PredictionPlaces places = insight::places_of(model.reader, recording_, at);
     if (places.at.empty()) throw std::invalid_argument("the text has no word whose prediction could move");
     unlocked([&](ThreadPool& pool) {
-      ablation_ = std::make_unique<insight::Ablation>(model.reader, reading_, std::move(places.at), pool);
+      ablation_ = std::make_unique<insight::Ablation>(model.reader, recording_, std::move(places.at), pool);
     });
   }
 
   [[nodiscard]] const insight::Ablation& ablation() const { return *ablation_; }
   [[nodiscard]] nb::str text_at(std::size_t place) const {
-    const auto& tokens = by_target_ ? reading_.target : reading_.tokens;
+    const auto& tokens = by_target_ ? recording_.target : recording_.tokens;
     return text_of(tokens[static_cast<std::size_t>(ablation_->at()[place])].text);
   }
 
  private:
-  const model::Reading& reading_;
+  const model::Recording& recording_;
   bool by_target_;
   std::unique_ptr<insight::Ablation> ablation_;
 };
@@ -143,7 +143,7 @@ std::span<const float> row_of(const nn::Matrix& table, std::size_t row) {
 nb::list ablate(const Recording& recording, const Model& model, const nb::list& heads,
                 const std::vector<std::int64_t>& at, std::int64_t top) {
   const Ablated ablated(recording, model, at);
-  std::vector<insight::HeadName> off;
+  std::vector<insight::HeadId> off;
   for (const nb::handle head : heads) {
     const auto part = nb::cast<nb::tuple>(head);
     off.push_back(
@@ -182,28 +182,28 @@ nb::list ablate_each(const Recording& recording, const Model& model, const std::
 
 // What two have different, and the tables of it, which keep both alive.
 struct Difference {
-  std::shared_ptr<const insight::Specimen> a, b;
+  std::shared_ptr<const insight::AttentionTables> a, b;
   insight::Comparison found;
 };
 
 std::shared_ptr<Difference> compare(const Recording& a, const Recording& b) {
   return unlocked([&](ThreadPool& pool) {
     return std::make_shared<Difference>(
-        a.specimen, b.specimen,
+        a.tables, b.tables,
         insight::compare(a.weights("compare()"), b.weights("compare()"), pool, until_interrupted()));
   });
 }
 
 Recording tables_of(const std::shared_ptr<Difference>& difference) {
-  std::shared_ptr<const insight::Specimen> tables =
+  std::shared_ptr<const insight::AttentionTables> tables =
       insight::difference(*difference->a, *difference->b, difference->found);
   struct Both {
-    std::shared_ptr<const insight::Specimen> tables;
+    std::shared_ptr<const insight::AttentionTables> tables;
     std::shared_ptr<Difference> of;
   };
   auto both = std::make_shared<Both>(std::move(tables), difference);
-  const insight::Specimen* const shown = both->tables.get();
-  return {std::shared_ptr<const insight::Specimen>(std::move(both), shown), "A - B"};
+  const insight::AttentionTables* const shown = both->tables.get();
+  return {std::shared_ptr<const insight::AttentionTables>(std::move(both), shown), "A - B"};
 }
 
 }  // namespace

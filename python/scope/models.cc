@@ -98,12 +98,12 @@ Recording record(Model& m, const std::string& text, const Maybe& pair, const May
                          .hidden = nb::cast<bool>(keep[2])};
   return unlocked([&](ThreadPool& pool) {
     const model::Text ready = prepared({.text = text, .pair = pair, .target = target}, m.reader, pool);
-    model::Reading reading = model::read(m.reader, ready, kept, pool);
-    check_not_empty(reading);
-    reading.origin.model = m.name;
-    reading.induction = copy_of(m.induction(pool));
-    std::string name = reading.origin.short_name();
-    return Recording{std::make_shared<insight::RecordedSpecimen>(std::move(reading)), std::move(name)};
+    model::Recording recorded = model::read(m.reader, ready, kept, pool);
+    check_not_empty(recorded);
+    recorded.origin.model = m.name;
+    recorded.induction = copy_of(m.induction(pool));
+    std::string name = recorded.origin.short_name();
+    return Recording{std::make_shared<insight::RecordedTables>(std::move(recorded)), std::move(name)};
   });
 }
 
@@ -121,10 +121,10 @@ nb::tuple fill(const Model& m, const std::string& text, std::int64_t top) {
 }
 
 // What the first token attends to in a layer, the mean of all heads or one of them: [(word, weight, span, special)].
-nb::list words_seen(model::Reading reading, std::int64_t layer, std::optional<std::int64_t> head) {
-  const auto words = insight::merged_words(std::make_shared<insight::RecordedSpecimen>(std::move(reading)));
-  std::vector<insight::HeadName> heads = words->heads();
-  std::erase_if(heads, [&](const insight::HeadName& name) {
+nb::list words_seen(model::Recording recorded, std::int64_t layer, std::optional<std::int64_t> head) {
+  const auto words = insight::merged_words(std::make_shared<insight::RecordedTables>(std::move(recorded)));
+  std::vector<insight::HeadId> heads = words->heads();
+  std::erase_if(heads, [&](const insight::HeadId& name) {
     return name.kind != insight::Kind::self || name.layer != layer || (head && name.head != *head);
   });
   const auto weights = unlocked([&](ThreadPool& pool) { return insight::mean_row(*words, heads, 0, pool); });
@@ -142,22 +142,22 @@ nb::list words_seen(model::Reading reading, std::int64_t layer, std::optional<st
 // read: what is too long is cut. where: (layer, head or None).
 nb::tuple classify(const Model& m, const std::string& text, const Maybe& pair, const nb::tuple& where) {
   const model::Facts& facts = m.reader.model->facts();
-  model::Reading reading;
+  model::Recording recorded;
   const nn::Matrix logits = unlocked([&](ThreadPool& pool) {
     model::check_labels(facts);
     const model::Text given{.text = text, .pair = pair, .target = {}, .target_ids = {}, .cut = true};
-    reading = model::read(m.reader, given, {}, pool);
-    check_not_empty(reading);
-    return model::classify(m.reader, reading, pool);
+    recorded = model::read(m.reader, given, {}, pool);
+    check_not_empty(recorded);
+    return model::classify(m.reader, recorded, pool);
   });
   nb::list scores;
   for (const auto& [id, probability] :
        model::label_choices(facts, {logits.data(), static_cast<std::size_t>(logits.columns())}))
     scores.append(nb::make_tuple(text_of(facts.labels[static_cast<std::size_t>(id)]), probability, logits.data()[id]));
-  const std::int64_t read = std::ssize(reading.tokens);
+  const std::int64_t read = std::ssize(recorded.tokens);
   const std::int64_t whole = read == facts.max_tokens ? std::ssize(encode(m, text, pair, false).tokens) : read;
-  nb::list words =
-      words_seen(std::move(reading), nb::cast<std::int64_t>(where[0]), nb::cast<std::optional<std::int64_t>>(where[1]));
+  nb::list words = words_seen(std::move(recorded), nb::cast<std::int64_t>(where[0]),
+                              nb::cast<std::optional<std::int64_t>>(where[1]));
   return nb::make_tuple(scores, words, whole, read);
 }
 
@@ -199,7 +199,7 @@ nb::dict generate(const Model& m, const std::string& prompt, const nb::tuple& ho
 
 nb::list built_in() {
   nb::list names;
-  for (const text::BuiltInFolder& folder : builtin::models()) names.append(text_of(folder.name));
+  for (const base::BuiltInFolder& folder : builtin::models()) names.append(text_of(folder.name));
   return names;
 }
 

@@ -40,7 +40,7 @@ model::Kind parse_kind(const std::string& name) {
 
 std::optional<insight::Kind> kind_of(const Recording& recording, const std::optional<std::string>& name) {
   if (!name) return std::nullopt;
-  return recording.specimen->stack(parse_kind(*name)).kind;
+  return recording.tables->stack(parse_kind(*name)).kind;
 }
 
 }  // namespace attn::python

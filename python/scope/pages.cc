@@ -28,19 +28,19 @@ namespace {
 using namespace nb::literals;
 
 // All models that are built in, and the recording's own where it can be found again: texts can be changed on the page.
-server::Shelf shelf_with(const Recording& recording) {
-  server::Shelf shelf;
-  for (const text::BuiltInFolder& model : builtin::models())
-    shelf.add(std::string(model.name), text::Folder(model), false);
-  const model::Reading* const reading = recording.specimen->reading();
-  if (reading == nullptr || reading->origin.model.empty()) return shelf;
+server::ModelList models_with(const Recording& recording) {
+  server::ModelList models;
+  for (const base::BuiltInFolder& model : builtin::models())
+    models.add(std::string(model.name), base::Folder(model), false);
+  const model::Recording* const recorded = recording.tables->recording();
+  if (recorded == nullptr || recorded->origin.model.empty()) return models;
   try {
-    const text::Folder folder = builtin::folder_of(reading->origin.model);
+    const base::Folder folder = builtin::folder_of(recorded->origin.model);
     static_cast<void>(model::read_facts(folder));
-    shelf.add(reading->origin.model, folder, true);
+    models.add(recorded->origin.model, folder, true);
   } catch (const Error&) {  // it ran elsewhere
   }
-  return shelf;
+  return models;
 }
 
 // A port that cannot be had is an OSError, as sockets of Python have it.
@@ -51,8 +51,8 @@ std::unique_ptr<server::Server> serve(const Recording& recording, std::optional<
         std::make_unique<server::Server>(server::ServerOptions{.page = server::PageFiles(builtin::page()),
                                                                .pool = pool,
                                                                .port = port,
-                                                               .stock = {.models = shelf_with(recording).take()}});
-    made->add(recording.name, recording.specimen, until_interrupted());
+                                                               .store = {.models = models_with(recording).take()}});
+    made->add(recording.name, recording.tables, until_interrupted());
     return made;
   } catch (const std::runtime_error& wrong) {
     PyErr_SetString(PyExc_OSError, wrong.what());
@@ -62,12 +62,12 @@ std::unique_ptr<server::Server> serve(const Recording& recording, std::optional<
 
 std::string offline_text(const Recording& recording, const std::string& state, ThreadPool& pool) {
   const server::PageFiles files(builtin::page());
-  const server::Exhibit exhibit("1", recording.name, recording.specimen);
-  return server::offline_page(files.offline(), exhibit, {state, false}, pool, until_interrupted());
+  const server::StoredRecording stored("1", recording.name, recording.tables);
+  return server::offline_page(files.offline(), stored, {state, false}, pool, until_interrupted());
 }
 
 void offline_file(const Recording& recording, const std::string& state, const std::string& file) {
-  unlocked([&](ThreadPool& pool) { text::write_file(file, offline_text(recording, state, pool)); });
+  unlocked([&](ThreadPool& pool) { base::write_file(file, offline_text(recording, state, pool)); });
 }
 
 nb::bytes offline(const Recording& recording, const std::string& state) {
@@ -88,7 +88,7 @@ std::vector<text::Token> tokens_of(const Names& names, std::optional<std::int64_
 
 // (kind, arrays of the layers, names of rows, names of columns or none, where the second text begins or none), each.
 Recording from_kinds(const nb::list& kinds, const std::string& name) {
-  std::vector<insight::TableSpecimen::Part> parts;
+  std::vector<insight::InMemoryTables::Part> parts;
   for (const nb::handle each : kinds) {
     const auto given = nb::cast<nb::tuple>(each);
     const auto second_from = nb::cast<std::optional<std::int64_t>>(given[4]);
@@ -97,7 +97,7 @@ Recording from_kinds(const nb::list& kinds, const std::string& name) {
                      tokens_of(nb::cast<Names>(given[2]), second_from),
                      tokens_of(keys.value_or(Names()), second_from)});
   }
-  return {std::make_shared<insight::TableSpecimen>(std::move(parts)), name};
+  return {std::make_shared<insight::InMemoryTables>(std::move(parts)), name};
 }
 
 }  // namespace

@@ -24,23 +24,23 @@ namespace attn::python {
 namespace {
 
 using namespace nb::literals;
-using insight::HeadName;
-using insight::Specimen;
+using insight::AttentionTables;
+using insight::HeadId;
 
 // ---- what it is ----
 
 nb::list stacks_of(const Recording& recording) {
   nb::list out;
-  for (const insight::Stack& stack : recording.specimen->stacks())
+  for (const insight::AttentionStack& stack : recording.tables->stacks())
     out.append(nb::make_tuple(text_of(name_of(stack.kind)), stack.layers, stack.heads, stack.queries, stack.keys));
   return out;
 }
 
 nb::dict origin_of(const Recording& recording) {
   nb::dict out;
-  const model::Reading* const reading = recording.specimen->reading();
-  if (reading == nullptr) return out;
-  const model::Origin& origin = reading->origin;
+  const model::Recording* const recorded = recording.tables->recording();
+  if (recorded == nullptr) return out;
+  const model::Origin& origin = recorded->origin;
   out["model"] = text_of(origin.model);
   out["type"] = text_of(origin.type);
   out["form"] = text_of(name_of(origin.form));
@@ -71,14 +71,14 @@ Part read_part(const std::string& kind, const nb::tuple& given) {
   return {parse_kind(kind), at(0), at(1), at(2), at(3), {at(4), at(6)}, at(5), at(7)};
 }
 
-void copy_weights(const Specimen& specimen, const Part& part, float* out, ThreadPool& pool) {
+void copy_weights(const AttentionTables& tables, const Part& part, float* out, ThreadPool& pool) {
   const auto one = [&](std::int64_t n, ThreadPool& with) {
-    const HeadName head{part.kind, part.layer + n / part.heads, part.head + n % part.heads};
-    specimen.weights(head, part.window, {out + n * part.rows * part.cols, {part.rows, part.cols}}, with);
+    const HeadId head{part.kind, part.layer + n / part.heads, part.head + n % part.heads};
+    tables.weights(head, part.window, {out + n * part.rows * part.cols, {part.rows, part.cols}}, with);
   };
   const std::int64_t count = part.layers * part.heads;
   if (count == 1) return one(0, pool);
-  insight::each_head(count, until_interrupted(), pool, [&](std::int64_t n) {
+  base::parallel_for(count, until_interrupted(), pool, [&](std::int64_t n) {
     ThreadPool alone(1);
     one(n, alone);
   });
@@ -90,13 +90,13 @@ nb::object weights(const Recording& recording, const std::string& kind, const nb
   const Shape<4> shape{part.layers, part.heads, part.rows, part.cols};
   const Result out = new_result(Kind::numpy, shape);
   if (part.layers * part.heads * part.rows * part.cols > 0)
-    unlocked([&](ThreadPool& pool) { copy_weights(*recording.specimen, part, out.data, pool); });
+    unlocked([&](ThreadPool& pool) { copy_weights(*recording.tables, part, out.data, pool); });
   return out.array;
 }
 
 // Number `index` of the hidden states, 0: what enters the first layer.
 nb::object hidden(const Recording& recording, std::int64_t index, bool decoder) {
-  const std::vector<nn::Matrix>& all = recording.reading("hidden()").recording.hidden(decoder);
+  const std::vector<nn::Matrix>& all = recording.recorded("hidden()").log.hidden(decoder);
   if (all.empty()) throw std::invalid_argument("no hidden states were kept: record with hidden=True");
   if (index < 0 || index >= std::ssize(all))
     throw nb::index_error(("there are hidden states 0 to " + std::to_string(all.size() - 1)).c_str());
@@ -104,8 +104,8 @@ nb::object hidden(const Recording& recording, std::int64_t index, bool decoder) 
 }
 
 std::int64_t hidden_count(const Recording& recording, bool decoder) {
-  const model::Reading* const reading = recording.specimen->reading();
-  return reading == nullptr ? 0 : std::ssize(reading->recording.hidden(decoder));
+  const model::Recording* const recorded = recording.tables->recording();
+  return recorded == nullptr ? 0 : std::ssize(recorded->log.hidden(decoder));
 }
 
 // ---- from files and tables ----
@@ -115,11 +115,11 @@ std::string stem_of(const std::string& file) { return std::filesystem::path(file
 // As the program checks it: what is broken is refused, and says where.
 Recording open_recording(const std::string& file) {
   return unlocked([&](ThreadPool& pool) {
-    auto specimen = std::make_shared<insight::RecordedSpecimen>(model::load_reading(file));
-    const auto check = insight::check_weights(*specimen, {.progress = until_interrupted()}, pool);
+    auto tables = std::make_shared<insight::RecordedTables>(model::load_recording(file));
+    const auto check = insight::check_weights(*tables, {.progress = until_interrupted()}, pool);
     if (check.failure) throw Error(file, "is broken: " + to_string(*check.failure));
-    std::string name = specimen->reading()->origin.short_name();
-    return Recording{std::move(specimen), std::move(name)};
+    std::string name = tables->recording()->origin.short_name();
+    return Recording{std::move(tables), std::move(name)};
   });
 }
 
@@ -130,8 +130,8 @@ Recording open_table(const std::string& file, const MaybeNames& queries, const M
     insight::TableFile table = insight::read_table(file);
     if (queries) table.queries = *queries, table.keys.clear();
     if (keys) table.keys = *keys;
-    return Recording{std::make_shared<insight::TableSpecimen>(std::move(table.tables), std::move(table.queries),
-                                                              std::move(table.keys)),
+    return Recording{std::make_shared<insight::InMemoryTables>(std::move(table.tables), std::move(table.queries),
+                                                               std::move(table.keys)),
                      stem_of(file)};
   });
 }
@@ -146,30 +146,30 @@ void copy_rows(const Array& array, float*& to) {
 
 Recording from_tables(const nb::list& layers, const MaybeNames& queries, const MaybeNames& keys,
                       const std::string& name) {
-  return {std::make_shared<insight::TableSpecimen>(read_tables(layers), queries.value_or(std::vector<std::string>{}),
-                                                   keys.value_or(std::vector<std::string>{})),
+  return {std::make_shared<insight::InMemoryTables>(read_tables(layers), queries.value_or(std::vector<std::string>{}),
+                                                    keys.value_or(std::vector<std::string>{})),
           name};
 }
 
 void save_recording(const Recording& recording, const std::string& file) {
   static_cast<void>(recording.weights("save()"));
-  const model::Reading& reading = recording.reading("save()");
-  unlocked([&](ThreadPool& /*pool*/) { model::save_reading(reading, file, check_signals); });
+  const model::Recording& recorded = recording.recorded("save()");
+  unlocked([&](ThreadPool& /*pool*/) { model::save_recording(recorded, file, check_signals); });
 }
 
 // "layer 5, head 0, row 3: the weights sum to 1.37; 1 is right", or none.
 std::optional<std::string> problem(const Recording& recording) {
   const auto check = unlocked([&](ThreadPool& pool) {
-    return insight::check_weights(*recording.specimen, {.progress = until_interrupted()}, pool);
+    return insight::check_weights(*recording.tables, {.progress = until_interrupted()}, pool);
   });
   return check.failure ? std::optional(to_string(*check.failure)) : std::nullopt;
 }
 
 }  // namespace
 
-insight::TableSpecimen::Tables read_tables(const nb::list& layers) {
+insight::InMemoryTables::Tables read_tables(const nb::list& layers) {
   std::vector<Array> arrays;
-  insight::TableSpecimen::Tables tables{.layers = 0, .heads = 0, .numbers = {}};
+  insight::InMemoryTables::Tables tables{.layers = 0, .heads = 0, .numbers = {}};
   for (const nb::handle layer : layers) {
     arrays.push_back(read_array(layer, {.name = "weights", .least_rank = 2, .most_rank = 4, .any_float = true}));
     const Shape<4>& one = arrays.back().view.shape;
@@ -188,16 +188,16 @@ insight::TableSpecimen::Tables read_tables(const nb::list& layers) {
   return tables;
 }
 
-const insight::Specimen& Recording::weights(const char* asking) const {
-  const insight::Numbers numbers = specimen->numbers();
-  if (numbers == insight::Numbers::weights) return *specimen;
+const insight::AttentionTables& Recording::weights(const char* asking) const {
+  const insight::Numbers numbers = tables->numbers();
+  if (numbers == insight::Numbers::weights) return *tables;
   throw std::invalid_argument(std::string(asking) + " takes weights of attention, and this one is of " +
                               std::string(name_of(numbers)) + ": use the " +
                               (numbers == insight::Numbers::norms ? "recording itself" : "two recordings themselves"));
 }
 
-const model::Reading& Recording::reading(const char* asking) const {
-  if (const model::Reading* found = specimen->reading()) return *found;
+const model::Recording& Recording::recorded(const char* asking) const {
+  if (const model::Recording* found = tables->recording()) return *found;
   throw std::invalid_argument(std::string(asking) + " takes a recording of a model: this one is a table of weights");
 }
 
@@ -207,17 +207,17 @@ void bind_recordings(nb::module_& m) {
       .def("stacks", &stacks_of)
       .def("origin", &origin_of)
       .def("queries",
-           [](const Recording& r, const std::string& kind) { return texts_of(r.specimen->queries(parse_kind(kind))); })
+           [](const Recording& r, const std::string& kind) { return texts_of(r.tables->queries(parse_kind(kind))); })
       .def("keys",
-           [](const Recording& r, const std::string& kind) { return texts_of(r.specimen->keys(parse_kind(kind))); })
+           [](const Recording& r, const std::string& kind) { return texts_of(r.tables->keys(parse_kind(kind))); })
       .def("weights", &weights)
       .def("hidden", &hidden)
       .def("hidden_count", &hidden_count)
       .def("save", &save_recording)
       .def("problem", &problem)
-      .def("words", [](const Recording& r) { return Recording{insight::merged_words(r.specimen), r.name}; })
-      .def("numbers", [](const Recording& r) { return text_of(name_of(r.specimen->numbers())); })
-      .def("value_weighted", [](const Recording& r) { return Recording{insight::value_weighted(r.specimen), r.name}; });
+      .def("words", [](const Recording& r) { return Recording{insight::merged_words(r.tables), r.name}; })
+      .def("numbers", [](const Recording& r) { return text_of(name_of(r.tables->numbers())); })
+      .def("value_weighted", [](const Recording& r) { return Recording{insight::value_weighted(r.tables), r.name}; });
   m.def("open_recording", &open_recording);
   m.def("open_table", &open_table, "file"_a, "queries"_a.none(), "keys"_a.none());
   m.def("from_tables", &from_tables, "layers"_a, "queries"_a.none(), "keys"_a.none(), "name"_a);

@@ -65,7 +65,7 @@ nb::dict dict_of(const HeadStatistics& head) {
 std::vector<HeadStatistics> computed(const Recording& recording, const MaybeKind& kind, std::int64_t beyond) {
   const insight::StatisticsOptions options{
       .beyond = beyond, .kind = kind_of(recording, kind), .progress = until_interrupted()};
-  return unlocked([&](ThreadPool& pool) { return insight::statistics(*recording.specimen, options, pool); });
+  return unlocked([&](ThreadPool& pool) { return insight::statistics(*recording.tables, options, pool); });
 }
 
 nb::list statistics(const Recording& recording, const MaybeKind& kind, std::int64_t beyond) {
@@ -79,25 +79,25 @@ nb::list statistics(const Recording& recording, const MaybeKind& kind, std::int6
 
 // Of one recording, or of many texts.
 struct Report {
-  std::shared_ptr<const insight::Specimen> specimen;  // null: of many texts
-  insight::CheckResult check;                         // of the specimen
-  insight::CorpusCounts texts;                        // of many texts
+  std::shared_ptr<const insight::AttentionTables> tables;  // null: of many texts
+  insight::CheckResult check;                              // of the specimen
+  insight::CorpusCounts texts;                             // of many texts
   std::vector<insight::LayerStatistics> layers;
   insight::HeadsReport heads;
 };
 
 std::shared_ptr<Report> analyze(const Recording& recording, const MaybeKind& kind, std::int64_t beyond) {
-  const insight::Specimen& specimen = recording.weights("analyze()");
+  const insight::AttentionTables& tables = recording.weights("analyze()");
   insight::CheckResult check = unlocked(
-      [&](ThreadPool& pool) { return insight::check_weights(specimen, {.progress = until_interrupted()}, pool); });
+      [&](ThreadPool& pool) { return insight::check_weights(tables, {.progress = until_interrupted()}, pool); });
   if (check.no_weight) throw std::invalid_argument(to_string(*check.no_weight) + " (heatmap() draws any numbers)");
   std::vector<HeadStatistics> statistics = computed(recording, kind, beyond);
   std::vector<insight::LayerStatistics> layers = layer_statistics(statistics);
   static const nn::Matrix none;
-  const model::Reading* const reading = specimen.reading();
-  return std::make_shared<Report>(recording.specimen, std::move(check), insight::CorpusCounts{.texts = 1},
+  const model::Recording* const recorded = tables.recording();
+  return std::make_shared<Report>(recording.tables, std::move(check), insight::CorpusCounts{.texts = 1},
                                   std::move(layers),
-                                  insight::HeadsReport(std::move(statistics), reading ? reading->induction : none));
+                                  insight::HeadsReport(std::move(statistics), recorded ? recorded->induction : none));
 }
 
 // In the order of the ranking.
@@ -120,8 +120,8 @@ nb::list ranked_heads(const Report& report) {
 
 insight::Json json_of(const Report& report) {
   const insight::RepeatedTokens not_kept;
-  if (report.specimen != nullptr)
-    return to_json(insight::Analysis{*report.specimen, report.heads, report.layers, report.check, not_kept});
+  if (report.tables != nullptr)
+    return to_json(insight::Analysis{*report.tables, report.heads, report.layers, report.check, not_kept});
   return {{"texts", to_json(report.texts)},
           {"look_at", insight::look_at(report.heads)},
           {"heads", to_json(report.heads)},
@@ -130,7 +130,7 @@ insight::Json json_of(const Report& report) {
 
 // (passed, in words); none of many texts.
 nb::object check_of(const Report& report) {
-  if (report.specimen == nullptr) return nb::none();
+  if (report.tables == nullptr) return nb::none();
   return nb::make_tuple(!report.check.failure, text_of(in_words(report.check)));
 }
 

@@ -20,7 +20,7 @@ auto unlocked(Work&& work) {
 
 // For work that tells how far it is: throws what a signal's handler raises, KeyboardInterrupt as a rule.
 void check_signals();
-inline insight::Progress until_interrupted() {
+inline base::Progress until_interrupted() {
   return [](std::int64_t /*done*/, std::int64_t /*total*/) { check_signals(); };
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace attn::text {
+namespace attn::base {
 
 std::string grouped(long long value) {
   std::string digits = std::to_string(value);
@@ -14,4 +14,4 @@ std::string counted(long long count, std::string_view noun) {
   return grouped(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-}  // namespace attn::text
+}  // namespace attn::base

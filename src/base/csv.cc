@@ -6,7 +6,7 @@
 
 #include "attn/error.h"
 
-namespace attn::text {
+namespace attn::base {
 
 CsvLines::CsvLines(std::string_view text, const std::string& path, char separator)
     : text_(text), path_(path), separator_(separator) {
@@ -61,4 +61,4 @@ std::string CsvLines::cell() {
   fail(line_, ": a quotation mark is opened and never closed");
 }
 
-}  // namespace attn::text
+}  // namespace attn::base

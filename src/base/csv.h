@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace attn::text {
+namespace attn::base {
 
 // Lines inside quotation marks belong to their cell. `text` and `path` must outlive it.
 class CsvLines {
@@ -36,4 +36,4 @@ class CsvLines {
   std::int64_t lines_ = 1, line_ = 1;
 };
 
-}  // namespace attn::text
+}  // namespace attn::base

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace attn::text {
+namespace attn::base {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -21,4 +21,4 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-}  // namespace attn::text
+}  // namespace attn::base

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <string_view>
 
-namespace attn::text {
+namespace attn::base {
 
 // Levenshtein's distance, in bytes.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-}  // namespace attn::text
+}  // namespace attn::base

@@ -5,7 +5,7 @@
 #include "attn/error.h"
 #include "base/json_file.h"
 
-namespace attn::text {
+namespace attn::base {
 
 namespace fs = std::filesystem;
 
@@ -40,4 +40,4 @@ std::string Folder::read(const std::string& file) const {
   return here ? std::string(*here) : read_file(path(file));
 }
 
-}  // namespace attn::text
+}  // namespace attn::base

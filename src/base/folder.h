@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace attn::text {
+namespace attn::base {
 
 // A folder whose files lie in memory, for as long as anybody may ask.
 struct BuiltInFile {
@@ -50,4 +50,4 @@ class Folder {
   std::optional<BuiltInFolder> files_;
 };
 
-}  // namespace attn::text
+}  // namespace attn::base

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace attn::text {
+namespace attn::base {
 
 inline constexpr std::uint64_t kHashOfNothing = 14695981039346656037U;
 
@@ -14,4 +14,4 @@ constexpr std::uint64_t hash_of(std::string_view text, std::uint64_t before = kH
   return before;
 }
 
-}  // namespace attn::text
+}  // namespace attn::base

@@ -6,7 +6,7 @@
 
 #include "attn/error.h"
 
-namespace attn::text {
+namespace attn::base {
 
 std::string read_file(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary | std::ios::ate);
@@ -27,32 +27,32 @@ nlohmann::json parse_json(const std::string& text, const std::filesystem::path& 
   }
 }
 
-Settings::Settings(const Folder& folder, const std::string& name) : file_(folder.shown(name)) {
+JsonSettings::JsonSettings(const Folder& folder, const std::string& name) : file_(folder.shown(name)) {
   if (!folder.has(name)) return;
   values_ = parse_json(folder.read(name), file_);
   if (!values_.is_object()) throw Error(file_, "should hold an object, {...}");
 }
 
-const nlohmann::json* Settings::find(const std::string& key) const {
+const nlohmann::json* JsonSettings::find(const std::string& key) const {
   const auto found = values_.find(key);
   return found == values_.end() || found->is_null() ? nullptr : &*found;
 }
 
-std::optional<bool> Settings::boolean(const std::string& key) const {
+std::optional<bool> JsonSettings::boolean(const std::string& key) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (!value->is_boolean()) throw Error(file_, "\"" + key + "\" should be true or false");
   return value->get<bool>();
 }
 
-std::optional<std::string> Settings::string(const std::string& key) const {
+std::optional<std::string> JsonSettings::string(const std::string& key) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (!value->is_string()) throw Error(file_, "\"" + key + "\" should be a string");
   return value->get<std::string>();
 }
 
-std::optional<std::string> Settings::token(const std::string& key) const {
+std::optional<std::string> JsonSettings::token(const std::string& key) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (value->is_object() && value->contains("content")) value = &value->at("content");
@@ -62,4 +62,4 @@ std::optional<std::string> Settings::token(const std::string& key) const {
   return value->get<std::string>();
 }
 
-}  // namespace attn::text
+}  // namespace attn::base

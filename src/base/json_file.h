@@ -9,7 +9,7 @@
 
 #include "base/folder.h"
 
-namespace attn::text {
+namespace attn::base {
 
 // Throws attn::Error if it cannot be read.
 std::string read_file(const std::filesystem::path& file);
@@ -18,9 +18,9 @@ std::string read_file(const std::filesystem::path& file);
 nlohmann::json parse_json(const std::string& text, const std::filesystem::path& file);
 
 // A file whose top is an object, or no file at all: then every question is answered by "not there".
-class Settings {
+class JsonSettings {
  public:
-  Settings(const Folder& folder, const std::string& name);
+  JsonSettings(const Folder& folder, const std::string& name);
 
   // Is the key there, and not null? A value of another kind is an attn::Error.
   [[nodiscard]] std::optional<bool> boolean(const std::string& key) const;
@@ -39,4 +39,4 @@ class Settings {
   nlohmann::json values_ = nlohmann::json::object();
 };
 
-}  // namespace attn::text
+}  // namespace attn::base

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace attn::text {
+namespace attn::base {
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -40,4 +40,4 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-}  // namespace attn::text
+}  // namespace attn::base

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace attn::text {
+namespace attn::base {
 
 // As text between tags, or as the value of an attribute in double quotes.
 std::string escaped(std::string_view text);
@@ -12,4 +12,4 @@ std::string escaped(std::string_view text);
 // RFC 4648, section 4, with padding.
 std::string base64(std::string_view bytes);
 
-}  // namespace attn::text
+}  // namespace attn::base

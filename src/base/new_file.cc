@@ -11,7 +11,7 @@
 
 #include "attn/error.h"
 
-namespace attn::text {
+namespace attn::base {
 
 std::string system_words(int error) { return std::generic_category().message(error); }
 
@@ -84,4 +84,4 @@ void write_file(const std::filesystem::path& file, std::string_view bytes) {
   out.commit();
 }
 
-}  // namespace attn::text
+}  // namespace attn::base

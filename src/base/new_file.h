@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace attn::text {
+namespace attn::base {
 
 // What the system says about an errno.
 std::string system_words(int error);
@@ -41,4 +41,4 @@ class NewFile {
 // All of a file at once. Throws attn::Error.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
-}  // namespace attn::text
+}  // namespace attn::base

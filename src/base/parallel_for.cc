@@ -4,10 +4,10 @@
 #include <exception>
 #include <mutex>
 
-namespace attn::insight {
+namespace attn::base {
 
-void each_head(std::int64_t count, const Progress& progress, ThreadPool& pool,
-               const std::function<void(std::int64_t)>& work) {
+void parallel_for(std::int64_t count, const Progress& progress, ThreadPool& pool,
+                  const std::function<void(std::int64_t)>& work) {
   const std::int64_t step = std::int64_t{8} * pool.threads();  // few enough for progress, enough to keep all busy
   for (std::int64_t from = 0; from < count; from += step) {
     tell(progress, from, count);
@@ -29,4 +29,4 @@ void each_head(std::int64_t count, const Progress& progress, ThreadPool& pool,
   tell(progress, count, count);
 }
 
-}  // namespace attn::insight
+}  // namespace attn::base

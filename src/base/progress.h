@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace attn::insight {
+namespace attn::base {
 
 // Called now and then on the caller's thread with done <= total. What it throws ends the work. Empty: nobody asks.
 using Progress = std::function<void(std::int64_t done, std::int64_t total)>;
@@ -13,4 +13,4 @@ inline void tell(const Progress& progress, std::int64_t done, std::int64_t total
   if (progress) progress(done, total);
 }
 
-}  // namespace attn::insight
+}  // namespace attn::base

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace attn::text {
+namespace attn::base {
 namespace {
 
 constexpr std::string_view kReplacement = "\uFFFD";
@@ -96,4 +96,4 @@ std::string replace_bad_bytes(std::string_view bytes) {
   return characters(bytes, taken, false);
 }
 
-}  // namespace attn::text
+}  // namespace attn::base

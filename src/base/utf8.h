@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace attn::text {
+namespace attn::base {
 
 // What `bytes` (not empty) begin with. A character that is not whole is the longest beginning of one, at least one
 // byte: what Unicode wants to be replaced by a single U+FFFD. It is cut if more bytes might have made it whole.
@@ -27,4 +27,4 @@ std::string take_characters(std::string& bytes);
 // All of it; also what is cut at the end becomes U+FFFD.
 std::string replace_bad_bytes(std::string_view bytes);
 
-}  // namespace attn::text
+}  // namespace attn::base

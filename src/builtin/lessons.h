@@ -8,6 +8,6 @@
 namespace attn::builtin {
 
 // A folder a lesson, by name: lesson.json, en.md, zh.md, and the code that they show.
-std::span<const text::BuiltInFolder> lessons();
+std::span<const base::BuiltInFolder> lessons();
 
 }  // namespace attn::builtin

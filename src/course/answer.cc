@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-namespace attn::lesson {
+namespace attn::course {
 
-void check_answer(Told& told, const Array& answer, const Array& right, double tolerance) {
+void check_answer(LessonOutput& output, const LessonArray& answer, const LessonArray& right, double tolerance) {
   const auto say = [&](const char* flag, std::string verdict) {
-    told.arrays.add(flag, Array::scalar(1));
-    told.words.add("verdict", std::move(verdict));
+    output.arrays.add(flag, LessonArray::scalar(1));
+    output.words.add("verdict", std::move(verdict));
   };
-  told.arrays.add("answer", answer);
+  output.arrays.add("answer", answer);
   if (std::ranges::all_of(answer.numbers, [](double number) { return number == 0; }))
     return say("answer_none", "no answer yet");
   if (answer.shape != right.shape)
@@ -26,12 +26,12 @@ void check_answer(Told& told, const Array& answer, const Array& right, double to
   const auto width = static_cast<std::size_t>(right.width());
   const std::size_t row = wrong[0] / width, column = wrong[0] % width;
   const double has = answer.numbers[wrong[0]], is = right.numbers[wrong[0]];
-  told.arrays.add("answer_place", Array::vector({static_cast<double>(row), static_cast<double>(column)}));
-  told.arrays.add("answer_has", Array::scalar(has));
-  told.arrays.add("answer_is", Array::scalar(is));
-  told.arrays.add("answer_misses", Array::scalar(static_cast<double>(wrong.size())));
+  output.arrays.add("answer_place", LessonArray::vector({static_cast<double>(row), static_cast<double>(column)}));
+  output.arrays.add("answer_has", LessonArray::scalar(has));
+  output.arrays.add("answer_is", LessonArray::scalar(is));
+  output.arrays.add("answer_misses", LessonArray::scalar(static_cast<double>(wrong.size())));
   say("answer_wrong", fmt::format("{} of {} numbers differ, the first at [{}, {}]: {:.6g} instead of {:.6g}",
                                   wrong.size(), right.numbers.size(), row, column, has, is));
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

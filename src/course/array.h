@@ -9,30 +9,30 @@
 
 #include "nn/infer/matrix.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 // How each number was made, so that a reader who points at it sees from what.
 //   product:     a[i,j] = sum over t of left[i,t] right[t,j]
 //   transposed:  a[i,j] = sum over t of left[i,t] right[j,t]
 //   rows:        a[i,j] from all of left[i,:]         (softmax)
 //   each:        a[i,j] from left[i,j] alone, or left[i,j] and right[i,j]
-struct Made {
-  enum class By : std::uint8_t { given, product, transposed, rows, each };
-  By by = By::given;
+struct MadeFrom {
+  enum class By : std::uint8_t { input, product, transposed, rows, each };
+  By by = By::input;
   std::string left = {}, right = {};  // names of arrays
 };
-std::string_view name_of(Made::By by) noexcept;
+std::string_view name_of(MadeFrom::By by) noexcept;
 
-struct Array {
+struct LessonArray {
   std::vector<std::int64_t> shape;
   std::vector<double> numbers;                       // the last axis is dense; -infinity and NaN may be among them
   std::vector<std::string> rows = {}, columns = {};  // names of the last two axes; empty: their numbers
-  Made made = {};
+  MadeFrom made = {};
 
-  static Array scalar(double number) { return {{}, {number}}; }
-  static Array vector(std::vector<double> numbers);
-  static Array of(const nn::Matrix& matrix);
-  static Array zeros(std::vector<std::int64_t> shape);
+  static LessonArray scalar(double number) { return {{}, {number}}; }
+  static LessonArray vector(std::vector<double> numbers);
+  static LessonArray of(const nn::Matrix& matrix);
+  static LessonArray zeros(std::vector<std::int64_t> shape);
 
   [[nodiscard]] std::int64_t rank() const noexcept { return std::ssize(shape); }
   // Of a matrix.
@@ -47,10 +47,10 @@ struct Array {
   // In float32, as the engine takes it. Of any rank: all axes but the last are rows.
   [[nodiscard]] nn::Matrix matrix() const;
 
-  Array&& named(std::vector<std::string> row_names, std::vector<std::string> column_names) &&;
-  Array&& from(Made how) &&;
+  LessonArray&& named(std::vector<std::string> row_names, std::vector<std::string> column_names) &&;
+  LessonArray&& from(MadeFrom how) &&;
 };
 
 std::string shape_text(const std::vector<std::int64_t>& shape);  // "[3, 4]"; "[]" of one number
 
-}  // namespace attn::lesson
+}  // namespace attn::course

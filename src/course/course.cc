@@ -9,7 +9,7 @@
 #include "course/json.h"
 #include "course/registry.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
@@ -44,9 +44,9 @@ std::map<std::string, std::string> code_of(const std::string& file) {
 }
 
 Lesson read_lesson(const RegisteredLesson& entry) {
-  const text::BuiltInFolder* const files = lesson_files(entry.name);
+  const base::BuiltInFolder* const files = lesson_files(entry.name);
   if (files == nullptr) throw Error(entry.name, "there is no such folder among the lessons");
-  const text::Folder folder(*files);
+  const base::Folder folder(*files);
   try {
     const Json json = parsed(folder.read("lesson.json"));
     Lesson lesson;
@@ -54,8 +54,8 @@ Lesson read_lesson(const RegisteredLesson& entry) {
     lesson.minutes = json.at("minutes");
     lesson.before = json.at("before");
     lesson.compute = entry.compute;
-    for (const Json& setting : json.value("settings", Json::array())) lesson.given.add(setting_of(setting));
-    put(lesson.given, json.value("data", Json::object()), Put::any);
+    for (const Json& setting : json.value("settings", Json::array())) lesson.input.add(setting_of(setting));
+    put(lesson.input, json.value("data", Json::object()), Put::any);
     for (const std::string_view language : kLanguages)
       lesson.scripts[std::string(language)] = parse_script(folder.read(std::string(language) + ".md"));
     for (const char* file : {"steps.cc", "steps.py"})
@@ -68,8 +68,8 @@ Lesson read_lesson(const RegisteredLesson& entry) {
 
 }  // namespace
 
-const text::BuiltInFolder* lesson_files(std::string_view name) {
-  const auto found = std::ranges::find(builtin::lessons(), name, &text::BuiltInFolder::name);
+const base::BuiltInFolder* lesson_files(std::string_view name) {
+  const auto found = std::ranges::find(builtin::lessons(), name, &base::BuiltInFolder::name);
   return found == builtin::lessons().end() ? nullptr : &*found;
 }
 
@@ -87,4 +87,4 @@ const Lesson* find_lesson(std::string_view name) {
   return found == lessons().end() ? nullptr : &*found;
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -16,27 +16,27 @@
 #include "course/lesson_output.h"
 #include "course/script.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 inline constexpr std::string_view kLanguages[] = {"en", "zh"};
 
 // What a lesson is computed with.
-struct Work {
+struct LessonWork {
   ThreadPool& pool;
-  insight::Progress progress = {};
+  base::Progress progress = {};
 };
-using Compute = Told (*)(const Given& given, const Work& work);
+using Compute = LessonOutput (*)(const LessonInput& input, const LessonWork& work);
 
 struct Lesson {
   std::string name;
   std::int64_t minutes = 0;
   std::vector<std::string> before;                                 // lessons to know
   std::map<std::string, Script> scripts;                           // by language
-  Given given;                                                     // its own data
+  LessonInput input;                                               // its own data
   std::map<std::string, std::map<std::string, std::string>> code;  // by file ("steps.cc", "steps.py") and step
   Compute compute = nullptr;
 
-  [[nodiscard]] Told tell(const Given& with, const Work& work) const { return compute(with, work); }
+  [[nodiscard]] LessonOutput tell(const LessonInput& with, const LessonWork& work) const { return compute(with, work); }
 };
 
 // All, in the order of the course. Read once; throws attn::Error where a built-in file is not right.
@@ -47,6 +47,6 @@ const Lesson* find_lesson(std::string_view name);
 // ---- for the lessons' own files ----
 
 // The files of lessons/NAME that lie in the program.
-const text::BuiltInFolder* lesson_files(std::string_view name);
+const base::BuiltInFolder* lesson_files(std::string_view name);
 
-}  // namespace attn::lesson
+}  // namespace attn::course

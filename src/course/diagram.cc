@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
@@ -63,4 +63,4 @@ std::string diagram_text(const std::string& name, const OnScreen& /*on*/) {
   throw std::invalid_argument("there is no diagram '" + name + "', only " + names);
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

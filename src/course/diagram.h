@@ -5,9 +5,9 @@
 
 #include "course/screen.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 // "attention", "heads", "cross", "rnn" ... Throws std::invalid_argument that names them all for another one.
 std::string diagram_text(const std::string& name, const OnScreen& on);
 
-}  // namespace attn::lesson
+}  // namespace attn::course

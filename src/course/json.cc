@@ -11,11 +11,11 @@
 
 #include "base/csv.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
-Json nested(const Array& array, std::size_t axis, std::size_t& next) {
+Json nested(const LessonArray& array, std::size_t axis, std::size_t& next) {
   if (axis == array.shape.size()) {
     const double number = array.numbers[next++];
     return std::isfinite(number) ? Json(number) : Json(nullptr);
@@ -25,7 +25,7 @@ Json nested(const Array& array, std::size_t axis, std::size_t& next) {
   return list;
 }
 
-void flatten(const Json& lists, std::size_t axis, Array& out, const std::string& name) {
+void flatten(const Json& lists, std::size_t axis, LessonArray& out, const std::string& name) {
   if (lists.is_array()) {
     if (axis == out.shape.size()) throw std::invalid_argument(name + " has rows of different depth");
     if (std::ssize(lists) != out.shape[axis])
@@ -54,19 +54,19 @@ bool is_words(const Json& value) {
          std::ranges::all_of(value, [](const Json& each) { return each.is_string(); });
 }
 
-std::string_view block_name(Block::What what) {
+std::string_view block_name(ScriptBlock::What what) {
   switch (what) {
-    case Block::What::formula:
+    case ScriptBlock::What::formula:
       return "formula";
-    case Block::What::show:
+    case ScriptBlock::What::show:
       return "show";
-    case Block::What::item:
+    case ScriptBlock::What::item:
       return "item";
-    case Block::What::wrong:
+    case ScriptBlock::What::wrong:
       return "wrong";
-    case Block::What::question:
+    case ScriptBlock::What::question:
       return "question";
-    case Block::What::paragraph:
+    case ScriptBlock::What::paragraph:
       break;
   }
   return "paragraph";
@@ -80,14 +80,14 @@ Json object_of(const Named<T>& all, const F& value_of) {
 }
 
 // What JSON has no numbers for, in the order of the nulls.
-Json not_finite(const Array& array) {
+Json not_finite(const LessonArray& array) {
   Json names = Json::array();
   for (const double number : array.numbers)
     if (!std::isfinite(number)) names.push_back(std::isnan(number) ? "nan" : number < 0 ? "-inf" : "inf");
   return names;
 }
 
-Json with_shape(const Array& array) {
+Json with_shape(const LessonArray& array) {
   Json out = {{"shape", array.shape}, {"numbers", to_json(array)}};
   if (Json names = not_finite(array); !names.empty()) out["not_finite"] = std::move(names);
   if (!array.rows.empty()) out["rows"] = array.rows;
@@ -108,13 +108,13 @@ Json parsed(const std::string& text) {
   }
 }
 
-Json to_json(const Array& array) {
+Json to_json(const LessonArray& array) {
   std::size_t next = 0;
   return nested(array, 0, next);
 }
 
-Array array_of(const Json& lists, const std::string& name) {
-  Array out;
+LessonArray array_of(const Json& lists, const std::string& name) {
+  LessonArray out;
   for (const Json* part = &lists; part->is_array(); part = &part->front()) {
     if (part->empty()) throw std::invalid_argument(name + " is empty");
     out.shape.push_back(std::ssize(*part));
@@ -123,12 +123,12 @@ Array array_of(const Json& lists, const std::string& name) {
   return out;
 }
 
-Array array_of_csv(const std::string& csv) {
+LessonArray array_of_csv(const std::string& csv) {
   std::vector<std::vector<std::string>> table;
   static const std::string name = "the table";
-  text::CsvLines lines(csv, name);
+  base::CsvLines lines(csv, name);
   for (std::vector<std::string> cells; lines.next(cells);) table.push_back(cells);
-  Array out;
+  LessonArray out;
   if (!table.empty() && !table[0].empty() && !field_number(table[0].back())) {
     out.columns.assign(table[0].begin() + (table[0][0].empty() ? 1 : 0), table[0].end());
     table.erase(table.begin());
@@ -149,19 +149,19 @@ Array array_of_csv(const std::string& csv) {
   return out;
 }
 
-void put(Given& given, const Json& object, Put what) {
+void put(LessonInput& input, const Json& object, Put what) {
   if (!object.is_object()) throw std::invalid_argument("an object of arrays by name is wanted");
   for (const auto& [name, value] : object.items()) {
-    const bool known = std::ranges::find(given.names, name) != given.names.end();
+    const bool known = std::ranges::find(input.names, name) != input.names.end();
     if (!known && what == Put::known)
-      throw std::invalid_argument(fmt::format("the lesson has no '{}', only {}", name, fmt::join(given.names, ", ")));
-    if (!known) given.names.push_back(name);
+      throw std::invalid_argument(fmt::format("the lesson has no '{}', only {}", name, fmt::join(input.names, ", ")));
+    if (!known) input.names.push_back(name);
     if (value.is_string())
-      given.texts[name] = value.get<std::string>();
+      input.texts[name] = value.get<std::string>();
     else if (is_words(value))
-      given.lists[name] = value.get<std::vector<std::string>>();
+      input.lists[name] = value.get<std::vector<std::string>>();
     else
-      given.arrays[name] = array_of(value, name);
+      input.arrays[name] = array_of(value, name);
   }
 }
 
@@ -176,21 +176,22 @@ Json list_json(const std::string& language) {
   return {{"lessons", std::move(out)}};
 }
 
-Json numbers_json(const Lesson& lesson, const Told& told) {
-  const auto lists = [](const Array& array) { return to_json(array); };
-  Json out = {{"name", lesson.name}, {"numbers", object_of(told.arrays, lists)}};
-  if (told.words.begin() != told.words.end())
-    out["words"] = object_of(told.words, [](const std::string& word) { return Json(word); });
-  if (told.measured.begin() != told.measured.end()) out["measured"] = object_of(told.measured, lists);
+Json numbers_json(const Lesson& lesson, const LessonOutput& output) {
+  const auto lists = [](const LessonArray& array) { return to_json(array); };
+  Json out = {{"name", lesson.name}, {"numbers", object_of(output.arrays, lists)}};
+  if (output.words.begin() != output.words.end())
+    out["words"] = object_of(output.words, [](const std::string& word) { return Json(word); });
+  if (output.measured.begin() != output.measured.end()) out["measured"] = object_of(output.measured, lists);
   return out;
 }
 
-Json page_json(const Lesson& lesson, const std::string& language, const Given& given, const Told& told) {
-  const Script script = filled(lesson.scripts.at(language), told);
+Json page_json(const Lesson& lesson, const std::string& language, const LessonInput& input,
+               const LessonOutput& output) {
+  const Script script = filled(lesson.scripts.at(language), output);
   Json steps = Json::array();
-  for (const Step& step : script.steps) {
+  for (const ScriptStep& step : script.steps) {
     Json blocks = Json::array();
-    for (const Block& block : step.blocks) {
+    for (const ScriptBlock& block : step.blocks) {
       blocks.push_back({{"what", std::string(block_name(block.what))}, {"text", block.text}});
       if (!block.how.empty()) blocks.back()["how"] = block.how;
       if (block.measured) blocks.back()["measured"] = true;
@@ -202,15 +203,15 @@ Json page_json(const Lesson& lesson, const std::string& language, const Given& g
   for (const auto& [file, parts] : lesson.code)
     for (const auto& [id, text] : parts) code[id][file == "steps.cc" ? "cpp" : "python"] = text;
   Json settings = Json::array();
-  for (const Setting& one : given.settings())
+  for (const Setting& one : input.settings())
     settings.push_back({{"name", one.name},
                         {"what", one.what.at(language)},
                         {"value", one.value},
                         {"least", one.least},
                         {"most", one.most},
                         {"whole", one.whole}});
-  Json arrays = object_of(told.arrays, with_shape);
-  arrays.update(object_of(told.measured, with_shape));
+  Json arrays = object_of(output.arrays, with_shape);
+  arrays.update(object_of(output.measured, with_shape));
   return {{"name", lesson.name},
           {"language", language},
           {"title", script.title},
@@ -218,11 +219,11 @@ Json page_json(const Lesson& lesson, const std::string& language, const Given& g
           {"minutes", lesson.minutes},
           {"before", lesson.before},
           {"settings", settings},
-          {"given", given.names},
+          {"given", input.names},
           {"steps", std::move(steps)},
           {"arrays", std::move(arrays)},
           {"code", std::move(code)},
-          {"words", object_of(told.words, [](const std::string& word) { return Json(word); })}};
+          {"words", object_of(output.words, [](const std::string& word) { return Json(word); })}};
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

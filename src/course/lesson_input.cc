@@ -13,7 +13,7 @@
 #include "base/csv.h"
 #include "course/json.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
@@ -26,7 +26,7 @@ const auto& member(const Map& map, const std::string& name) {
 
 }  // namespace
 
-const Setting& Given::setting(const std::string& name) const {
+const Setting& LessonInput::setting(const std::string& name) const {
   const auto found = std::ranges::find(settings_, name, &Setting::name);
   if (found != settings_.end()) return *found;
   std::vector<std::string> known;
@@ -35,29 +35,29 @@ const Setting& Given::setting(const std::string& name) const {
                                             : fmt::format("'{}' cannot be set, only {}", name, fmt::join(known, ", ")));
 }
 
-std::int64_t Given::whole(const std::string& name) const { return std::llround(setting(name).value); }
-double Given::real(const std::string& name) const { return setting(name).value; }
-const Array& Given::array(const std::string& name) const { return member(arrays, name); }
-const std::vector<std::string>& Given::words(const std::string& name) const { return member(lists, name); }
-const std::string& Given::text(const std::string& name) const { return member(texts, name); }
+std::int64_t LessonInput::whole(const std::string& name) const { return std::llround(setting(name).value); }
+double LessonInput::real(const std::string& name) const { return setting(name).value; }
+const LessonArray& LessonInput::array(const std::string& name) const { return member(arrays, name); }
+const std::vector<std::string>& LessonInput::words(const std::string& name) const { return member(lists, name); }
+const std::string& LessonInput::text(const std::string& name) const { return member(texts, name); }
 
-void Given::set(const std::string& assignment) {
+void LessonInput::set(const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos) throw std::invalid_argument("'" + assignment + "' is no NAME=NUMBER");
   const Setting& known = setting(assignment.substr(0, equals));
-  const std::string given = assignment.substr(equals + 1);
+  const std::string input = assignment.substr(equals + 1);
   double value = 0;
-  const char* const end = given.data() + given.size();
-  const auto [stop, problem] = std::from_chars(given.data(), end, value);
+  const char* const end = input.data() + input.size();
+  const auto [stop, problem] = std::from_chars(input.data(), end, value);
   const bool fits = problem == std::errc() && stop == end && value >= known.least && value <= known.most &&
                     (!known.whole || value == std::round(value));
   if (!fits)
     throw std::invalid_argument(fmt::format("{} must be a {} from {} to {}, not '{}'", known.name,
-                                            known.whole ? "whole number" : "number", known.least, known.most, given));
+                                            known.whole ? "whole number" : "number", known.least, known.most, input));
   std::ranges::find(settings_, known.name, &Setting::name)->value = value;
 }
 
-void Given::read(const std::string& file) {
+void LessonInput::read(const std::string& file) {
   const std::size_t first = std::min(file.find_first_not_of(" \t\r\n"), file.size());
   if (first < file.size() && file[first] == '{') return put(*this, parsed(file), Put::known);
   const auto main = std::ranges::find_if(names, [&](const std::string& name) { return arrays.contains(name); });
@@ -65,10 +65,10 @@ void Given::read(const std::string& file) {
   arrays[*main] = array_of_csv(file);
 }
 
-void Given::read_vectors(const std::string& lines) {
+void LessonInput::read_vectors(const std::string& lines) {
   if (!arrays.contains("vectors")) throw std::invalid_argument("this lesson takes no word vectors");
   std::vector<std::string> words;
-  Array vectors;
+  LessonArray vectors;
   std::istringstream in(lines);
   std::int64_t number = 0, width = 0;
   for (std::string line; std::getline(in, line);) {
@@ -92,4 +92,4 @@ void Given::read_vectors(const std::string& lines) {
   lists["words"] = std::move(words);
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -9,7 +9,7 @@
 
 #include "course/array.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 // A number that the reader may change.
 struct Setting {
@@ -20,12 +20,12 @@ struct Setting {
 };
 
 // Settings, arrays and texts by name: the lesson's own, and in their place those of the reader.
-class Given {
+class LessonInput {
  public:
   // Throws std::invalid_argument that names what there is.
   [[nodiscard]] std::int64_t whole(const std::string& name) const;
   [[nodiscard]] double real(const std::string& name) const;
-  [[nodiscard]] const Array& array(const std::string& name) const;
+  [[nodiscard]] const LessonArray& array(const std::string& name) const;
   [[nodiscard]] const std::vector<std::string>& words(const std::string& name) const;
   [[nodiscard]] const std::string& text(const std::string& name) const;
 
@@ -42,7 +42,7 @@ class Given {
   void add(Setting setting) { settings_.push_back(std::move(setting)); }
   [[nodiscard]] const std::vector<Setting>& settings() const noexcept { return settings_; }
 
-  std::map<std::string, Array> arrays;
+  std::map<std::string, LessonArray> arrays;
   std::map<std::string, std::vector<std::string>> lists;
   std::map<std::string, std::string> texts;
   std::vector<std::string> names;  // of arrays, lists and texts, in the lesson's order
@@ -52,4 +52,4 @@ class Given {
   std::vector<Setting> settings_;
 };
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -11,7 +11,7 @@
 #include "course/array.h"
 #include "figure/scene/figure.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 // Members by name, in the order in which they came.
 template <typename T>
@@ -33,15 +33,15 @@ class Named {
   std::deque<std::pair<std::string, T>> all_;  // what add() gave stays where it is
 };
 
-struct Told {
-  Named<Array> arrays;            // all numbers of the lesson: what --json prints, and what its text refers to
+struct LessonOutput {
+  Named<LessonArray> arrays;      // all numbers of the lesson: what --json prints, and what its text refers to
   Named<std::string> words;       // names and short texts that were found, "AI"
   Named<figure::Figure> figures;  // what -o writes
-  Named<Array> measured;          // times: not the same on two machines, so outside what is compared
+  Named<LessonArray> measured;    // times: not the same on two machines, so outside what is compared
 };
 
-inline void add_number(Told& told, const std::string& name, double number) {
-  told.arrays.add(name, Array::scalar(number));
+inline void add_number(LessonOutput& output, const std::string& name, double number) {
+  output.arrays.add(name, LessonArray::scalar(number));
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -5,7 +5,7 @@
 
 #include "course/course.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 struct RegisteredLesson {
   const char* name;
@@ -15,4 +15,4 @@ struct RegisteredLesson {
 // In the order of the course.
 std::span<const RegisteredLesson> registry();
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -10,7 +10,7 @@
 #include "course/diagram.h"
 #include "figure/terminal/columns.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
@@ -35,7 +35,7 @@ std::string indented(const Terminal& terminal, std::string text, Phrase::Style s
 }
 
 // As many digits as tell numbers apart, the same for all of an array; none that are 0 in all.
-int digits_for(const Array& array) {
+int digits_for(const LessonArray& array) {
   double largest = 0;
   for (const double number : array.numbers)
     if (std::abs(number) < kHuge) largest = std::max(largest, std::abs(number));
@@ -65,7 +65,7 @@ struct TextGrid {
   std::int64_t height = 1, width = 1;
   std::vector<std::vector<std::string>> cells;
 };
-TextGrid text_grid(const Array& array) {
+TextGrid text_grid(const LessonArray& array) {
   TextGrid grid;
   grid.width = array.shape.empty() ? 1 : array.shape.back();
   grid.height = grid.width == 0 ? 0 : std::ssize(array.numbers) / grid.width;
@@ -83,7 +83,7 @@ std::string name_at(const std::vector<std::string>& names, std::int64_t n) {
 }
 
 // Which of the tables of an array of more than two axes: "[0, 1]".
-std::string table_place(const Array& array, std::int64_t table) {
+std::string table_place(const LessonArray& array, std::int64_t table) {
   std::vector<std::int64_t> place;
   for (std::int64_t axis = array.rank() - 3; axis >= 0; --axis) {
     const std::int64_t size = array.shape[static_cast<std::size_t>(axis)];
@@ -93,24 +93,24 @@ std::string table_place(const Array& array, std::int64_t table) {
   return shape_text(place);
 }
 
-std::string made_of(const Made& made) {
+std::string made_of(const MadeFrom& made) {
   switch (made.by) {
-    case Made::By::product:
+    case MadeFrom::By::product:
       return "= " + made.left + " " + made.right;
-    case Made::By::transposed:
+    case MadeFrom::By::transposed:
       return "= " + made.left + " " + made.right + "^T";
-    case Made::By::rows:
+    case MadeFrom::By::rows:
       return "= softmax(" + made.left + ")";
-    case Made::By::each:
+    case MadeFrom::By::each:
       return "← " + made.left + (made.right.empty() ? "" : ", " + made.right);
-    case Made::By::given:
+    case MadeFrom::By::input:
       break;
   }
   return {};
 }
 
-std::string lines_text(const std::string& name, const Told& told) {
-  const std::string* const lines = told.words.find(name);
+std::string lines_text(const std::string& name, const LessonOutput& output) {
+  const std::string* const lines = output.words.find(name);
   if (lines == nullptr) throw std::invalid_argument("the lesson shows '" + name + "', which was not computed");
   std::string out;
   std::istringstream in(*lines);
@@ -118,21 +118,21 @@ std::string lines_text(const std::string& name, const Told& told) {
   return out + "\n";
 }
 
-std::string block_text(const Block& block, const Told& told, const OnScreen& on) {
+std::string block_text(const ScriptBlock& block, const LessonOutput& output, const OnScreen& on) {
   if (block.how == "code" || block.how == "live") return {};  // the page's
-  if (block.how == "lines") return lines_text(block.text, told);
+  if (block.how == "lines") return lines_text(block.text, output);
   if (block.how == "diagram") return diagram_text(block.text, on);
-  const figure::Figure* const found = block.how == "table" ? nullptr : told.figures.find(block.text);
+  const figure::Figure* const found = block.how == "table" ? nullptr : output.figures.find(block.text);
   if (found != nullptr) return figure::draw(*found, on.terminal.screen()) + "\n";
-  const Array* array = told.arrays.find(block.text);
-  if (array == nullptr) array = told.measured.find(block.text);
+  const LessonArray* array = output.arrays.find(block.text);
+  if (array == nullptr) array = output.measured.find(block.text);
   if (array == nullptr) throw std::invalid_argument("the lesson shows '" + block.text + "', which was not computed");
   return array_text(block.text, *array, on);
 }
 
 }  // namespace
 
-std::string array_text(const std::string& name, const Array& array, const OnScreen& on) {
+std::string array_text(const std::string& name, const LessonArray& array, const OnScreen& on) {
   const ScreenWords& words = screen_words(on.language);
   const TextGrid grid = text_grid(array);
   const std::string from = made_of(array.made);
@@ -176,37 +176,37 @@ std::string beginning(const Lesson& lesson, const Script& script, const OnScreen
          indented(on.terminal, facts, Phrase::Style::dim);
 }
 
-std::string step_text(const Step& step, const Told& told, const OnScreen& on) {
+std::string step_text(const ScriptStep& step, const LessonOutput& output, const OnScreen& on) {
   const Terminal& terminal = on.terminal;
   std::string out = "\n" + indented(terminal, step.title, Phrase::Style::bold) + figure::repeat(" ", kIndent) +
                     terminal.line() + "\n\n";
   for (std::size_t n = 0; n < step.blocks.size(); ++n) {
-    const Block& block = step.blocks[n];
+    const ScriptBlock& block = step.blocks[n];
     const std::string clock = block.measured ? "⏱ " : "";
     switch (block.what) {
-      case Block::What::paragraph:
+      case ScriptBlock::What::paragraph:
         out += indented(terminal, clock + block.text) + "\n";
         break;
-      case Block::What::formula:
+      case ScriptBlock::What::formula:
         out += figure::repeat(" ", 2 * kIndent) + terminal.bold(block.text) + "\n\n";
         break;
-      case Block::What::item:
+      case ScriptBlock::What::item:
         out += indented(terminal, clock + "- " + block.text);
-        if (n + 1 < step.blocks.size() && step.blocks[n + 1].what != Block::What::item) out += "\n";
+        if (n + 1 < step.blocks.size() && step.blocks[n + 1].what != ScriptBlock::What::item) out += "\n";
         break;
-      case Block::What::wrong:
+      case ScriptBlock::What::wrong:
         out += indented(terminal, clock + "✗ " + block.text) + "\n";
         break;
-      case Block::What::question:
+      case ScriptBlock::What::question:
         out += indented(terminal, screen_words(on.language).question + block.text) + "\n";
         break;
-      case Block::What::show:
+      case ScriptBlock::What::show:
         if (block.measured) out += indented(terminal, "⏱");
-        out += block_text(block, told, on);
+        out += block_text(block, output, on);
         break;
     }
   }
   return figure::without_blank_ends(out);
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -9,7 +9,7 @@
 
 #include "base/counted.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
@@ -30,9 +30,9 @@ bool want_space(std::string_view text, std::string_view next) {
   return !ends_wide(text) && !(is_beyond_ascii(text.back()) && is_beyond_ascii(next.front()));
 }
 
-class Reader {
+class ScriptReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit ScriptReader(std::string_view text) : text_(text) {}
 
   Script script() {
     while (next()) read();
@@ -59,13 +59,13 @@ class Reader {
     if (takes(rest, "# ")) return static_cast<void>(script_.title = rest);
     if (takes(rest, "> ")) return static_cast<void>(script_.line = rest);
     if (script_.steps.empty()) fail("stands before the first step");
-    if (takes(rest, "$ ")) return add(Block::What::formula, rest);
+    if (takes(rest, "$ ")) return add(ScriptBlock::What::formula, rest);
     if (takes(rest, "@ ")) return add_show(rest);
-    if (takes(rest, "- ")) return add(Block::What::item, rest);
-    if (takes(rest, "! ")) return begin(Block::What::wrong, rest);
-    if (takes(rest, "? ")) return begin(Block::What::question, rest);
+    if (takes(rest, "- ")) return add(ScriptBlock::What::item, rest);
+    if (takes(rest, "! ")) return begin(ScriptBlock::What::wrong, rest);
+    if (takes(rest, "? ")) return begin(ScriptBlock::What::question, rest);
     if (takes(rest, "= ")) return add_answer(rest);
-    if (!open_) return begin(Block::What::paragraph, rest);
+    if (!open_) return begin(ScriptBlock::What::paragraph, rest);
     std::string& text = script_.steps.back().blocks.back().text;
     if (want_space(text, rest)) text += ' ';
     text += rest;
@@ -80,25 +80,25 @@ class Reader {
   void add_show(std::string_view rest) {
     end_paragraph();
     const std::size_t space = std::min(rest.find(' '), rest.size());
-    script_.steps.back().blocks.push_back({.what = Block::What::show,
+    script_.steps.back().blocks.push_back({.what = ScriptBlock::What::show,
                                            .text = std::string(rest.substr(std::min(space + 1, rest.size()))),
                                            .how = std::string(rest.substr(0, space))});
   }
   void add_answer(std::string_view rest) {
     end_paragraph();
-    std::vector<Block>& blocks = script_.steps.back().blocks;
+    std::vector<ScriptBlock>& blocks = script_.steps.back().blocks;
     const std::size_t space = rest.rfind(' ');
-    if (blocks.empty() || blocks.back().what != Block::What::question || space == std::string_view::npos)
+    if (blocks.empty() || blocks.back().what != ScriptBlock::What::question || space == std::string_view::npos)
       fail("is no '= NUMBER TOLERANCE' behind a question");
     blocks.back().answer = rest.substr(0, space);
     std::from_chars(rest.data() + space + 1, rest.data() + rest.size(), blocks.back().tolerance);
   }
-  void add(Block::What what, std::string_view text) {
+  void add(ScriptBlock::What what, std::string_view text) {
     end_paragraph();
     script_.steps.back().blocks.push_back({.what = what, .text = std::string(text)});
   }
   // Lines that follow belong to it.
-  void begin(Block::What what, std::string_view text) {
+  void begin(ScriptBlock::What what, std::string_view text) {
     add(what, text);
     open_ = true;
   }
@@ -117,7 +117,7 @@ class Reader {
   throw std::invalid_argument(fmt::format("{{{}}} {}", reference, why));
 }
 
-std::int64_t place_in(std::string_view list, const Array& array, std::string_view reference) {
+std::int64_t place_in(std::string_view list, const LessonArray& array, std::string_view reference) {
   std::int64_t place = 0, axis = 0;
   while (!list.empty()) {
     std::int64_t index = 0;
@@ -136,7 +136,7 @@ std::int64_t place_in(std::string_view list, const Array& array, std::string_vie
 
 std::string number_text(double number, std::string_view format) {
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
-  if (format == "grouped") return text::grouped(std::llround(number));
+  if (format == "grouped") return base::grouped(std::llround(number));
   if (format == "percent") return fmt::format("{:.1f}%", 100 * number);
   if (format.empty()) return fmt::format("{}", number);
   return fmt::format(fmt::runtime(fmt::format("{{:{}}}", format)), number);
@@ -152,49 +152,49 @@ struct Reference {
   }
 };
 
-const Array& computed_array(std::string_view name, std::string_view reference, const Told& told) {
-  const Array* array = told.arrays.find(name);
-  if (array == nullptr) array = told.measured.find(name);
+const LessonArray& computed_array(std::string_view name, std::string_view reference, const LessonOutput& output) {
+  const LessonArray* array = output.arrays.find(name);
+  if (array == nullptr) array = output.measured.find(name);
   if (array == nullptr) unknown(reference, "was not computed");
   return *array;
 }
 
-std::string value_of(std::string_view reference, const Told& told) {
+std::string value_of(std::string_view reference, const LessonOutput& output) {
   const std::size_t colon = reference.rfind(':');
   const std::string_view format = colon == std::string_view::npos ? "" : reference.substr(colon + 1);
   const Reference place(reference.substr(0, colon));
-  if (const std::string* const word = told.words.find(place.name)) return *word;
-  if (format == "shape") return shape_text(computed_array(place.name, reference, told).shape);
-  return number_text(number_at(reference.substr(0, colon), told), format);
+  if (const std::string* const word = output.words.find(place.name)) return *word;
+  if (format == "shape") return shape_text(computed_array(place.name, reference, output).shape);
+  return number_text(number_at(reference.substr(0, colon), output), format);
 }
 
-bool mentions_measured(const Block& block, const Told& told) {
-  if (block.what == Block::What::show) return told.measured.find(block.text) != nullptr;
-  return std::ranges::any_of(told.measured,
+bool mentions_measured(const ScriptBlock& block, const LessonOutput& output) {
+  if (block.what == ScriptBlock::What::show) return output.measured.find(block.text) != nullptr;
+  return std::ranges::any_of(output.measured,
                              [&](const auto& one) { return block.text.find("{" + one.first) != std::string::npos; });
 }
 
 // Takes {?name} and {!name} off the front of a block; false: it is not to be shown.
-bool is_wanted(Block& block, const Told& told) {
+bool is_wanted(ScriptBlock& block, const LessonOutput& output) {
   const std::size_t close = block.text.find('}');
   const bool if_there = block.text.starts_with("{?");
   if (!(if_there || block.text.starts_with("{!")) || close == std::string::npos) return true;
   const std::string name = block.text.substr(2, close - 2);
   block.text.erase(0, close + 1);
-  return if_there == (told.words.find(name) != nullptr || told.arrays.find(name) != nullptr);
+  return if_there == (output.words.find(name) != nullptr || output.arrays.find(name) != nullptr);
 }
 
 }  // namespace
 
-Script parse_script(std::string_view text) { return Reader(text).script(); }
+Script parse_script(std::string_view text) { return ScriptReader(text).script(); }
 
-double number_at(std::string_view reference, const Told& told) {
+double number_at(std::string_view reference, const LessonOutput& output) {
   const Reference place(reference);
-  const Array& array = computed_array(place.name, reference, told);
+  const LessonArray& array = computed_array(place.name, reference, output);
   return array.numbers[static_cast<std::size_t>(place_in(place.list, array, reference))];
 }
 
-std::string filled(std::string_view text, const Told& told) {
+std::string filled(std::string_view text, const LessonOutput& output) {
   std::string out;
   for (;;) {
     const std::size_t open = text.find('{');
@@ -202,22 +202,22 @@ std::string filled(std::string_view text, const Told& told) {
     if (open == std::string_view::npos) return out;
     const std::size_t close = text.find('}', open);
     if (close == std::string_view::npos) unknown(text.substr(open + 1), "does not end");
-    out += value_of(text.substr(open + 1, close - open - 1), told);
+    out += value_of(text.substr(open + 1, close - open - 1), output);
     text.remove_prefix(close + 1);
   }
 }
 
-Script filled(Script script, const Told& told) {
-  script.line = filled(script.line, told);
-  for (Step& step : script.steps) {
-    step.title = filled(step.title, told);
-    std::erase_if(step.blocks, [&](Block& block) { return !is_wanted(block, told); });
-    for (Block& block : step.blocks) {
-      block.measured = mentions_measured(block, told);
-      if (block.what != Block::What::show) block.text = filled(block.text, told);
+Script filled(Script script, const LessonOutput& output) {
+  script.line = filled(script.line, output);
+  for (ScriptStep& step : script.steps) {
+    step.title = filled(step.title, output);
+    std::erase_if(step.blocks, [&](ScriptBlock& block) { return !is_wanted(block, output); });
+    for (ScriptBlock& block : step.blocks) {
+      block.measured = mentions_measured(block, output);
+      if (block.what != ScriptBlock::What::show) block.text = filled(block.text, output);
     }
   }
   return script;
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

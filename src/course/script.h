@@ -21,9 +21,9 @@
 
 #include "course/lesson_output.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
-struct Block {
+struct ScriptBlock {
   enum class What : std::uint8_t { paragraph, formula, show, item, wrong, question };
   What what = What::paragraph;
   std::string text;         // of show: what is shown, "weights"
@@ -33,14 +33,14 @@ struct Block {
   bool measured = false;    // has a number that is not the same on two machines; known when it is filled in
 };
 
-struct Step {
+struct ScriptStep {
   std::string id, title;
-  std::vector<Block> blocks;
+  std::vector<ScriptBlock> blocks;
 };
 
 struct Script {
   std::string title, line;
-  std::vector<Step> steps;
+  std::vector<ScriptStep> steps;
 };
 
 // Throws std::invalid_argument that names the line where the text is not as above.
@@ -49,9 +49,9 @@ Script parse_script(std::string_view text);
 // {name[i,j]:format}: format is as fmt has it for numbers, "shape", "percent", "grouped" (1,234) or absent (shortest).
 // Throws std::invalid_argument for a name or a place that is not there: a text never shows a number that was not
 // computed.
-std::string filled(std::string_view text, const Told& told);
+std::string filled(std::string_view text, const LessonOutput& output);
 // "output[0,1]" of what was computed. Throws likewise.
-double number_at(std::string_view reference, const Told& told);
-Script filled(Script script, const Told& told);
+double number_at(std::string_view reference, const LessonOutput& output);
+Script filled(Script script, const LessonOutput& output);
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -13,14 +13,14 @@ namespace attn::train {
 namespace {
 
 // Streams of random numbers, so that no two uses share one.
-enum Stream : std::uint64_t { order_stream = 1, step_stream = 2, judge_stream = 3 };
+enum Stream : std::uint64_t { order_stream = 1, step_stream = 2, evaluate_stream = 3 };
 
 constexpr std::uint64_t kStreamSpan = std::uint64_t{1} << 40;
 std::uint64_t stream_of(Stream use, std::int64_t number) {
   return use * kStreamSpan + static_cast<std::uint64_t>(number);
 }
 
-constexpr std::int64_t kJudgedTokens = 100'000;  // of held-out text that a language model is judged by
+constexpr std::int64_t kEvaluatedTokens = 100'000;  // of held-out text that a language model is judged by
 
 // Every example once, in an order of its own for each time round.
 class Order {
@@ -50,14 +50,14 @@ class Order {
 
 // What a step sees of examples that are taken as they are; add(batch, n) adds the n-th.
 template <typename F>
-Batch next_batch(const FeedPlan& plan, std::int64_t step, Order& order, const F& add) {
-  Batch batch;
+TrainingBatch next_batch(const BatchPlan& plan, std::int64_t step, Order& order, const F& add) {
+  TrainingBatch batch;
   for (std::int64_t n = 0; n < plan.batch; ++n) add(batch, order.at(step * plan.batch + n));
   return batch;
 }
 template <typename F>
-std::vector<Batch> all_batches(const FeedPlan& plan, const Corpus& corpus, const F& add) {
-  std::vector<Batch> batches;
+std::vector<TrainingBatch> all_batches(const BatchPlan& plan, const TrainingCorpus& corpus, const F& add) {
+  std::vector<TrainingBatch> batches;
   for (std::int64_t n = 0; n < std::ssize(corpus.held_out.ids); ++n) {
     if (n % plan.batch == 0) batches.emplace_back();
     add(batches.back(), n);
@@ -70,17 +70,17 @@ std::span<const std::int32_t> ids_from(std::span<const std::int32_t> ids, std::i
 }
 
 // All texts one behind the other, cut into sequences; each token is asked for from those before it.
-class TextFeed final : public Feed {
+class TextBatches final : public BatchSource {
  public:
-  TextFeed(const FeedPlan& plan, const Corpus& corpus, const text::Tokenizer& tokenizer)
+  TextBatches(const BatchPlan& plan, const TrainingCorpus& corpus, const text::Tokenizer& tokenizer)
       : plan_(plan),
         vocabulary_(tokenizer.size()),
         learned_(joined(corpus.learned, tokenizer)),
         held_out_(joined(corpus.held_out, tokenizer)),
         order_(windows(learned_), plan.seed) {}
 
-  Batch batch(std::int64_t step) override {
-    Batch batch;
+  TrainingBatch batch(std::int64_t step) override {
+    TrainingBatch batch;
     Random random(plan_.seed, stream_of(step_stream, step));
     for (std::int64_t n = 0; n < plan_.batch; ++n) {
       if (random.unit() < plan_.repeats) {
@@ -94,9 +94,9 @@ class TextFeed final : public Feed {
     return batch;
   }
 
-  std::vector<Batch> held_out() override {
-    std::vector<Batch> batches;
-    const std::int64_t count = std::min(windows(held_out_), std::max<std::int64_t>(1, kJudgedTokens / plan_.length));
+  std::vector<TrainingBatch> held_out() override {
+    std::vector<TrainingBatch> batches;
+    const std::int64_t count = std::min(windows(held_out_), std::max<std::int64_t>(1, kEvaluatedTokens / plan_.length));
     for (std::int64_t n = 0; n < count && windows(held_out_) > 0; ++n) {
       if (n % plan_.batch == 0) batches.emplace_back();
       add(batches.back(), held_out_, n * plan_.length);
@@ -122,7 +122,7 @@ class TextFeed final : public Feed {
     return ids.empty() ? 0 : (std::ssize(ids) - 1) / plan_.length;
   }
 
-  void add(Batch& batch, std::span<const std::int32_t> ids, std::int64_t first) const {
+  void add(TrainingBatch& batch, std::span<const std::int32_t> ids, std::int64_t first) const {
     batch.add(ids_from(ids, first, plan_.length));
     const auto next = ids_from(ids, first + 1, plan_.length);
     batch.labels.insert(batch.labels.end(), next.begin(), next.end());
@@ -132,7 +132,7 @@ class TextFeed final : public Feed {
   // random ones. What comes for the first time cannot be known of random ones and is not asked for; nor can it be known
   // when the second time begins. (Random tokens alone teach slowly: heads that look at the token before have formed on
   // text.)
-  void add_repeated(Batch& batch, Random& random) const {
+  void add_repeated(TrainingBatch& batch, Random& random) const {
     const std::int64_t most = std::max<std::int64_t>(plan_.length / 2, 1), least = (most + 3) / 4;
     const std::int64_t period = least + random.below(most - least + 1);
     const std::int64_t first = random.below(std::ssize(learned_) - period + 1);
@@ -154,16 +154,16 @@ class TextFeed final : public Feed {
     }
   }
 
-  FeedPlan plan_;
+  BatchPlan plan_;
   std::int64_t vocabulary_;
   std::vector<std::int32_t> learned_, held_out_;
   Order order_;
 };
 
 // A part of a text between [CLS] and [SEP].
-class PieceFeed : public Feed {
+class PieceBatches : public BatchSource {
  public:
-  PieceFeed(const FeedPlan& plan, const Corpus& corpus, const text::Tokenizer& tokenizer)
+  PieceBatches(const BatchPlan& plan, const TrainingCorpus& corpus, const text::Tokenizer& tokenizer)
       : plan_(plan), corpus_(corpus), special_(tokenizer.special()), order_(std::ssize(corpus.learned.ids), plan.seed) {
     if (special_.cls < 0 || special_.sep < 0) {
       throw std::invalid_argument("the tokenizer has no [CLS] and [SEP], which a BERT begins and ends its texts with");
@@ -173,15 +173,15 @@ class PieceFeed : public Feed {
 
  protected:
   [[nodiscard]] std::int64_t room() const noexcept { return plan_.length - 2; }
-  void add_framed(Batch& batch, std::span<const std::int32_t> piece) const {
+  void add_framed(TrainingBatch& batch, std::span<const std::int32_t> piece) const {
     std::vector<std::int32_t> ids = {special_.cls};
     ids.insert(ids.end(), piece.begin(), piece.end());
     ids.push_back(special_.sep);
     batch.add(ids);
   }
 
-  FeedPlan plan_;
-  const Corpus& corpus_;
+  BatchPlan plan_;
+  const TrainingCorpus& corpus_;
   text::SpecialIds special_;
   Order order_;
 };
@@ -189,15 +189,15 @@ class PieceFeed : public Feed {
 constexpr double kShortest = 8;  // tokens of a piece, unless the text has fewer
 
 // Some tokens are hidden and asked for (Devlin et al., 2018): of those, 8 in 10 become [MASK], 1 in 10 any other.
-class FillFeed final : public PieceFeed {
+class FillBatches final : public PieceBatches {
  public:
-  FillFeed(const FeedPlan& plan, const Corpus& corpus, const text::Tokenizer& tokenizer)
-      : PieceFeed(plan, corpus, tokenizer), vocabulary_(tokenizer.size()) {
+  FillBatches(const BatchPlan& plan, const TrainingCorpus& corpus, const text::Tokenizer& tokenizer)
+      : PieceBatches(plan, corpus, tokenizer), vocabulary_(tokenizer.size()) {
     if (special_.mask < 0) throw std::invalid_argument("the tokenizer has no [MASK], which hides words from a BERT");
   }
 
-  Batch batch(std::int64_t step) override {
-    Batch batch;
+  TrainingBatch batch(std::int64_t step) override {
+    TrainingBatch batch;
     Random random(plan_.seed, stream_of(step_stream, step));
     for (std::int64_t n = 0; n < plan_.batch; ++n) {
       add(batch, corpus_.learned.ids[static_cast<std::size_t>(order_.at(step * plan_.batch + n))], random);
@@ -205,12 +205,12 @@ class FillFeed final : public PieceFeed {
     return batch;
   }
 
-  std::vector<Batch> held_out() override {
-    std::vector<Batch> batches;
-    Random random(plan_.seed, stream_of(judge_stream, 0));
+  std::vector<TrainingBatch> held_out() override {
+    std::vector<TrainingBatch> batches;
+    Random random(plan_.seed, stream_of(evaluate_stream, 0));
     std::int64_t tokens = 0, n = 0;
     for (const auto& ids : corpus_.held_out.ids) {
-      if (tokens >= kJudgedTokens) break;
+      if (tokens >= kEvaluatedTokens) break;
       if (n++ % plan_.batch == 0) batches.emplace_back();
       add(batches.back(), ids, random);
       tokens += std::min(std::ssize(ids), room());
@@ -219,7 +219,7 @@ class FillFeed final : public PieceFeed {
   }
 
  private:
-  void add(Batch& batch, std::span<const std::int32_t> ids, Random& random) const {
+  void add(TrainingBatch& batch, std::span<const std::int32_t> ids, Random& random) const {
     const std::int64_t length = std::min(piece_length(random), std::ssize(ids));
     const std::int64_t first = random.below(std::ssize(ids) - length + 1);
     add_framed(batch, ids_from(ids, first, length));
@@ -236,7 +236,7 @@ class FillFeed final : public PieceFeed {
   }
 
   // Of the last sequence. Of a piece so short that chance might ask for nothing, one token always is asked for.
-  void hide(Batch& batch, Random& random, std::int64_t length) const {
+  void hide(TrainingBatch& batch, Random& random, std::int64_t length) const {
     batch.labels.resize(batch.ids.size(), nn::kNoLabel);
     const std::int64_t begin = std::ssize(batch.ids) - 1 - length;
     const std::int64_t always = random.below(length);
@@ -254,19 +254,19 @@ class FillFeed final : public PieceFeed {
 };
 
 // The beginning of a text, and which label it has.
-class ClassFeed final : public PieceFeed {
+class ClassBatches final : public PieceBatches {
  public:
-  using PieceFeed::PieceFeed;
+  using PieceBatches::PieceBatches;
 
-  Batch batch(std::int64_t step) override {
-    return next_batch(plan_, step, order_, [&](Batch& to, std::int64_t n) { add(to, corpus_.learned, n); });
+  TrainingBatch batch(std::int64_t step) override {
+    return next_batch(plan_, step, order_, [&](TrainingBatch& to, std::int64_t n) { add(to, corpus_.learned, n); });
   }
-  std::vector<Batch> held_out() override {
-    return all_batches(plan_, corpus_, [&](Batch& to, std::int64_t n) { add(to, corpus_.held_out, n); });
+  std::vector<TrainingBatch> held_out() override {
+    return all_batches(plan_, corpus_, [&](TrainingBatch& to, std::int64_t n) { add(to, corpus_.held_out, n); });
   }
 
  private:
-  void add(Batch& batch, const Sequences& from, std::int64_t n) const {
+  void add(TrainingBatch& batch, const Sequences& from, std::int64_t n) const {
     const auto at = static_cast<std::size_t>(n);
     add_framed(batch, ids_from(from.ids[at], 0, std::min(room(), std::ssize(from.ids[at]))));
     batch.labels.push_back(from.labels[at]);
@@ -274,24 +274,24 @@ class ClassFeed final : public PieceFeed {
 };
 
 // The decoder is given its start token and the translation but its last token, and asked for the translation.
-class PairFeed final : public Feed {
+class PairBatches final : public BatchSource {
  public:
-  PairFeed(const FeedPlan& plan, const Corpus& corpus, const text::Tokenizer& tokenizer)
+  PairBatches(const BatchPlan& plan, const TrainingCorpus& corpus, const text::Tokenizer& tokenizer)
       : plan_(plan),
         corpus_(corpus),
         start_(tokenizer.special().eos),
         order_(std::ssize(corpus.learned.ids), plan.seed) {}
 
-  Batch batch(std::int64_t step) override {
-    return next_batch(plan_, step, order_, [&](Batch& to, std::int64_t n) { add(to, corpus_.learned, n); });
+  TrainingBatch batch(std::int64_t step) override {
+    return next_batch(plan_, step, order_, [&](TrainingBatch& to, std::int64_t n) { add(to, corpus_.learned, n); });
   }
-  std::vector<Batch> held_out() override {
-    return all_batches(plan_, corpus_, [&](Batch& to, std::int64_t n) { add(to, corpus_.held_out, n); });
+  std::vector<TrainingBatch> held_out() override {
+    return all_batches(plan_, corpus_, [&](TrainingBatch& to, std::int64_t n) { add(to, corpus_.held_out, n); });
   }
   [[nodiscard]] std::int64_t examples() const noexcept override { return std::ssize(corpus_.learned.ids); }
 
  private:
-  void add(Batch& batch, const Sequences& from, std::int64_t n) const {
+  void add(TrainingBatch& batch, const Sequences& from, std::int64_t n) const {
     const auto at = static_cast<std::size_t>(n);
     batch.add_source(ids_from(from.ids[at], 0, std::min(plan_.length, std::ssize(from.ids[at]))));
     const auto said = ids_from(from.targets[at], 0, std::min(plan_.length, std::ssize(from.targets[at])));
@@ -301,13 +301,13 @@ class PairFeed final : public Feed {
     batch.labels.insert(batch.labels.end(), said.begin(), said.end());
   }
 
-  FeedPlan plan_;
-  const Corpus& corpus_;
+  BatchPlan plan_;
+  const TrainingCorpus& corpus_;
   std::int32_t start_;
   Order order_;
 };
 
-void check_feed(const FeedPlan& plan, const Corpus& corpus) {
+void check_plan(const BatchPlan& plan, const TrainingCorpus& corpus) {
   const std::int64_t least = plan.task == Task::lm ? 2 : 3;
   if (plan.length < least) {
     throw std::invalid_argument("sequences of " + std::to_string(plan.length) + " tokens; they must have at least " +
@@ -325,17 +325,18 @@ void check_feed(const FeedPlan& plan, const Corpus& corpus) {
 
 }  // namespace
 
-std::unique_ptr<Feed> make_feed(const FeedPlan& plan, const Corpus& corpus, const text::Tokenizer& tokenizer) {
-  check_feed(plan, corpus);
+std::unique_ptr<BatchSource> make_batches(const BatchPlan& plan, const TrainingCorpus& corpus,
+                                          const text::Tokenizer& tokenizer) {
+  check_plan(plan, corpus);
   switch (plan.task) {
     case Task::lm:
-      return std::make_unique<TextFeed>(plan, corpus, tokenizer);
+      return std::make_unique<TextBatches>(plan, corpus, tokenizer);
     case Task::mlm:
-      return std::make_unique<FillFeed>(plan, corpus, tokenizer);
+      return std::make_unique<FillBatches>(plan, corpus, tokenizer);
     case Task::classify:
-      return std::make_unique<ClassFeed>(plan, corpus, tokenizer);
+      return std::make_unique<ClassBatches>(plan, corpus, tokenizer);
     case Task::translate:
-      return std::make_unique<PairFeed>(plan, corpus, tokenizer);
+      return std::make_unique<PairBatches>(plan, corpus, tokenizer);
   }
   throw std::invalid_argument("no such task");
 }

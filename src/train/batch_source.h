@@ -11,7 +11,7 @@
 
 namespace attn::train {
 
-struct FeedPlan {
+struct BatchPlan {
   Task task = Task::lm;
   std::int64_t batch = 32;    // sequences a step
   std::int64_t length = 256;  // of the longest sequence, special tokens included
@@ -22,23 +22,24 @@ struct FeedPlan {
 };
 
 // A step's batch depends on plan and step alone: training can go on from anywhere.
-class Feed {
+class BatchSource {
  public:
-  virtual ~Feed() = default;
-  Feed(const Feed&) = delete;
-  Feed& operator=(const Feed&) = delete;
+  virtual ~BatchSource() = default;
+  BatchSource(const BatchSource&) = delete;
+  BatchSource& operator=(const BatchSource&) = delete;
 
-  [[nodiscard]] virtual Batch batch(std::int64_t step) = 0;
+  [[nodiscard]] virtual TrainingBatch batch(std::int64_t step) = 0;
   // What is not learned from, always asked about in the same way; empty: nothing was held out.
-  [[nodiscard]] virtual std::vector<Batch> held_out() = 0;
+  [[nodiscard]] virtual std::vector<TrainingBatch> held_out() = 0;
   // Texts, or for Task::lm stretches of text as long as a sequence.
   [[nodiscard]] virtual std::int64_t examples() const noexcept = 0;
 
  protected:
-  Feed() = default;
+  BatchSource() = default;
 };
 
 // Throws std::invalid_argument if the texts are too few for one sequence, or a sequence cannot hold a token.
-std::unique_ptr<Feed> make_feed(const FeedPlan& plan, const Corpus& corpus, const text::Tokenizer& tokenizer);
+std::unique_ptr<BatchSource> make_batches(const BatchPlan& plan, const TrainingCorpus& corpus,
+                                          const text::Tokenizer& tokenizer);
 
 }  // namespace attn::train

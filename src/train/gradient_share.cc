@@ -15,7 +15,7 @@ constexpr std::size_t kBucket = std::size_t{4} << 20;  // floats that travel tog
 
 // Before which sequence share r of `size` begins: where the tokens so far come nearest to r / size of all, as long as
 // each share has a sequence.
-std::size_t first_of(const Batch& batch, std::size_t r, std::size_t size) {
+std::size_t first_of(const TrainingBatch& batch, std::size_t r, std::size_t size) {
   const std::size_t count = batch.starts.size() - 1;
   const auto before = [&](std::size_t s) {
     return batch.starts[s] + (batch.source.empty() ? 0 : batch.source_starts[s]);
@@ -69,7 +69,7 @@ class FlatGradients {
 
 }  // namespace
 
-Share share_of(const Batch& batch, int rank, int size) {
+Share share_of(const TrainingBatch& batch, int rank, int size) {
   const std::size_t count = batch.starts.size() - 1;
   if (count < static_cast<std::size_t>(size)) {
     throw std::invalid_argument("a batch of " + std::to_string(count) + " sequences cannot be shared by " +

@@ -16,13 +16,13 @@
 namespace attn::train {
 
 struct Share {
-  Batch batch;
+  TrainingBatch batch;
   nn::PartOf part;
 };
 
 // What rank `rank` of `size` learns of a batch: sequences that lie side by side, at least one, and about as many tokens
 // as the others. Throws std::invalid_argument if there are fewer sequences than ranks.
-Share share_of(const Batch& batch, int rank, int size);
+Share share_of(const TrainingBatch& batch, int rank, int size);
 
 // Each gradient becomes its sum over the ranks, the same bits on all of them. All must call it.
 void sum_gradients(Ranks& ranks, nn::Parameters& parameters);

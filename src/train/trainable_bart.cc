@@ -12,11 +12,11 @@ namespace {
 constexpr float kBartEpsilon = 1e-5F;
 constexpr std::int64_t kFirstPosition = 2;  // the table's first rows stand for padding and are never used
 
-class Bart final : public Learner {
+class TrainableBart final : public TrainableModel {
  public:
-  explicit Bart(const Shape& shape) : Learner(shape), transformer_(make_transformer()) {}
+  explicit TrainableBart(const ModelSize& shape) : TrainableModel(shape), transformer_(make_transformer()) {}
 
-  nn::Loss run(const Batch& batch, bool learn, const nn::LearnPass& pass) override {
+  nn::Loss run(const TrainingBatch& batch, bool learn, const nn::LearnPass& pass) override {
     return transformer_.run({batch.source, batch.source_starts}, {batch.ids, batch.starts}, batch.labels, learn, pass);
   }
 
@@ -117,6 +117,6 @@ class Bart final : public Learner {
 
 }  // namespace
 
-std::unique_ptr<Learner> make_bart(const Shape& shape) { return std::make_unique<Bart>(shape); }
+std::unique_ptr<TrainableModel> make_bart(const ModelSize& shape) { return std::make_unique<TrainableBart>(shape); }
 
 }  // namespace attn::train

@@ -24,23 +24,23 @@ void give_back(std::span<const std::int32_t> rows, View<const float, 2> d, View<
 }
 
 // What leads from hidden states to a loss, and back.
-class Head {
+class BertHead {
  public:
-  virtual ~Head() = default;
+  virtual ~BertHead() = default;
   // With `learn`, d_hidden is written; without, it is empty.
-  virtual nn::Loss run(View<const float, 2> hidden, const Batch& batch, View<float, 2> d_hidden,
+  virtual nn::Loss run(View<const float, 2> hidden, const TrainingBatch& batch, View<float, 2> d_hidden,
                        const nn::LearnPass& pass) = 0;
 };
 
 // logits = words^T norm(gelu(dense(x))) + bias, of the tokens that have a label.
-class FillHead final : public Head {
+class FillHead final : public BertHead {
  public:
-  FillHead(nn::Parameters& to, const Shape& shape, const nn::Learned<2>& words)
+  FillHead(nn::Parameters& to, const ModelSize& shape, const nn::Learned<2>& words)
       : dense_(add_dense(to, "cls.predictions.transform.dense", shape.width, shape.width)),
         norm_(add_norm(to, "cls.predictions.transform.LayerNorm", shape.width, kBertEpsilon)),
         decoder_{.w = words, .b = to.vector("cls.predictions.bias", shape.vocabulary)} {}
 
-  nn::Loss run(View<const float, 2> hidden, const Batch& batch, View<float, 2> d_hidden,
+  nn::Loss run(View<const float, 2> hidden, const TrainingBatch& batch, View<float, 2> d_hidden,
                const nn::LearnPass& pass) override {
     take_labelled(hidden, batch.labels);
     const std::int64_t rows = x_.view().shape[0], width = x_.view().shape[1];
@@ -83,14 +83,14 @@ class FillHead final : public Head {
 };
 
 // logits = classifier(drop(tanh(pooler(x of the first token)))).
-class ClassHead final : public Head {
+class ClassHead final : public BertHead {
  public:
-  ClassHead(nn::Parameters& to, const Shape& shape)
+  ClassHead(nn::Parameters& to, const ModelSize& shape)
       : pooler_(add_dense(to, "bert.pooler.dense", shape.width, shape.width)),
         classifier_(add_dense(to, "classifier", shape.width, std::ssize(shape.labels))),
         dropout_(shape.dropout) {}
 
-  nn::Loss run(View<const float, 2> hidden, const Batch& batch, View<float, 2> d_hidden,
+  nn::Loss run(View<const float, 2> hidden, const TrainingBatch& batch, View<float, 2> d_hidden,
                const nn::LearnPass& pass) override {
     const std::int64_t rows = std::ssize(batch.starts) - 1, width = hidden.shape[1];
     const View<float, 2> first = first_.take(rows, width);
@@ -121,9 +121,9 @@ class ClassHead final : public Head {
   nn::Buffer first_, before_, pooled_, d_, d_first_;
 };
 
-class Bert final : public Learner {
+class TrainableBert final : public TrainableModel {
  public:
-  Bert(const Shape& shape, Task head) : Learner(shape), head_(head), stack_(make_stack()) {
+  TrainableBert(const ModelSize& shape, Task head) : TrainableModel(shape), head_(head), stack_(make_stack()) {
     if (head == Task::mlm) {
       out_ = std::make_unique<FillHead>(parameters_, shape_, words_);
     } else {
@@ -131,7 +131,7 @@ class Bert final : public Learner {
     }
   }
 
-  nn::Loss run(const Batch& batch, bool learn, const nn::LearnPass& pass) override {
+  nn::Loss run(const TrainingBatch& batch, bool learn, const nn::LearnPass& pass) override {
     const View<const float, 2> hidden = stack_.forward({batch.ids, batch.starts}, pass);
     if (!learn) return out_->run(hidden, batch, {}, pass);
     const View<float, 2> d_hidden = d_hidden_.take(hidden.shape[0], hidden.shape[1]);
@@ -220,12 +220,14 @@ class Bert final : public Learner {
   Task head_;
   nn::Learned<2> words_;
   nn::Stack stack_;
-  std::unique_ptr<Head> out_;
+  std::unique_ptr<BertHead> out_;
   nn::Buffer d_hidden_;
 };
 
 }  // namespace
 
-std::unique_ptr<Learner> make_bert(const Shape& shape, Task head) { return std::make_unique<Bert>(shape, head); }
+std::unique_ptr<TrainableModel> make_bert(const ModelSize& shape, Task head) {
+  return std::make_unique<TrainableBert>(shape, head);
+}
 
 }  // namespace attn::train

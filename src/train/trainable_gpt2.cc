@@ -28,11 +28,11 @@ nn::Dense outputs_of(const nn::Dense& whole, std::int64_t first, std::int64_t co
           .input_first = true};
 }
 
-class Gpt2 final : public Learner {
+class TrainableGpt2 final : public TrainableModel {
  public:
-  explicit Gpt2(const Shape& shape) : Learner(shape), stack_(make_stack()) {}
+  explicit TrainableGpt2(const ModelSize& shape) : TrainableModel(shape), stack_(make_stack()) {}
 
-  nn::Loss run(const Batch& batch, bool learn, const nn::LearnPass& pass) override {
+  nn::Loss run(const TrainingBatch& batch, bool learn, const nn::LearnPass& pass) override {
     const View<const float, 2> hidden = stack_.forward({batch.ids, batch.starts}, pass);
     const nn::Dense head{.w = words_};
     if (!learn) return nn::head_loss(head, {.x = hidden, .labels = batch.labels, .dx = {}}, pass.pool);
@@ -119,6 +119,6 @@ class Gpt2 final : public Learner {
 
 }  // namespace
 
-std::unique_ptr<Learner> make_gpt2(const Shape& shape) { return std::make_unique<Gpt2>(shape); }
+std::unique_ptr<TrainableModel> make_gpt2(const ModelSize& shape) { return std::make_unique<TrainableGpt2>(shape); }
 
 }  // namespace attn::train

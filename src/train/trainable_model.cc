@@ -10,7 +10,7 @@
 namespace attn::train {
 namespace {
 
-void check_model_shape(const Shape& shape) {
+void check_model_shape(const ModelSize& shape) {
   const auto need = [](std::int64_t value, const char* name) {
     if (value >= 1) return;
     throw std::invalid_argument("a model with " + std::to_string(value) + " " + name + "; it must have at least one");
@@ -40,22 +40,22 @@ std::string_view name_of(Task task) noexcept {
   return "";
 }
 
-void Batch::add(std::span<const std::int32_t> sequence) {
+void TrainingBatch::add(std::span<const std::int32_t> sequence) {
   ids.insert(ids.end(), sequence.begin(), sequence.end());
   starts.push_back(std::ssize(ids));
 }
 
-void Batch::add_source(std::span<const std::int32_t> sequence) {
+void TrainingBatch::add_source(std::span<const std::int32_t> sequence) {
   source.insert(source.end(), sequence.begin(), sequence.end());
   source_starts.push_back(std::ssize(source));
 }
 
-double Learner::deviation_of(std::int64_t inputs) noexcept {
+double TrainableModel::deviation_of(std::int64_t inputs) noexcept {
   constexpr double kWide = 768;
   return kTableDeviation * std::sqrt(kWide / static_cast<double>(inputs));
 }
 
-void Learner::initialise(std::uint64_t seed) {
+void TrainableModel::initialise(std::uint64_t seed) {
   std::uint64_t stream = 0;
   for (nn::Parameter& parameter : parameters_.all()) {
     ++stream;
@@ -77,7 +77,7 @@ void Learner::initialise(std::uint64_t seed) {
   }
 }
 
-std::unique_ptr<Learner> make_learner(Task task, const Shape& shape) {
+std::unique_ptr<TrainableModel> make_trainable(Task task, const ModelSize& shape) {
   check_model_shape(shape);
   switch (task) {
     case Task::lm:

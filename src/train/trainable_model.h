@@ -18,7 +18,7 @@ enum class Task : std::uint8_t { lm, mlm, classify, translate };
 std::string_view name_of(Task task) noexcept;
 
 // What a model is made of. Ids of special tokens are those of text::Scheme.
-struct Shape {
+struct ModelSize {
   std::int64_t layers = 4;  // of the encoder and of the decoder, where there are both
   std::int64_t heads = 4;
   std::int64_t width = 128;
@@ -32,7 +32,7 @@ struct Shape {
 };
 
 // Sequences one behind the other, and what should be said.
-struct Batch {
+struct TrainingBatch {
   std::vector<std::int32_t> ids;
   std::vector<std::int64_t> starts = {0};
   std::vector<std::int32_t> labels;  // one a token (nn::kNoLabel: none), or, to be classified, one a sequence
@@ -44,19 +44,19 @@ struct Batch {
   [[nodiscard]] std::int64_t tokens() const noexcept { return std::ssize(ids) + std::ssize(source); }
 };
 
-class Learner {
+class TrainableModel {
  public:
-  explicit Learner(const Shape& shape) : shape_(shape) {}
-  virtual ~Learner() = default;
-  Learner(const Learner&) = delete;
-  Learner& operator=(const Learner&) = delete;
+  explicit TrainableModel(const ModelSize& shape) : shape_(shape) {}
+  virtual ~TrainableModel() = default;
+  TrainableModel(const TrainableModel&) = delete;
+  TrainableModel& operator=(const TrainableModel&) = delete;
 
   [[nodiscard]] nn::Parameters& parameters() noexcept { return parameters_; }
   [[nodiscard]] const nn::Parameters& parameters() const noexcept { return parameters_; }
-  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] const ModelSize& shape() const noexcept { return shape_; }
 
   // The batch's loss; with `learn`, gradients of its mean are added to the parameters'.
-  virtual nn::Loss run(const Batch& batch, bool learn, const nn::LearnPass& pass) = 0;
+  virtual nn::Loss run(const TrainingBatch& batch, bool learn, const nn::LearnPass& pass) = 0;
 
   // config.json, as transformers writes and reads it.
   [[nodiscard]] virtual std::string config() const = 0;
@@ -78,14 +78,14 @@ class Learner {
   static constexpr double kTableDeviation = 0.02;
   static double deviation_of(std::int64_t inputs) noexcept;  // of a matrix between layers
 
-  Shape shape_;
+  ModelSize shape_;
   nn::Parameters parameters_;
 };
 
 // Throw std::invalid_argument if width is not divisible by heads, or a number is below 1.
-std::unique_ptr<Learner> make_gpt2(const Shape& shape);
-std::unique_ptr<Learner> make_bert(const Shape& shape, Task head);  // Task::mlm or Task::classify
-std::unique_ptr<Learner> make_bart(const Shape& shape);
-std::unique_ptr<Learner> make_learner(Task task, const Shape& shape);
+std::unique_ptr<TrainableModel> make_gpt2(const ModelSize& shape);
+std::unique_ptr<TrainableModel> make_bert(const ModelSize& shape, Task head);  // Task::mlm or Task::classify
+std::unique_ptr<TrainableModel> make_bart(const ModelSize& shape);
+std::unique_ptr<TrainableModel> make_trainable(Task task, const ModelSize& shape);
 
 }  // namespace attn::train

@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kFile = "training.safetensors";
 constexpr const char* kFormat = "attnscope training 0";
-constexpr std::int64_t kJudged = 3;  // numbers a judgement
+constexpr std::int64_t kEvaluated = 3;  // numbers a judgement
 constexpr std::uint64_t kDropoutSeed = 0xD6E8FEB86659FD93U;
 
 std::string exact(double value) {
@@ -70,23 +70,24 @@ model::TensorToStore stored(std::string name, const std::vector<std::int64_t>& s
 
 }  // namespace
 
-Trainer::Trainer(std::unique_ptr<Learner> learner, Feed& feed, const TrainPlan& plan, Facts facts, Ranks& ranks)
-    : learner_(std::move(learner)),
-      feed_(feed),
+Trainer::Trainer(std::unique_ptr<TrainableModel> model, BatchSource& batches, const TrainPlan& plan, Facts facts,
+                 Ranks& ranks)
+    : model_(std::move(model)),
+      batches_(batches),
       plan_(plan),
       facts_(all_facts(std::move(facts), plan)),
       ranks_(ranks),
-      optimiser_(learner_->parameters(), {.decay = plan.decay}) {}
+      optimiser_(model_->parameters(), {.decay = plan.decay}) {}
 
 std::string Trainer::disagreement(const Facts& more) const {
   if (ranks_.size() == 1) return {};
   Facts mine = facts_;
   mine.insert(more.begin(), more.end());
   mine["step"] = std::to_string(steps_done());
-  std::uint64_t hash = text::kHashOfNothing;
-  for (const nn::Parameter& parameter : learner_->parameters().all()) {
+  std::uint64_t hash = base::kHashOfNothing;
+  for (const nn::Parameter& parameter : model_->parameters().all()) {
     const auto bytes = std::as_bytes(std::span(parameter.value.data(), static_cast<std::size_t>(parameter.size())));
-    hash = text::hash_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, hash);
+    hash = base::hash_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, hash);
   }
   mine["hash of all numbers"] = std::to_string(hash);
   return difference(ranks_, mine);
@@ -94,16 +95,16 @@ std::string Trainer::disagreement(const Facts& more) const {
 
 Trainer::Step Trainer::step(ThreadPool& pool, const Stop& stop) {
   const std::int64_t index = steps_done();
-  const Batch batch = feed_.batch(index);
+  const TrainingBatch batch = batches_.batch(index);
   const Share mine = share_of(batch, ranks_.rank(), ranks_.size());
   const nn::LearnPass pass{.pool = pool,
                            .scratch = scratch_,
                            .training = true,
                            .seed = plan_.seed * kDropoutSeed + static_cast<std::uint64_t>(index),
                            .part = mine.part};
-  nn::Parameters& parameters = learner_->parameters();
+  nn::Parameters& parameters = model_->parameters();
   parameters.clear_gradients(pool);
-  double all[] = {learner_->run(mine.batch, true, pass).sum, stop && stop() ? 1.0 : 0.0};
+  double all[] = {model_->run(mine.batch, true, pass).sum, stop && stop() ? 1.0 : 0.0};
   sum(ranks_, std::span<double>(all));
   sum_gradients(ranks_, parameters);
   const double loss = nn::Loss{.sum = all[0], .counted = mine.part.labels}.mean();
@@ -119,20 +120,20 @@ Trainer::Step Trainer::step(ThreadPool& pool, const Stop& stop) {
   return {.loss = loss, .rate = rate, .norm = norm, .tokens = batch.tokens(), .stop = all[1] > 0};
 }
 
-std::optional<Judgement> Trainer::judge(ThreadPool& pool, const Stop& stop) {
-  if (!held_out_) held_out_ = feed_.held_out();
+std::optional<Evaluation> Trainer::evaluate(ThreadPool& pool, const Stop& stop) {
+  if (!held_out_) held_out_ = batches_.held_out();
   if (held_out_->empty()) return std::nullopt;
   const nn::LearnPass pass{.pool = pool, .scratch = scratch_};
   const std::optional<nn::Loss> all = shared_loss(ranks_, held_out_->size(), [&](std::size_t n) {
-    return stop && stop() ? std::nullopt : std::optional(learner_->run((*held_out_)[n], false, pass));
+    return stop && stop() ? std::nullopt : std::optional(model_->run((*held_out_)[n], false, pass));
   });
   if (!all) throw Stopped();
-  const Judgement judgement{
+  const Evaluation evaluation{
       .step = steps_done(),
       .loss = all->mean(),
       .right = static_cast<double>(all->right) / static_cast<double>(std::max<std::int64_t>(1, all->counted))};
-  history_.judged.push_back(judgement);
-  return judgement;
+  history_.evaluated.push_back(evaluation);
+  return evaluation;
 }
 
 bool Trainer::has_checkpoint(const std::filesystem::path& folder) { return std::filesystem::exists(folder / kFile); }
@@ -158,7 +159,7 @@ bool Trainer::resume(const std::filesystem::path& folder) {
   }
   const std::int64_t steps = steps_of(file, said("step"), plan_.steps);
   std::size_t n = 0;
-  for (nn::Parameter& parameter : learner_->parameters().all()) {
+  for (nn::Parameter& parameter : model_->parameters().all()) {
     nn::AdamW::Moments& moments = optimiser_.moments()[n++];
     take(file, "value." + parameter.name, parameter.shape, numbers(parameter.value));
     take(file, "first." + parameter.name, parameter.shape, numbers(moments.first));
@@ -166,18 +167,18 @@ bool Trainer::resume(const std::filesystem::path& folder) {
   }
   history_.losses.resize(static_cast<std::size_t>(steps));
   if (steps > 0) take(file, "history.losses", {steps}, history_.losses);
-  history_.judged.clear();
-  const auto judged = file.tensors().find("history.judged");
-  if (judged != file.tensors().end()) {
-    const model::StoredTensor& stored = judged->second;
-    if (stored.dtype != model::Dtype::f64 || stored.shape.size() != 2 || stored.shape[1] != kJudged) {
+  history_.evaluated.clear();
+  const auto evaluated = file.tensors().find("history.judged");
+  if (evaluated != file.tensors().end()) {
+    const model::StoredTensor& stored = evaluated->second;
+    if (stored.dtype != model::Dtype::f64 || stored.shape.size() != 2 || stored.shape[1] != kEvaluated) {
       throw Error(file.path(), "'history.judged' is " + model::shape_text(stored.shape) +
-                                   " there; it must be rows of " + std::to_string(kJudged) + " doubles");
+                                   " there; it must be rows of " + std::to_string(kEvaluated) + " doubles");
     }
-    for (std::int64_t i = 0; i < judged->second.shape[0]; ++i) {
-      double row[kJudged];
-      std::memcpy(row, judged->second.data + i * static_cast<std::int64_t>(sizeof row), sizeof row);
-      history_.judged.push_back({.step = static_cast<std::int64_t>(row[0]), .loss = row[1], .right = row[2]});
+    for (std::int64_t i = 0; i < evaluated->second.shape[0]; ++i) {
+      double row[kEvaluated];
+      std::memcpy(row, evaluated->second.data + i * static_cast<std::int64_t>(sizeof row), sizeof row);
+      history_.evaluated.push_back({.step = static_cast<std::int64_t>(row[0]), .loss = row[1], .right = row[2]});
     }
   }
   optimiser_.set_steps(steps);
@@ -187,7 +188,7 @@ bool Trainer::resume(const std::filesystem::path& folder) {
 void Trainer::save(const std::filesystem::path& folder) const {
   std::vector<model::TensorToStore> tensors;
   std::size_t n = 0;
-  for (const nn::Parameter& parameter : learner_->parameters().all()) {
+  for (const nn::Parameter& parameter : model_->parameters().all()) {
     const nn::AdamW::Moments& moments = optimiser_.moments()[n++];
     tensors.push_back(stored("value." + parameter.name, parameter.shape, parameter.value.data()));
     tensors.push_back(stored("first." + parameter.name, parameter.shape, moments.first.data()));
@@ -196,11 +197,12 @@ void Trainer::save(const std::filesystem::path& folder) const {
   if (!history_.losses.empty()) {
     tensors.push_back(stored("history.losses", {std::ssize(history_.losses)}, history_.losses.data()));
   }
-  std::vector<double> judged;
-  for (const Judgement& j : history_.judged)
-    judged.insert(judged.end(), {static_cast<double>(j.step), j.loss, j.right});
-  if (!judged.empty()) {
-    tensors.push_back({"history.judged", model::Dtype::f64, {std::ssize(history_.judged), kJudged}, judged.data()});
+  std::vector<double> evaluated;
+  for (const Evaluation& j : history_.evaluated)
+    evaluated.insert(evaluated.end(), {static_cast<double>(j.step), j.loss, j.right});
+  if (!evaluated.empty()) {
+    tensors.push_back(
+        {"history.judged", model::Dtype::f64, {std::ssize(history_.evaluated), kEvaluated}, evaluated.data()});
   }
   std::map<std::string, std::string, std::less<>> metadata(facts_.begin(), facts_.end());
   metadata["format"] = kFormat;
@@ -212,7 +214,7 @@ void Trainer::save(const std::filesystem::path& folder) const {
 void Trainer::save_model(const std::filesystem::path& folder, bool half) const {
   std::vector<std::vector<Half>> halves;
   std::vector<model::TensorToStore> tensors;
-  for (const nn::Parameter& parameter : learner_->parameters().all()) {
+  for (const nn::Parameter& parameter : model_->parameters().all()) {
     tensors.push_back(stored(parameter.name, parameter.shape, parameter.value.data()));
     if (!half) continue;
     std::vector<Half>& numbers = halves.emplace_back(static_cast<std::size_t>(parameter.size()));
@@ -220,11 +222,11 @@ void Trainer::save_model(const std::filesystem::path& folder, bool half) const {
     tensors.back().dtype = model::Dtype::f16;
     tensors.back().data = numbers.data();
   }
-  text::write_file(folder / "config.json", learner_->config());
+  base::write_file(folder / "config.json", model_->config());
   model::write_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
 }
 
-Shape shape_of(const text::Folder& folder, Task task) {
+ModelSize shape_of(const base::Folder& folder, Task task) {
   const model::Facts facts = model::read_facts(folder);
   const std::string wanted = task == Task::lm ? "gpt2" : task == Task::translate ? "bart" : "bert";
   if (facts.type != wanted) {
@@ -232,7 +234,7 @@ Shape shape_of(const text::Folder& folder, Task task) {
                                 " begins with a " + wanted);
   }
   const model::Config config = model::Config::read(folder, "config.json");
-  Shape shape;
+  ModelSize shape;
   shape.layers = facts.layers;
   shape.heads = facts.heads.heads;
   shape.width = facts.width;
@@ -242,10 +244,10 @@ Shape shape_of(const text::Folder& folder, Task task) {
   return shape;
 }
 
-std::int64_t take_weights(Learner& learner, const text::Folder& folder) {
+std::int64_t take_weights(TrainableModel& model, const base::Folder& folder) {
   const model::Weights weights(folder);
   std::int64_t taken = 0;
-  for (nn::Parameter& parameter : learner.parameters().all()) {
+  for (nn::Parameter& parameter : model.parameters().all()) {
     if (!weights.has(parameter.name)) continue;
     ++taken;
     const View<float, 2> to = parameter.value.view();

@@ -39,7 +39,7 @@ struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("stopped") {}
 };
 
-struct Judgement {
+struct Evaluation {
   std::int64_t step = 0;  // after so many steps
   double loss = 0;
   double right = 0;  // share of answers that were
@@ -48,7 +48,7 @@ struct Judgement {
 // What happened until now. All of it is in the checkpoint.
 struct History {
   std::vector<float> losses;  // of each step
-  std::vector<Judgement> judged;
+  std::vector<Evaluation> evaluated;
 };
 
 // Learned numbers, moments and history are one file, training.safetensors, that is replaced as a whole; beside it lie
@@ -63,7 +63,8 @@ class Trainer {
   // others is not gone on with.
   using Facts = std::map<std::string, std::string, std::less<>>;
 
-  Trainer(std::unique_ptr<Learner> learner, Feed& feed, const TrainPlan& plan, Facts facts, Ranks& ranks);
+  Trainer(std::unique_ptr<TrainableModel> model, BatchSource& batches, const TrainPlan& plan, Facts facts,
+          Ranks& ranks);
 
   [[nodiscard]] static bool has_checkpoint(const std::filesystem::path& folder);
   // Goes on from the folder's checkpoint; false: there is none. Throws attn::Error if it is broken, or of another model
@@ -90,32 +91,32 @@ class Trainer {
   Step step(ThreadPool& pool, const Stop& stop = {});
   // Of the held-out texts, the same bits for any number of ranks; added to the history. None: nothing was held out.
   // Throws Stopped.
-  std::optional<Judgement> judge(ThreadPool& pool, const Stop& stop = {});
+  std::optional<Evaluation> evaluate(ThreadPool& pool, const Stop& stop = {});
 
   [[nodiscard]] std::int64_t steps_done() const noexcept { return optimiser_.steps(); }
   [[nodiscard]] bool done() const noexcept { return steps_done() >= plan_.steps; }
   [[nodiscard]] const History& history() const noexcept { return history_; }
   [[nodiscard]] const TrainPlan& plan() const noexcept { return plan_; }
-  [[nodiscard]] Learner& learner() noexcept { return *learner_; }
+  [[nodiscard]] TrainableModel& model() noexcept { return *model_; }
 
  private:
-  std::unique_ptr<Learner> learner_;
-  Feed& feed_;
+  std::unique_ptr<TrainableModel> model_;
+  BatchSource& batches_;
   TrainPlan plan_;
   Facts facts_;
   Ranks& ranks_;
   nn::AdamW optimiser_;
   nn::Scratch scratch_;
   History history_;
-  std::optional<std::vector<Batch>> held_out_;
+  std::optional<std::vector<TrainingBatch>> held_out_;
 };
 
 // The shape of a model that a task begins with. Throws std::invalid_argument if it is of another kind than the task
 // learns, attn::Error if its files are not right.
-Shape shape_of(const text::Folder& folder, Task task);
+ModelSize shape_of(const base::Folder& folder, Task task);
 
 // Learned numbers from a model's folder, to go on with another task: every parameter that the file has under the same
 // name. Returns how many it took; the others stay. Throws attn::Error for one of another shape, with both.
-std::int64_t take_weights(Learner& learner, const text::Folder& folder);
+std::int64_t take_weights(TrainableModel& model, const base::Folder& folder);
 
 }  // namespace attn::train

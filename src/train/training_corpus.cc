@@ -53,17 +53,17 @@ std::map<std::string, std::int32_t> number_labels(std::span<const text::Example>
 
 }  // namespace
 
-std::int64_t Corpus::tokens() const noexcept {
+std::int64_t TrainingCorpus::tokens() const noexcept {
   std::int64_t sum = 0;
   for (const auto& ids : learned.ids) sum += std::ssize(ids);
   for (const auto& ids : learned.targets) sum += std::ssize(ids);
   return sum;
 }
 
-Corpus make_corpus(std::span<const text::Example> examples, Task task, const text::Tokenizer& tokenizer,
-                   double held_out, ThreadPool& pool) {
+TrainingCorpus make_corpus(std::span<const text::Example> examples, Task task, const text::Tokenizer& tokenizer,
+                           double held_out, ThreadPool& pool) {
   if (examples.empty()) throw std::invalid_argument("there are no texts to learn from");
-  Corpus corpus;
+  TrainingCorpus corpus;
   corpus.fingerprint = text::fingerprint(examples);
   std::map<std::string, std::int32_t> numbers;
   if (task == Task::classify) {

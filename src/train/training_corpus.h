@@ -20,7 +20,7 @@ struct Sequences {
   std::vector<std::int32_t> labels;                // Task::classify
 };
 
-struct Corpus {
+struct TrainingCorpus {
   Sequences learned, held_out;
   std::vector<std::string> labels;  // Task::classify: their names, in alphabetical order
   std::uint64_t fingerprint = 0;    // of the texts, in their order
@@ -31,7 +31,7 @@ struct Corpus {
 // Which texts are held out depends on them alone (text::held_out), so that what one task learns from is never what
 // another is judged by. Throws std::invalid_argument for no texts at all, and
 // to classify, if there are fewer than two labels.
-Corpus make_corpus(std::span<const text::Example> examples, Task task, const text::Tokenizer& tokenizer,
-                   double held_out, ThreadPool& pool);
+TrainingCorpus make_corpus(std::span<const text::Example> examples, Task task, const text::Tokenizer& tokenizer,
+                           double held_out, ThreadPool& pool);
 
 }  // namespace attn::train

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace attn::text {
+namespace attn::base {
 namespace {
 
 TEST(Counted, ThousandsArePartedByCommas) {
@@ -19,4 +19,4 @@ TEST(Counted, OneThingIsNotSeveral) {
 }
 
 }  // namespace
-}  // namespace attn::text
+}  // namespace attn::base

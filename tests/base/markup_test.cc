@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace attn::text {
+namespace attn::base {
 namespace {
 
 TEST(Markup, WhatWouldEndATagOrAnAttributeIsEscaped) {
@@ -21,4 +21,4 @@ TEST(Markup, Base64IsThatOfTheStandard) {
 }
 
 }  // namespace
-}  // namespace attn::text
+}  // namespace attn::base

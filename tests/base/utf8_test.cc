@@ -9,8 +9,8 @@ namespace attn::test {
 namespace {
 
 using namespace std::string_view_literals;
-using text::first_bad_byte;
-using text::replace_bad_bytes;
+using base::first_bad_byte;
+using base::replace_bad_bytes;
 
 TEST(Utf8, WellFormedTextHasNoBadByte) {
   for (const std::string_view text : {""sv, "plain"sv, "größer 老师 😀"sv, "\0"sv, "\U0010FFFF"sv, "\uD7FF\uE000"sv}) {
@@ -44,10 +44,10 @@ TEST(Utf8, BadBytesAreReplacedByTheLongestBeginning) {
 
 TEST(Utf8, OnlyACutCharacterIsLeft) {
   std::string bytes = "a\xE8\x80";
-  EXPECT_EQ(text::take_characters(bytes), "a");
+  EXPECT_EQ(base::take_characters(bytes), "a");
   EXPECT_EQ(bytes, "\xE8\x80");
   bytes += "\x81\xFF";
-  EXPECT_EQ(text::take_characters(bytes), "老\uFFFD");
+  EXPECT_EQ(base::take_characters(bytes), "老\uFFFD");
   EXPECT_EQ(bytes, "");
 }
 

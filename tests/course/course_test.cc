@@ -11,7 +11,7 @@
 #include "course/json.h"
 #include "course/screen.h"
 
-namespace attn::lesson {
+namespace attn::course {
 namespace {
 
 constexpr const char* kFolder = ATTNSCOPE_LESSONS;
@@ -19,9 +19,9 @@ constexpr const char* kFolder = ATTNSCOPE_LESSONS;
 class OfTheCourse : public testing::TestWithParam<std::size_t> {
  protected:
   const Lesson& lesson() const { return lessons()[GetParam()]; }
-  Told told() const {
+  LessonOutput output() const {
     ThreadPool pool(2);
-    return lesson().tell(lesson().given, {.pool = pool});
+    return lesson().tell(lesson().input, {.pool = pool});
   }
 };
 
@@ -33,13 +33,13 @@ Json expected_of(const std::string& name) {
 }
 
 TEST_P(OfTheCourse, HasTheNumbersOfItsNumpyScript) {
-  const Told numbers = told();
+  const LessonOutput numbers = output();
   const Json expected = expected_of(lesson().name);
   ASSERT_FALSE(expected.empty());
   for (const auto& [name, lists] : expected.items()) {
-    const Array* const array = numbers.arrays.find(name);
+    const LessonArray* const array = numbers.arrays.find(name);
     ASSERT_NE(array, nullptr) << name << " is expected and was not computed";
-    const Array right = array_of(lists, name);
+    const LessonArray right = array_of(lists, name);
     ASSERT_EQ(array->shape, right.shape) << name;
     for (std::size_t n = 0; n < right.numbers.size(); ++n) {
       if (std::isinf(right.numbers[n])) {
@@ -53,17 +53,17 @@ TEST_P(OfTheCourse, HasTheNumbersOfItsNumpyScript) {
 }
 
 TEST_P(OfTheCourse, IsToldInBothLanguagesWithTheSameSteps) {
-  const Told numbers = told();
+  const LessonOutput numbers = output();
   const figure::Terminal terminal({.width = 80}, false);
   std::vector<std::vector<std::string>> shown;
   for (const std::string_view language : kLanguages) {
     const Script script = filled(lesson().scripts.at(std::string(language)), numbers);
     std::vector<std::string>& of_language = shown.emplace_back();
-    for (const Step& step : script.steps) {
+    for (const ScriptStep& step : script.steps) {
       of_language.push_back(step.id);
       EXPECT_FALSE(step_text(step, numbers, {terminal, std::string(language)}).empty());
-      for (const Block& block : step.blocks) {
-        if (block.what == Block::What::show) of_language.push_back(block.how + " " + block.text);
+      for (const ScriptBlock& block : step.blocks) {
+        if (block.what == ScriptBlock::What::show) of_language.push_back(block.how + " " + block.text);
         if (!block.answer.empty()) {
           EXPECT_TRUE(std::isfinite(number_at(block.answer, numbers)));
           EXPECT_GT(block.tolerance, 0);
@@ -75,9 +75,9 @@ TEST_P(OfTheCourse, IsToldInBothLanguagesWithTheSameSteps) {
 }
 
 TEST_P(OfTheCourse, IsJsonForThePage) {
-  const Told numbers = told();
+  const LessonOutput numbers = output();
   for (const std::string_view language : kLanguages) {
-    const Json page = page_json(lesson(), std::string(language), lesson().given, numbers);
+    const Json page = page_json(lesson(), std::string(language), lesson().input, numbers);
     EXPECT_EQ(page.at("steps").size(), lesson().scripts.at(std::string(language)).steps.size());
     for (const auto& [name, array] : page.at("arrays").items()) {
       const std::string left = array.at("made").value("left", ""), right = array.at("made").value("right", "");
@@ -88,18 +88,19 @@ TEST_P(OfTheCourse, IsJsonForThePage) {
 }
 
 TEST_P(OfTheCourse, HasCodeForItsStepsInBothLanguages) {
-  const std::vector<Step>& steps = lesson().scripts.at("en").steps;
+  const std::vector<ScriptStep>& steps = lesson().scripts.at("en").steps;
   for (const char* file : {"steps.cc", "steps.py"}) {
     ASSERT_FALSE(lesson().code.at(file).empty()) << file;
     for (const auto& [id, text] : lesson().code.at(file)) {
-      EXPECT_TRUE(std::ranges::any_of(steps, [&](const Step& step) { return step.id == id; })) << file << ": " << id;
+      EXPECT_TRUE(std::ranges::any_of(steps, [&](const ScriptStep& step) { return step.id == id; }))
+          << file << ": " << id;
       EXPECT_FALSE(text.starts_with(' ')) << text;
     }
   }
 }
 
 TEST_P(OfTheCourse, FiguresCanBeDrawn) {
-  const Told numbers = told();
+  const LessonOutput numbers = output();
   for (const auto& [name, picture] : numbers.figures)
     EXPECT_FALSE(figure::draw(picture, figure::Output{.format = figure::Format::svg}).empty()) << name;
 }
@@ -116,4 +117,4 @@ INSTANTIATE_TEST_SUITE_P(Lessons, OfTheCourse, testing::Range<std::size_t>(0, le
 });
 
 }  // namespace
-}  // namespace attn::lesson
+}  // namespace attn::course

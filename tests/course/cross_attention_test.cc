@@ -3,28 +3,28 @@
 
 #include "tests/course/tell.h"
 
-namespace attn::lesson {
+namespace attn::course {
 namespace {
 
 using testing::ElementsAre;
 
 TEST(CrossAttentionLesson, WeightsHaveTheKnownShapeAndRowsSumToOne) {
-  const Told told = tell("cross-attention");
-  EXPECT_THAT(array(told, "weights").shape, ElementsAre(2, 4, 10, 20));
-  EXPECT_EQ(*told.words.find("of_output"), "[2, 10, 256]");
-  for (const double sum : array(told, "sums").numbers) EXPECT_NEAR(sum, 1, 1e-6);
+  const LessonOutput output = tell("cross-attention");
+  EXPECT_THAT(array(output, "weights").shape, ElementsAre(2, 4, 10, 20));
+  EXPECT_EQ(*output.words.find("of_output"), "[2, 10, 256]");
+  for (const double sum : array(output, "sums").numbers) EXPECT_NEAR(sum, 1, 1e-6);
 }
 
 TEST(CrossAttentionLesson, ShowsTheWeightsBeforeDropout) {
-  const Told told = tell("cross-attention");
-  EXPECT_EQ(number(told, "shown_difference"), 0);
-  EXPECT_GT(number(told, "context_difference"), 0.01);
-  const std::vector<double>& sums = array(told, "after_sums").numbers;
+  const LessonOutput output = tell("cross-attention");
+  EXPECT_EQ(number(output, "shown_difference"), 0);
+  EXPECT_GT(number(output, "context_difference"), 0.01);
+  const std::vector<double>& sums = array(output, "after_sums").numbers;
   EXPECT_GT(sums[0], 0.3);
   EXPECT_LT(sums[0], 0.9);
   EXPECT_GT(sums[1], 1);
-  const Array& after = array(told, "after_weights");
-  const Array& before = array(told, "weights");
+  const LessonArray& after = array(output, "after_weights");
+  const LessonArray& before = array(output, "weights");
   double dropped = 0, seen = 0;
   for (std::size_t n = 0; n < before.numbers.size(); ++n) {
     if (before.numbers[n] == 0) continue;
@@ -43,4 +43,4 @@ TEST(CrossAttentionLesson, AMaskOfTheOtherTextIsRefused) {
 }
 
 }  // namespace
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -2,13 +2,13 @@
 
 #include "course/course.h"
 
-namespace attn::lesson {
+namespace attn::course {
 namespace {
 
 TEST(Demo, EndsWithAPictureOfRandomRows) {
   ThreadPool pool(2);
-  const Told told = find_lesson("demo")->tell(find_lesson("demo")->given, {.pool = pool});
-  const auto& picture = std::get<figure::Heatmap>(*told.figures.find("picture"));
+  const LessonOutput output = find_lesson("demo")->tell(find_lesson("demo")->input, {.pool = pool});
+  const auto& picture = std::get<figure::Heatmap>(*output.figures.find("picture"));
   EXPECT_EQ(picture.cells.rows(), 5);
   EXPECT_EQ(picture.cells.columns(), 5);
   EXPECT_EQ(picture.shade.cmap, "viridis");
@@ -18,10 +18,10 @@ TEST(Demo, EndsWithAPictureOfRandomRows) {
 
 TEST(Demo, HeadsMustFitTheWidth) {
   ThreadPool pool(1);
-  Given given = find_lesson("demo")->given;
-  given.set("heads=3");
+  LessonInput input = find_lesson("demo")->input;
+  input.set("heads=3");
   try {
-    static_cast<void>(find_lesson("demo")->tell(given, {.pool = pool}));
+    static_cast<void>(find_lesson("demo")->tell(input, {.pool = pool}));
     FAIL() << "three heads of eight numbers";
   } catch (const std::invalid_argument& wrong) {
     EXPECT_STREQ(wrong.what(), "d_model 8 is no multiple of 3 heads");
@@ -29,4 +29,4 @@ TEST(Demo, HeadsMustFitTheWidth) {
 }
 
 }  // namespace
-}  // namespace attn::lesson
+}  // namespace attn::course

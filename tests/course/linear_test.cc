@@ -3,20 +3,20 @@
 
 #include "tests/course/tell.h"
 
-namespace attn::lesson {
+namespace attn::course {
 namespace {
 
 TEST(LinearLesson, EqualsTheQuadraticFormOfTheSameKernel) {
   for (const std::vector<std::string>& settings :
        {std::vector<std::string>{"runs=1", "batch=1"}, {"runs=1", "batch=1", "n=32", "d=16", "seed=7"}}) {
-    const Told told = tell("linear", settings);
-    EXPECT_LT(number(told, "difference"), 1e-5);
-    EXPECT_LT(number(told, "causal_difference"), 1e-5);
-    EXPECT_LT(number(told, "own_difference"), 1e-5);
-    EXPECT_GT(number(told, "softmax_difference"), 1e-3);
-    EXPECT_GT(told.measured.find("ratio")->numbers[0], 0);
+    const LessonOutput output = tell("linear", settings);
+    EXPECT_LT(number(output, "difference"), 1e-5);
+    EXPECT_LT(number(output, "causal_difference"), 1e-5);
+    EXPECT_LT(number(output, "own_difference"), 1e-5);
+    EXPECT_GT(number(output, "softmax_difference"), 1e-3);
+    EXPECT_GT(output.measured.find("ratio")->numbers[0], 0);
   }
 }
 
 }  // namespace
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -3,18 +3,18 @@
 
 #include "tests/course/tell.h"
 
-namespace attn::lesson {
+namespace attn::course {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(MasksLesson, CountsThePairsOfTheKnownMasks) {
-  const Told told = tell("masks");
-  EXPECT_EQ(number(told, "window_pairs"), 34);
-  EXPECT_EQ(number(told, "sparse_pairs"), 184);
-  EXPECT_NEAR(number(told, "limit"), 0.4375, 1e-12);
-  const Array& sparse = array(told, "sparse");
+  const LessonOutput output = tell("masks");
+  EXPECT_EQ(number(output, "window_pairs"), 34);
+  EXPECT_EQ(number(output, "sparse_pairs"), 184);
+  EXPECT_NEAR(number(output, "limit"), 0.4375, 1e-12);
+  const LessonArray& sparse = array(output, "sparse");
   for (std::int64_t i = 0; i < 16; ++i)
     for (std::int64_t j = 0; j < 16; ++j)
       if (i % 4 == 0 || j % 4 == 0) {
@@ -23,17 +23,17 @@ TEST(MasksLesson, CountsThePairsOfTheKnownMasks) {
 }
 
 TEST(MasksLesson, HasTheKnownShapes) {
-  const Told told = tell("masks");
-  EXPECT_THAT(array(told, "padding_ids1").shape, ElementsAre(2, 1, 5));
-  EXPECT_THAT(array(told, "padding_ids2").shape, ElementsAre(2, 1, 5));
-  EXPECT_THAT(array(told, "combined").shape, ElementsAre(2, 5, 5));
-  EXPECT_THAT(array(told, "both_weights").shape, ElementsAre(2, 5, 5));
-  EXPECT_THAT(array(told, "wrong_weights").shape, ElementsAre(2, 2, 5, 5));
+  const LessonOutput output = tell("masks");
+  EXPECT_THAT(array(output, "padding_ids1").shape, ElementsAre(2, 1, 5));
+  EXPECT_THAT(array(output, "padding_ids2").shape, ElementsAre(2, 1, 5));
+  EXPECT_THAT(array(output, "combined").shape, ElementsAre(2, 5, 5));
+  EXPECT_THAT(array(output, "both_weights").shape, ElementsAre(2, 5, 5));
+  EXPECT_THAT(array(output, "wrong_weights").shape, ElementsAre(2, 2, 5, 5));
 }
 
 TEST(MasksLesson, WhatIsForbiddenIsExactlyZeroAndRowsSumToOne) {
-  const Told told = tell("masks");
-  const Array& weights = array(told, "both_weights");
+  const LessonOutput output = tell("masks");
+  const LessonArray& weights = array(output, "both_weights");
   const std::int64_t lengths[] = {3, 4};
   for (std::int64_t b = 0; b < 2; ++b)
     for (std::int64_t i = 0; i < 5; ++i) {
@@ -47,25 +47,25 @@ TEST(MasksLesson, WhatIsForbiddenIsExactlyZeroAndRowsSumToOne) {
       }
       EXPECT_NEAR(sum, 1, 1e-6);
     }
-  EXPECT_THAT(array(told, "masked_weights").numbers[0], 1);
-  EXPECT_THAT(array(told, "masked_weights").numbers[1], 0);
-  EXPECT_THAT(array(told, "masked_weights").numbers[2], 0);
+  EXPECT_THAT(array(output, "masked_weights").numbers[0], 1);
+  EXPECT_THAT(array(output, "masked_weights").numbers[1], 0);
+  EXPECT_THAT(array(output, "masked_weights").numbers[2], 0);
 }
 
 TEST(MasksLesson, ARowThatSeesNothingIsZerosAndIsReported) {
-  const Told told = tell("masks");
+  const LessonOutput output = tell("masks");
   for (std::int64_t j = 0; j < 3; ++j) {
-    EXPECT_EQ(array(told, "blind_weights").at(1, j), 0);
-    EXPECT_EQ(array(told, "blind_output").at(1, j), 0);
-    EXPECT_NEAR(array(told, "float32_weights").at(1, j), 1.0 / 3, 1e-7);
+    EXPECT_EQ(array(output, "blind_weights").at(1, j), 0);
+    EXPECT_EQ(array(output, "blind_output").at(1, j), 0);
+    EXPECT_NEAR(array(output, "float32_weights").at(1, j), 1.0 / 3, 1e-7);
   }
-  EXPECT_THAT(array(told, "blind_rows").numbers, ElementsAre(1));
+  EXPECT_THAT(array(output, "blind_rows").numbers, ElementsAre(1));
 }
 
 TEST(MasksLesson, TakesTheReadersMask) {
-  const Told told = tell("masks", {"n=6"}, R"json({"mask": "~causal"})json");
-  EXPECT_EQ(number(told, "yours_pairs"), 15);
-  EXPECT_EQ(number(told, "yours_blind"), 1);
+  const LessonOutput output = tell("masks", {"n=6"}, R"json({"mask": "~causal"})json");
+  EXPECT_EQ(number(output, "yours_pairs"), 15);
+  EXPECT_EQ(number(output, "yours_blind"), 1);
   try {
     tell("masks", {}, R"json({"mask": "casual"})json");
     FAIL() << "'casual' was taken for a mask";
@@ -75,4 +75,4 @@ TEST(MasksLesson, TakesTheReadersMask) {
 }
 
 }  // namespace
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -4,21 +4,21 @@
 #include "course/compute/lesson_parts.h"
 #include "tests/course/tell.h"
 
-namespace attn::lesson {
+namespace attn::course {
 namespace {
 
 using testing::HasSubstr;
 
 // Every row.
-void expect_rows(const Told& told, const char* name, const std::vector<double>& row) {
-  const Array& found = *told.arrays.find(name);
+void expect_rows(const LessonOutput& output, const char* name, const std::vector<double>& row) {
+  const LessonArray& found = *output.arrays.find(name);
   ASSERT_EQ(found.width(), std::ssize(row));
   for (std::size_t n = 0; n < found.numbers.size(); ++n)
     EXPECT_NEAR(found.numbers[n], row[n % row.size()], 1e-3) << name << ", number " << n;
 }
 
 TEST(DeepMl53Lesson, HasThePublishedOutput) {
-  const Array published{{2, 2}, {1.660477, 2.660477, 2.339523, 3.339523}};
+  const LessonArray published{{2, 2}, {1.660477, 2.660477, 2.339523, 3.339523}};
   EXPECT_LT(largest_difference(*tell("deep-ml-53").arrays.find("output"), published), 1e-6);
 }
 
@@ -33,17 +33,18 @@ TEST(DeepMl53Lesson, ChecksTheReadersAnswer) {
 }
 
 TEST(DeepMl94Lesson, HasThePublishedOutputs) {
-  const Told told = tell("deep-ml-94");
-  expect_rows(told, "output", {103, 109, 46, 99});
-  expect_rows(told, "output_4_heads", {500, 463, 399, 495, 377, 450, 531, 362});
-  expect_rows(told, "output_2_heads", {547, 490, 399, 495, 377, 450, 531, 362});
+  const LessonOutput output = tell("deep-ml-94");
+  expect_rows(output, "output", {103, 109, 46, 99});
+  expect_rows(output, "output_4_heads", {500, 463, 399, 495, 377, 450, 531, 362});
+  expect_rows(output, "output_2_heads", {547, 490, 399, 495, 377, 450, 531, 362});
 }
 
 TEST(DeepMl94Lesson, ChecksTheReadersAnswer) {
   const std::string row = "[103, 109, 46, 99]";
-  const Told told = tell("deep-ml-94", {}, R"({"answer": [)" + row + "," + row + "," + row + "," + row + "]}");
-  EXPECT_EQ(*told.words.find("verdict"), "right");
-  EXPECT_NE(told.arrays.find("answer_right"), nullptr);
+  const LessonOutput output =
+      tell("deep-ml-94", {}, R"({"answer": [)" + row + "," + row + "," + row + "," + row + "]}");
+  EXPECT_EQ(*output.words.find("verdict"), "right");
+  EXPECT_NE(output.arrays.find("answer_right"), nullptr);
 }
 
 TEST(MultiHeadLesson, SaysBothNumbersWhereHeadsDoNotDivideTheWidth) {
@@ -56,10 +57,10 @@ TEST(MultiHeadLesson, SaysBothNumbersWhereHeadsDoNotDivideTheWidth) {
 }
 
 TEST(MultiHeadLesson, WithOneHeadIsOneHead) {
-  const Told told = tell("multi-head", {"heads=1"});
-  EXPECT_LT(largest_difference(array(told, "output"), array(told, "single_output")), 1e-6);
-  EXPECT_EQ(number(told, "apart"), 0);
+  const LessonOutput output = tell("multi-head", {"heads=1"});
+  EXPECT_LT(largest_difference(array(output, "output"), array(output, "single_output")), 1e-6);
+  EXPECT_EQ(number(output, "apart"), 0);
 }
 
 }  // namespace
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -7,7 +7,7 @@
 #include "course/json.h"
 #include "course/lesson_input.h"
 
-namespace attn::lesson {
+namespace attn::course {
 namespace {
 
 using testing::HasSubstr;
@@ -32,12 +32,12 @@ TEST(Script, HasStepsOfBlocks) {
   EXPECT_EQ(script.title, "Title");
   EXPECT_EQ(script.line, "One sentence.");
   ASSERT_EQ(script.steps.size(), 1U);
-  const Step& step = script.steps[0];
+  const ScriptStep& step = script.steps[0];
   EXPECT_EQ(step.id, "first");
   EXPECT_EQ(step.title, "The first step");
   ASSERT_EQ(step.blocks.size(), 6U);
   EXPECT_EQ(step.blocks[0].text, "Two lines are one paragraph.");
-  EXPECT_EQ(step.blocks[1].what, Block::What::formula);
+  EXPECT_EQ(step.blocks[1].what, ScriptBlock::What::formula);
   EXPECT_EQ(step.blocks[2].how, "table");
   EXPECT_EQ(step.blocks[2].text, "weights");
   EXPECT_EQ(step.blocks[5].answer, "weights[0,1]");
@@ -64,20 +64,20 @@ TEST(Script, SaysInWhichLineItIsWrong) {
   EXPECT_THAT(message("nothing\n"), HasSubstr("line 1"));
 }
 
-Told small() {
-  Told told;
-  told.arrays.add("w", {{2, 2}, {0.25, 0.75, 1, -std::numeric_limits<double>::infinity()}});
-  told.arrays.add("n", Array::scalar(3));
-  told.words.add("word", "AI");
-  told.measured.add("seconds", Array::scalar(0.5));
-  return told;
+LessonOutput small() {
+  LessonOutput output;
+  output.arrays.add("w", {{2, 2}, {0.25, 0.75, 1, -std::numeric_limits<double>::infinity()}});
+  output.arrays.add("n", LessonArray::scalar(3));
+  output.words.add("word", "AI");
+  output.measured.add("seconds", LessonArray::scalar(0.5));
+  return output;
 }
 
 TEST(Script, NumbersAreFilledIn) {
-  const Told told = small();
-  EXPECT_EQ(filled("{w[0,1]:.1f} {w[-1,0]} {w[1,1]} {n:.0f} {word} {w:shape} {w[0,0]:percent} {n:grouped}", told),
+  const LessonOutput output = small();
+  EXPECT_EQ(filled("{w[0,1]:.1f} {w[-1,0]} {w[1,1]} {n:.0f} {word} {w:shape} {w[0,0]:percent} {n:grouped}", output),
             "0.8 1 -inf 3 AI [2, 2] 25.0% 3");
-  EXPECT_EQ(number_at("w[0,1]", told), 0.75);
+  EXPECT_EQ(number_at("w[0,1]", output), 0.75);
 }
 
 TEST(Script, LeavesOutWhatIsOnlyToldOfOtherData) {
@@ -89,9 +89,9 @@ TEST(Script, LeavesOutWhatIsOnlyToldOfOtherData) {
 }
 
 TEST(Script, NothingIsFilledInThatWasNotComputed) {
-  const Told told = small();
+  const LessonOutput output = small();
   for (const char* text : {"{x}", "{w}", "{w[0]}", "{w[0,2]}", "{w[0,0,0]}", "{w[a]}", "{w"})
-    EXPECT_THROW(filled(text, told), std::invalid_argument) << text;
+    EXPECT_THROW(filled(text, output), std::invalid_argument) << text;
 }
 
 TEST(Script, KnowsWhichBlocksMentionTimes) {
@@ -101,42 +101,42 @@ TEST(Script, KnowsWhichBlocksMentionTimes) {
   EXPECT_FALSE(script.steps[0].blocks[1].measured);
 }
 
-Given with_data() {
-  Given given;
-  given.add({.name = "d_k", .what = {}, .value = 4, .least = 1, .most = 64, .whole = true});
-  put(given, parsed(R"({"X": [[1, 2]], "vectors": [[1]], "words": ["a"], "text": "t"})"), Put::any);
-  return given;
+LessonInput with_data() {
+  LessonInput input;
+  input.add({.name = "d_k", .what = {}, .value = 4, .least = 1, .most = 64, .whole = true});
+  put(input, parsed(R"({"X": [[1, 2]], "vectors": [[1]], "words": ["a"], "text": "t"})"), Put::any);
+  return input;
 }
 
-TEST(Given, TakesTheReadersData) {
-  Given given = with_data();
-  given.set("d_k=8");
-  given.read(R"({"X": [[1, null], [3, 4]], "text": "mine"})");
-  EXPECT_EQ(given.whole("d_k"), 8);
-  EXPECT_EQ(given.array("X").shape, (std::vector<std::int64_t>{2, 2}));
-  EXPECT_EQ(given.array("X").at(0, 1), -std::numeric_limits<double>::infinity());
-  EXPECT_EQ(given.text("text"), "mine");
-  given.read(",a,b\nx,1,2\ny,3,4\n");
-  EXPECT_THAT(given.array("X").rows, testing::ElementsAre("x", "y"));
-  EXPECT_THAT(given.array("X").columns, testing::ElementsAre("a", "b"));
-  given.read_vectors("cat 1 2\ndog 3 4\n");
-  EXPECT_THAT(given.words("words"), testing::ElementsAre("cat", "dog"));
-  EXPECT_EQ(given.array("vectors").at(1, 0), 3);
+TEST(LessonInput, TakesTheReadersData) {
+  LessonInput input = with_data();
+  input.set("d_k=8");
+  input.read(R"({"X": [[1, null], [3, 4]], "text": "mine"})");
+  EXPECT_EQ(input.whole("d_k"), 8);
+  EXPECT_EQ(input.array("X").shape, (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(input.array("X").at(0, 1), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(input.text("text"), "mine");
+  input.read(",a,b\nx,1,2\ny,3,4\n");
+  EXPECT_THAT(input.array("X").rows, testing::ElementsAre("x", "y"));
+  EXPECT_THAT(input.array("X").columns, testing::ElementsAre("a", "b"));
+  input.read_vectors("cat 1 2\ndog 3 4\n");
+  EXPECT_THAT(input.words("words"), testing::ElementsAre("cat", "dog"));
+  EXPECT_EQ(input.array("vectors").at(1, 0), 3);
 }
 
-TEST(Given, RefusesWhatTheLessonDoesNotHave) {
-  Given given = with_data();
-  EXPECT_THROW(given.set("heads=2"), std::invalid_argument);
-  EXPECT_THROW(given.set("d_k=1.5"), std::invalid_argument);
-  EXPECT_THROW(given.set("d_k=65"), std::invalid_argument);
-  EXPECT_THROW(given.set("d_k"), std::invalid_argument);
-  EXPECT_THROW(given.read(R"({"Y": [[1]]})"), std::invalid_argument);
-  EXPECT_THROW(given.read(R"({"X": [[1], [1, 2]]})"), std::invalid_argument);
-  EXPECT_THROW(given.read("{"), std::invalid_argument);
-  EXPECT_THROW(given.read("1,2\n3\n"), std::invalid_argument);
-  EXPECT_THROW(given.read_vectors("cat 1 2\ndog 3\n"), std::invalid_argument);
-  EXPECT_THROW(given.read_vectors("\n"), std::invalid_argument);
+TEST(LessonInput, RefusesWhatTheLessonDoesNotHave) {
+  LessonInput input = with_data();
+  EXPECT_THROW(input.set("heads=2"), std::invalid_argument);
+  EXPECT_THROW(input.set("d_k=1.5"), std::invalid_argument);
+  EXPECT_THROW(input.set("d_k=65"), std::invalid_argument);
+  EXPECT_THROW(input.set("d_k"), std::invalid_argument);
+  EXPECT_THROW(input.read(R"({"Y": [[1]]})"), std::invalid_argument);
+  EXPECT_THROW(input.read(R"({"X": [[1], [1, 2]]})"), std::invalid_argument);
+  EXPECT_THROW(input.read("{"), std::invalid_argument);
+  EXPECT_THROW(input.read("1,2\n3\n"), std::invalid_argument);
+  EXPECT_THROW(input.read_vectors("cat 1 2\ndog 3\n"), std::invalid_argument);
+  EXPECT_THROW(input.read_vectors("\n"), std::invalid_argument);
 }
 
 }  // namespace
-}  // namespace attn::lesson
+}  // namespace attn::course

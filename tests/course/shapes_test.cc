@@ -3,23 +3,25 @@
 
 #include "tests/course/tell.h"
 
-namespace attn::lesson {
+namespace attn::course {
 namespace {
 
 using testing::ElementsAre;
 
-const std::vector<double>& numbers(const Told& told, const char* name) { return told.arrays.find(name)->numbers; }
+const std::vector<double>& numbers(const LessonOutput& output, const char* name) {
+  return output.arrays.find(name)->numbers;
+}
 
 TEST(ShapesLesson, FollowsTheKnownShapes) {
-  const Told first = tell("shapes", {});
+  const LessonOutput first = tell("shapes", {});
   EXPECT_THAT(numbers(first, "one_weights_shape"), ElementsAre(2, 10, 10));
   EXPECT_THAT(numbers(first, "one_output_shape"), ElementsAre(2, 10, 512));
   EXPECT_THAT(numbers(first, "output_shape"), ElementsAre(2, 10, 512));
   EXPECT_THAT(numbers(first, "d_k"), ElementsAre(64));
-  const Told small = tell("shapes", {"B=1", "N=3", "d_model=4", "heads=1"});
+  const LessonOutput small = tell("shapes", {"B=1", "N=3", "d_model=4", "heads=1"});
   EXPECT_THAT(numbers(small, "one_output_shape"), ElementsAre(1, 3, 4));
   EXPECT_THAT(numbers(small, "one_weights_shape"), ElementsAre(1, 3, 3));
-  const Told medium = tell("shapes", {"d_model=128"});
+  const LessonOutput medium = tell("shapes", {"d_model=128"});
   EXPECT_THAT(numbers(medium, "d_k"), ElementsAre(16));
   EXPECT_THAT(numbers(medium, "output_shape"), ElementsAre(2, 10, 128));
   EXPECT_THAT(*medium.words.find("heads_flow"), testing::HasSubstr("[2, 8, 10, 16]"));
@@ -35,4 +37,4 @@ TEST(ShapesLesson, SaysBothNumbersWhereHeadsDoNotDivideTheWidth) {
 }
 
 }  // namespace
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -6,21 +6,24 @@
 
 #include "course/course.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
-inline Told tell_given(const std::string& name, const Given& given) {
+inline LessonOutput tell_input(const std::string& name, const LessonInput& input) {
   ThreadPool pool(2);
-  return find_lesson(name)->tell(given, {.pool = pool});
+  return find_lesson(name)->tell(input, {.pool = pool});
 }
 
-inline Told tell(const std::string& name, const std::vector<std::string>& settings = {}, const std::string& json = {}) {
-  Given given = find_lesson(name)->given;
-  for (const std::string& one : settings) given.set(one);
-  if (!json.empty()) given.read(json);
-  return tell_given(name, given);
+inline LessonOutput tell(const std::string& name, const std::vector<std::string>& settings = {},
+                         const std::string& json = {}) {
+  LessonInput input = find_lesson(name)->input;
+  for (const std::string& one : settings) input.set(one);
+  if (!json.empty()) input.read(json);
+  return tell_input(name, input);
 }
 
-inline const Array& array(const Told& told, const std::string& name) { return *told.arrays.find(name); }
-inline double number(const Told& told, const std::string& name) { return array(told, name).numbers.at(0); }
+inline const LessonArray& array(const LessonOutput& output, const std::string& name) {
+  return *output.arrays.find(name);
+}
+inline double number(const LessonOutput& output, const std::string& name) { return array(output, name).numbers.at(0); }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

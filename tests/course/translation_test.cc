@@ -2,24 +2,24 @@
 
 #include "course/course.h"
 
-namespace attn::lesson {
+namespace attn::course {
 namespace {
 
 TEST(Translation, LargestWeightOfEachWordLiesOnTheWordThatItTranslates) {
   ThreadPool pool(2);
   const Lesson& lesson = *find_lesson("translation");
-  const Told told = lesson.tell(lesson.given, {.pool = pool});
-  EXPECT_EQ(*told.words.find("translation"), "我爱你");
-  EXPECT_EQ(*told.words.find("aligned"), "我 → I, 爱 → love, 你 → you");
+  const LessonOutput output = lesson.tell(lesson.input, {.pool = pool});
+  EXPECT_EQ(*output.words.find("translation"), "我爱你");
+  EXPECT_EQ(*output.words.find("aligned"), "我 → I, 爱 → love, 你 → you");
 }
 
 TEST(Translation, NamesWordsThatTheModelDoesNotKnow) {
   ThreadPool pool(1);
   const Lesson& lesson = *find_lesson("translation");
-  Given given = lesson.given;
-  given.texts["text"] = "I love Ünïversities and you";
+  LessonInput input = lesson.input;
+  input.texts["text"] = "I love Ünïversities and you";
   try {
-    static_cast<void>(lesson.tell(given, {.pool = pool}));
+    static_cast<void>(lesson.tell(input, {.pool = pool}));
     FAIL() << "no word was refused";
   } catch (const std::invalid_argument& wrong) {
     EXPECT_NE(std::string(wrong.what()).find("'Ünïversities', 'and'"), std::string::npos) << wrong.what();
@@ -27,4 +27,4 @@ TEST(Translation, NamesWordsThatTheModelDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -5,12 +5,12 @@
 
 #include "tests/course/tell.h"
 
-namespace attn::lesson {
+namespace attn::course {
 namespace {
 
 TEST(WhyScaleLesson, HasTheKnownNumbers) {
-  const Told found = tell("why-scale");
-  const Array &large = array(found, "large_weights"), &calm = array(found, "calm_weights");
+  const LessonOutput found = tell("why-scale");
+  const LessonArray &large = array(found, "large_weights"), &calm = array(found, "calm_weights");
   EXPECT_NEAR(large.at(0, 0), 1.011e-43, 1e-46);
   EXPECT_NEAR(large.at(0, 1), 2.749e-43, 1e-46);
   EXPECT_EQ(large.at(0, 2), 1);
@@ -23,13 +23,13 @@ TEST(WhyScaleLesson, HasTheKnownNumbers) {
 }
 
 TEST(WhyScaleLesson, TheWrongWaysGiveNoNumbers) {
-  const Told found = tell("why-scale");
+  const LessonOutput found = tell("why-scale");
   for (const double number : found.arrays.find("high_powers")->numbers) EXPECT_TRUE(std::isinf(number));
   for (const double number : found.arrays.find("high_naive")->numbers) EXPECT_TRUE(std::isnan(number));
-  const Array& whole = array(found, "rows_whole");
+  const LessonArray& whole = array(found, "rows_whole");
   EXPECT_NEAR(whole.at(0, 1), found.arrays.find("rows_weights")->at(0, 1), 1e-12);
   EXPECT_TRUE(std::isnan(whole.at(1, 0)) && std::isnan(whole.at(1, 1)));
 }
 
 }  // namespace
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -19,13 +19,13 @@ struct Read {
       : reader(model::Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / name)) {
     model::Text text{.text = "The animal was too tired", .pair = {}, .target = {}};
     if (reader.model->facts().form == model::Form::encoder_decoder) text.target = "It was not";
-    reading = model::read(reader, text, {.attention = false}, pool);
+    recording = model::read(reader, text, {.attention = false}, pool);
   }
-  [[nodiscard]] Ablation ablation(std::vector<std::int64_t> at) { return {reader, reading, std::move(at), pool}; }
+  [[nodiscard]] Ablation ablation(std::vector<std::int64_t> at) { return {reader, recording, std::move(at), pool}; }
 
   ThreadPool pool{2};
   model::Reader reader;
-  model::Reading reading;
+  model::Recording recording;
 };
 
 bool same_bits(const nn::Matrix& a, const nn::Matrix& b) {
@@ -54,7 +54,7 @@ TEST_P(AblationLaws, SwitchingNothingOffChangesNothing) {
 TEST_P(AblationLaws, AllAtOnceIsOneByOne) {
   Read read(GetParam());
   const Ablation ablation = read.ablation({0, 2});
-  const std::vector<HeadName> heads = heads_of(read.reader.model->facts());
+  const std::vector<HeadId> heads = heads_of(read.reader.model->facts());
   const std::vector<Ablation::Effect> ranked = ablation.rank(heads, {}, read.pool);
   ASSERT_EQ(ranked.size(), heads.size());
   double last = ranked[0].kl;
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Models, AblationLaws, testing::Values("bert", "gpt2", "
 TEST(Ablation, SeveralHeadsAreOffTogether) {
   Read read("gpt2");
   const Ablation ablation = read.ablation({3});
-  const HeadName a{Kind::self, 0, 1}, b{Kind::self, 1, 0};
+  const HeadId a{Kind::self, 0, 1}, b{Kind::self, 1, 0};
   const nn::Matrix both = ablation.without(std::vector{a, b}, read.pool);
   EXPECT_TRUE(same_bits(both, ablation.without(std::vector{b, a}, read.pool)));
   EXPECT_FALSE(same_bits(both, ablation.without(std::vector{a}, read.pool)));
@@ -99,7 +99,7 @@ TEST(Ablation, WhatIsNotThereIsNamed) {
   EXPECT_NE(ablation_refusal([&] { static_cast<void>(bert.ablation({99})); }).find("no token 99"), std::string::npos);
   EXPECT_NE(ablation_refusal([&] { static_cast<void>(bert.ablation({})); }).find("no token"), std::string::npos);
   const Ablation ablation = bert.ablation({0});
-  const auto without = [&](HeadName head) {
+  const auto without = [&](HeadId head) {
     return ablation_refusal([&] { static_cast<void>(ablation.without(std::vector{head}, bert.pool)); });
   };
   EXPECT_EQ(without({Kind::self, 0, 4}), "there is no layer 0, head 4: layers count from 0 to 2, heads from 0 to 3");

@@ -15,108 +15,109 @@ namespace attn::insight {
 namespace {
 
 // [L H N, M] numbers between 0 and 1.
-TableSpecimen::Tables random_tables(std::int64_t layers, std::int64_t heads, std::int64_t n, std::int64_t m) {
-  TableSpecimen::Tables tables{layers, heads, nn::Matrix(layers * heads * n, m)};
-  for (std::int64_t i = 0; i < tables.numbers.rows() * m; ++i)
-    tables.numbers.data()[i] = std::abs(test::bell(7, static_cast<std::uint64_t>(i))) / 4;
-  return tables;
+InMemoryTables::Tables random_tables(std::int64_t layers, std::int64_t heads, std::int64_t n, std::int64_t m) {
+  InMemoryTables::Tables table_data{layers, heads, nn::Matrix(layers * heads * n, m)};
+  for (std::int64_t i = 0; i < table_data.numbers.rows() * m; ++i)
+    table_data.numbers.data()[i] = std::abs(test::bell(7, static_cast<std::uint64_t>(i))) / 4;
+  return table_data;
 }
 
-std::string table_refusal(TableSpecimen::Tables tables, std::vector<std::string> queries,
+std::string table_refusal(InMemoryTables::Tables table_data, std::vector<std::string> queries,
                           std::vector<std::string> keys) {
   try {
-    const TableSpecimen made(std::move(tables), std::move(queries), std::move(keys));
+    const InMemoryTables made(std::move(table_data), std::move(queries), std::move(keys));
   } catch (const std::invalid_argument& wrong) {
     return wrong.what();
   }
   return "taken";
 }
 
-TEST(TableSpecimen, HeadsAreFoundLayerByLayer) {
-  TableSpecimen::Tables tables = random_tables(2, 3, 4, 5);
-  const float expected = tables.numbers.row((1 * 3 + 2) * 4 + 3)[1];
-  const TableSpecimen specimen(std::move(tables), {}, {});
+TEST(InMemoryTables, HeadsAreFoundLayerByLayer) {
+  InMemoryTables::Tables table_data = random_tables(2, 3, 4, 5);
+  const float expected = table_data.numbers.row((1 * 3 + 2) * 4 + 3)[1];
+  const InMemoryTables tables(std::move(table_data), {}, {});
   ThreadPool pool(1);
-  EXPECT_EQ(specimen.weights({Kind::self, 1, 2}, pool).row(3)[1], expected);
-  EXPECT_EQ(specimen.heads().size(), 6U);
-  EXPECT_EQ(specimen.heads()[5], (HeadName{Kind::self, 1, 2}));
+  EXPECT_EQ(tables.weights({Kind::self, 1, 2}, pool).row(3)[1], expected);
+  EXPECT_EQ(tables.heads().size(), 6U);
+  EXPECT_EQ(tables.heads()[5], (HeadId{Kind::self, 1, 2}));
 }
 
-TEST(TableSpecimen, SeveralKindsHaveTablesAndTokensOfTheirOwn) {
-  std::vector<TableSpecimen::Part> parts;
+TEST(InMemoryTables, SeveralKindsHaveTablesAndTokensOfTheirOwn) {
+  std::vector<InMemoryTables::Part> parts;
   parts.push_back({Kind::cross, random_tables(2, 2, 2, 3), named_tokens({"x", "y"}), named_tokens({"a", "b", "c"})});
   parts.push_back({Kind::self, random_tables(1, 2, 3, 3), named_tokens({"a", "b", "c"}), {}});
   const float expected = parts[0].tables.numbers.row((1 * 2 + 1) * 2 + 1)[2];
-  const TableSpecimen specimen(std::move(parts));
-  ASSERT_EQ(specimen.stacks().size(), 2U);
-  EXPECT_EQ(specimen.stacks()[0].kind, Kind::self);
-  EXPECT_EQ(specimen.stacks()[1].layers, 2);
-  EXPECT_EQ(specimen.queries(Kind::cross)[1].text, "y");
-  EXPECT_EQ(specimen.keys(Kind::cross)[2].text, "c");
-  EXPECT_EQ(specimen.keys(Kind::self)[0].text, "a");
+  const InMemoryTables tables(std::move(parts));
+  ASSERT_EQ(tables.stacks().size(), 2U);
+  EXPECT_EQ(tables.stacks()[0].kind, Kind::self);
+  EXPECT_EQ(tables.stacks()[1].layers, 2);
+  EXPECT_EQ(tables.queries(Kind::cross)[1].text, "y");
+  EXPECT_EQ(tables.keys(Kind::cross)[2].text, "c");
+  EXPECT_EQ(tables.keys(Kind::self)[0].text, "a");
   ThreadPool pool(1);
-  EXPECT_EQ(specimen.weights({Kind::cross, 1, 1}, pool).row(1)[2], expected);
-  EXPECT_FALSE(specimen.causal({Kind::cross, 1, 1}));
-  EXPECT_EQ(specimen.heads().size(), 6U);
+  EXPECT_EQ(tables.weights({Kind::cross, 1, 1}, pool).row(1)[2], expected);
+  EXPECT_FALSE(tables.causal({Kind::cross, 1, 1}));
+  EXPECT_EQ(tables.heads().size(), 6U);
 }
 
-TEST(TableSpecimen, OneKindTwiceIsRefusedAndSoIsNone) {
-  const auto said = [](std::vector<TableSpecimen::Part> parts) {
+TEST(InMemoryTables, OneKindTwiceIsRefusedAndSoIsNone) {
+  const auto said = [](std::vector<InMemoryTables::Part> parts) {
     try {
-      const TableSpecimen made(std::move(parts));
+      const InMemoryTables made(std::move(parts));
     } catch (const std::invalid_argument& wrong) {
       return std::string(wrong.what());
     }
     return std::string();
   };
-  std::vector<TableSpecimen::Part> twice;
+  std::vector<InMemoryTables::Part> twice;
   for (int n = 0; n < 2; ++n) twice.push_back({Kind::decoder, random_tables(1, 1, 2, 2), {}, {}});
   EXPECT_EQ(said(std::move(twice)), "tables of kind 'decoder' are given twice");
   EXPECT_EQ(said({}), "there is no table of weights to look at");
 }
 
-TEST(TableSpecimen, TokensOfASquareTableNameRowsAndColumns) {
-  const TableSpecimen specimen(random_tables(1, 1, 2, 2), {"a", "b"}, {});
-  EXPECT_EQ(specimen.keys(Kind::self)[1].text, "b");
+TEST(InMemoryTables, TokensOfASquareTableNameRowsAndColumns) {
+  const InMemoryTables tables(random_tables(1, 1, 2, 2), {"a", "b"}, {});
+  EXPECT_EQ(tables.keys(Kind::self)[1].text, "b");
 }
 
-TEST(TableSpecimen, TokensThatAreMissingAreNumbered) {
-  const TableSpecimen specimen(random_tables(1, 1, 2, 3), {}, {});
-  EXPECT_EQ(specimen.keys(Kind::self)[2].text, "2");
+TEST(InMemoryTables, TokensThatAreMissingAreNumbered) {
+  const InMemoryTables tables(random_tables(1, 1, 2, 3), {}, {});
+  EXPECT_EQ(tables.keys(Kind::self)[2].text, "2");
 }
 
-TEST(TableSpecimen, ANumberOfTokensThatDoesNotFitNamesBothNumbers) {
+TEST(InMemoryTables, ANumberOfTokensThatDoesNotFitNamesBothNumbers) {
   EXPECT_EQ(table_refusal(random_tables(1, 1, 2, 3), {"a"}, {}), "there are 1 tokens for 2 rows of the table");
   EXPECT_EQ(table_refusal(random_tables(1, 1, 2, 3), {"a", "b"}, {"c"}),
             "there are 1 tokens for 3 columns of the table");
 }
 
-TEST(TableSpecimen, NoWeightAboveTheDiagonalMeansCausal) {
-  TableSpecimen::Tables tables = random_tables(1, 2, 3, 3);
-  for (std::int64_t i = 0; i < 3; ++i) std::fill(tables.numbers.row(i) + i + 1, tables.numbers.row(i) + 3, 0.0F);
-  const TableSpecimen specimen(std::move(tables), {}, {});
-  EXPECT_TRUE(specimen.causal({Kind::self, 0, 0}));
-  EXPECT_FALSE(specimen.causal({Kind::self, 0, 1}));
+TEST(InMemoryTables, NoWeightAboveTheDiagonalMeansCausal) {
+  InMemoryTables::Tables table_data = random_tables(1, 2, 3, 3);
+  for (std::int64_t i = 0; i < 3; ++i)
+    std::fill(table_data.numbers.row(i) + i + 1, table_data.numbers.row(i) + 3, 0.0F);
+  const InMemoryTables tables(std::move(table_data), {}, {});
+  EXPECT_TRUE(tables.causal({Kind::self, 0, 0}));
+  EXPECT_FALSE(tables.causal({Kind::self, 0, 1}));
 }
 
-TEST(TableSpecimen, AHeadThatIsNotThereNamesThoseThatAre) {
-  const TableSpecimen specimen(random_tables(2, 3, 4, 4), {}, {});
+TEST(InMemoryTables, AHeadThatIsNotThereNamesThoseThatAre) {
+  const InMemoryTables tables(random_tables(2, 3, 4, 4), {}, {});
   try {
-    specimen.check({Kind::self, 0, 3});
+    tables.check({Kind::self, 0, 3});
     FAIL();
   } catch (const std::invalid_argument& wrong) {
     EXPECT_STREQ(wrong.what(), "there is no head 3: heads count from 0 to 2");
   }
-  EXPECT_THROW(specimen.check({Kind::cross, 0, 0}), std::invalid_argument);
+  EXPECT_THROW(tables.check({Kind::cross, 0, 0}), std::invalid_argument);
 }
 
 TEST(Tiles, EveryWeightComesOnce) {
-  const TableSpecimen specimen(random_tables(1, 1, kTileQueries + 3, 2 * kTileColumns + 1), {}, {});
+  const InMemoryTables tables(random_tables(1, 1, kTileQueries + 3, 2 * kTileColumns + 1), {}, {});
   ThreadPool pool(1);
-  const nn::Matrix whole = specimen.weights({}, pool);
+  const nn::Matrix whole = tables.weights({}, pool);
   nn::Matrix seen(whole.rows(), whole.columns());
   std::fill_n(seen.data(), seen.rows() * seen.columns(), 0.0F);
-  each_tile(specimen, {}, [&](Rectangle at, View<const float, 2> tile) {
+  each_block(tables, {}, [&](Rectangle at, View<const float, 2> tile) {
     for (std::int64_t i = 0; i < tile.shape[0]; ++i)
       for (std::int64_t j = 0; j < tile.shape[1]; ++j) seen.row(at.row + i)[at.col + j] += tile(i, j);
   });
@@ -124,11 +125,11 @@ TEST(Tiles, EveryWeightComesOnce) {
 }
 
 TEST(Picture, ATableThatFitsComesAsItIs) {
-  const TableSpecimen specimen(random_tables(1, 1, 5, 7), {}, {});
+  const InMemoryTables tables(random_tables(1, 1, 5, 7), {}, {});
   ThreadPool pool(1);
-  const Picture small = picture(specimen, {}, 7, Reduce::max, pool);
+  const Picture small = picture(tables, {}, 7, Reduce::max, pool);
   EXPECT_FALSE(small.reduced());
-  EXPECT_EQ(small.cells.row(4)[6], specimen.weights({}, pool).row(4)[6]);
+  EXPECT_EQ(small.cells.row(4)[6], tables.weights({}, pool).row(4)[6]);
 }
 
 // Sizes that the number of cells does not divide.
@@ -136,10 +137,10 @@ class Reduction : public testing::TestWithParam<Reduce> {};
 
 TEST_P(Reduction, CellsCoverTheirRectangles) {
   constexpr std::int64_t kMost = 6;
-  const TableSpecimen specimen(random_tables(1, 1, 20, 33), {}, {});
+  const InMemoryTables tables(random_tables(1, 1, 20, 33), {}, {});
   ThreadPool pool(1);
-  const nn::Matrix whole = specimen.weights({}, pool);
-  const Picture small = picture(specimen, {}, kMost, GetParam(), pool);
+  const nn::Matrix whole = tables.weights({}, pool);
+  const Picture small = picture(tables, {}, kMost, GetParam(), pool);
   ASSERT_TRUE(small.reduced());
   for (std::int64_t r = 0; r < kMost; ++r) {
     for (std::int64_t c = 0; c < kMost; ++c) {

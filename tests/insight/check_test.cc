@@ -24,8 +24,8 @@ using test::kInfinity;
 using test::kNan;
 using testing::HasSubstr;
 
-model::Reading reading_to_check(const std::string& name, ThreadPool& pool,
-                                const std::string& words = "The fox jumps over it.") {
+model::Recording reading_to_check(const std::string& name, ThreadPool& pool,
+                                  const std::string& words = "The fox jumps over it.") {
   const model::Reader reader = model::Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / name);
   model::Text text;
   text.text = words;
@@ -37,7 +37,7 @@ model::Reading reading_to_check(const std::string& name, ThreadPool& pool,
 class SpoiltFile {
  public:
   SpoiltFile(const std::string& model, ThreadPool& pool) : SpoiltFile(reading_to_check(model, pool)) {}
-  explicit SpoiltFile(const model::Reading& reading) { model::save_reading(reading, folder_ / "x.attn"); }
+  explicit SpoiltFile(const model::Recording& recording) { model::save_recording(recording, folder_ / "x.attn"); }
   SpoiltFile& set(const std::string& tensor, std::int64_t row, std::int64_t column, float value, bool add = false) {
     const model::SafeTensors file = model::SafeTensors::open(folder_ / "x.attn");
     const model::StoredTensor& stored = file.tensors().at(tensor);
@@ -49,14 +49,14 @@ class SpoiltFile {
     out.seekp(stored.offset + place).write(reinterpret_cast<const char*>(&value), sizeof value);
     return *this;
   }
-  [[nodiscard]] RecordedSpecimen open() const { return RecordedSpecimen(model::load_reading(folder_ / "x.attn")); }
+  [[nodiscard]] RecordedTables open() const { return RecordedTables(model::load_recording(folder_ / "x.attn")); }
 
  private:
   test::TemporaryFolder folder_;
 };
 
-std::string failure_of(const Specimen& specimen, ThreadPool& pool, const CheckOptions& options = {}) {
-  const CheckResult result = check_weights(specimen, options, pool);
+std::string failure_of(const AttentionTables& tables, ThreadPool& pool, const CheckOptions& options = {}) {
+  const CheckResult result = check_weights(tables, options, pool);
   return result.failure ? to_string(*result.failure) : "none";
 }
 
@@ -67,26 +67,26 @@ class Check : public testing::Test {
 
 TEST_F(Check, WhatModelsGivePasses) {
   for (const char* name : {"bert", "gpt2", "mistral", "llama", "t5", "bart"}) {
-    const RecordedSpecimen specimen(reading_to_check(name, pool_));
-    const CheckResult result = check_weights(specimen, {}, pool_);
+    const RecordedTables tables(reading_to_check(name, pool_));
+    const CheckResult result = check_weights(tables, {}, pool_);
     EXPECT_FALSE(result.failure) << name << ": " << to_string(*result.failure);
     EXPECT_LT(result.deviation, 1e-5) << name;
-    EXPECT_EQ(result.heads, std::ssize(specimen.heads()));
+    EXPECT_EQ(result.heads, std::ssize(tables.heads()));
     EXPECT_EQ(result.rows, result.all_rows);
     std::int64_t rows = 0;
-    for (const Stack& stack : specimen.stacks()) rows += stack.layers * stack.heads * stack.queries;
+    for (const AttentionStack& stack : tables.stacks()) rows += stack.layers * stack.heads * stack.queries;
     EXPECT_EQ(result.rows, rows);
   }
 }
 
 TEST_F(Check, OneWrongLseIsNamedWithLayerHeadAndRow) {
-  const RecordedSpecimen specimen = SpoiltFile("mistral", pool_).set("self.1.lse", 3, 5, 0.01F, true).open();
-  EXPECT_THAT(failure_of(specimen, pool_), HasSubstr("layer 1, head 3, row 5: the weights sum to 0.99005; 1 is right"));
+  const RecordedTables tables = SpoiltFile("mistral", pool_).set("self.1.lse", 3, 5, 0.01F, true).open();
+  EXPECT_THAT(failure_of(tables, pool_), HasSubstr("layer 1, head 3, row 5: the weights sum to 0.99005; 1 is right"));
 }
 
 TEST_F(Check, TheKindIsNamedWhereThereAreSeveral) {
-  const RecordedSpecimen specimen = SpoiltFile("t5", pool_).set("cross.0.lse", 1, 2, -3, true).open();
-  EXPECT_THAT(failure_of(specimen, pool_), HasSubstr("cross layer 0, head 1, row 2: "));
+  const RecordedTables tables = SpoiltFile("t5", pool_).set("cross.0.lse", 1, 2, -3, true).open();
+  EXPECT_THAT(failure_of(tables, pool_), HasSubstr("cross layer 0, head 1, row 2: "));
 }
 
 TEST_F(Check, AnLseThatIsNotFiniteIsNamed) {
@@ -137,49 +137,49 @@ TEST_F(Check, ASampleHasTheFirstAndTheLastRowAndEveryLse) {
 
 TEST_F(Check, ANumberThatIsNoWeightIsToldBesideTheFirstFailure) {
   for (const auto& [number, told] : {std::pair{50.0F, "50"}, {-0.5F, "-0.5"}, {kNan, "NaN"}, {kInfinity, "inf"}}) {
-    TableSpecimen::Tables tables{.layers = 1, .heads = 2, .numbers = nn::Matrix(4, 2)};
-    std::fill_n(tables.numbers.data(), 8, 0.5F);
-    tables.numbers.row(0)[0] = 0.9F;
-    tables.numbers.row(3)[1] = number;
-    const CheckResult result = check_weights(TableSpecimen(std::move(tables), {}, {}), {}, pool_);
+    InMemoryTables::Tables table_data{.layers = 1, .heads = 2, .numbers = nn::Matrix(4, 2)};
+    std::fill_n(table_data.numbers.data(), 8, 0.5F);
+    table_data.numbers.row(0)[0] = 0.9F;
+    table_data.numbers.row(3)[1] = number;
+    const CheckResult result = check_weights(InMemoryTables(std::move(table_data), {}, {}), {}, pool_);
     EXPECT_EQ(to_string(*result.failure), "layer 0, head 0, row 0: the weights sum to 1.4; 1 is right");
     EXPECT_EQ(to_string(*result.no_weight),
               "layer 0, head 1, row 1: " + std::string(told) + " is no weight: they go from 0 to 1");
   }
-  TableSpecimen::Tables tables{.layers = 1, .heads = 1, .numbers = nn::Matrix(2, 2)};
-  std::fill_n(tables.numbers.data(), 4, 0.7F);
-  const CheckResult result = check_weights(TableSpecimen(std::move(tables), {}, {}), {}, pool_);
+  InMemoryTables::Tables table_data{.layers = 1, .heads = 1, .numbers = nn::Matrix(2, 2)};
+  std::fill_n(table_data.numbers.data(), 4, 0.7F);
+  const CheckResult result = check_weights(InMemoryTables(std::move(table_data), {}, {}), {}, pool_);
   EXPECT_TRUE(result.failure && !result.no_weight);
 }
 
 // A weight where the mask forbids one.
-class Leaky final : public Specimen {
+class Leaky final : public AttentionTables {
  public:
-  explicit Leaky(RecordedSpecimen& inner) : Specimen(inner.stacks()), inner_(inner) {}
+  explicit Leaky(RecordedTables& inner) : AttentionTables(inner.stacks()), inner_(inner) {}
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override {
     return inner_.queries(kind);
   }
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override { return inner_.keys(kind); }
-  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
+  void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
     inner_.weights(head, window, out, pool);
     if (head.head == 1 && window.row == 0) *out.at(0, 5) = 1e-30F;
   }
-  [[nodiscard]] bool causal(const HeadName& head) const override { return inner_.causal(head); }
-  [[nodiscard]] const model::Reading* reading() const noexcept override { return inner_.reading(); }
+  [[nodiscard]] bool causal(const HeadId& head) const override { return inner_.causal(head); }
+  [[nodiscard]] const model::Recording* recording() const noexcept override { return inner_.recording(); }
 
  private:
-  RecordedSpecimen& inner_;
+  RecordedTables& inner_;
 };
 
 TEST_F(Check, AMaskedPlaceMustBeExactlyZero) {
-  RecordedSpecimen inner(reading_to_check("gpt2", pool_));
+  RecordedTables inner(reading_to_check("gpt2", pool_));
   EXPECT_EQ(failure_of(Leaky(inner), pool_), "layer 0, head 1, row 0: key 5 is masked, but its weight is 1e-30");
 }
 
-TableSpecimen table(std::vector<float> numbers, std::int64_t columns) {
-  TableSpecimen::Tables tables{1, 1, nn::Matrix(std::ssize(numbers) / columns, columns)};
-  std::ranges::copy(numbers, tables.numbers.data());
-  return {std::move(tables), {}, {}};
+InMemoryTables table(std::vector<float> numbers, std::int64_t columns) {
+  InMemoryTables::Tables table_data{1, 1, nn::Matrix(std::ssize(numbers) / columns, columns)};
+  std::ranges::copy(numbers, table_data.numbers.data());
+  return {std::move(table_data), {}, {}};
 }
 
 TEST_F(Check, TablesOfTheUsersAreCheckedTheSameWay) {
@@ -191,12 +191,12 @@ TEST_F(Check, TablesOfTheUsersAreCheckedTheSameWay) {
 }
 
 TEST_F(Check, WhatProgressThrowsEndsTheWork) {
-  const RecordedSpecimen specimen(reading_to_check("bert", pool_));
+  const RecordedTables tables(reading_to_check("bert", pool_));
   std::int64_t last = -1;
-  check_weights(specimen, {.progress = [&](std::int64_t done, std::int64_t) { last = done; }}, pool_);
-  EXPECT_EQ(last, std::ssize(specimen.heads()));
+  check_weights(tables, {.progress = [&](std::int64_t done, std::int64_t) { last = done; }}, pool_);
+  EXPECT_EQ(last, std::ssize(tables.heads()));
   const auto stop = [](std::int64_t, std::int64_t) { throw std::runtime_error("enough"); };
-  EXPECT_THROW(check_weights(specimen, {.progress = stop}, pool_), std::runtime_error);
+  EXPECT_THROW(check_weights(tables, {.progress = stop}, pool_), std::runtime_error);
 }
 
 }  // namespace

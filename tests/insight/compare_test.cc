@@ -72,7 +72,7 @@ TEST(Align, TwoLongTextsWithoutACommonEndTakeABitAPair) {
 
 TEST(Compare, ATextWithItselfHasNoChangeAndAlignsAll) {
   ThreadPool pool(2);
-  const TableSpecimen one = RandomRows{.layers = 2, .n = 100}.specimen();
+  const InMemoryTables one = RandomRows{.layers = 2, .n = 100}.tables();
   const Comparison same = compare(one, one, pool);
   EXPECT_EQ(same.of(Kind::self).queries.size(), 100);
   ASSERT_EQ(same.heads.size(), 6U);
@@ -80,13 +80,13 @@ TEST(Compare, ATextWithItselfHasNoChangeAndAlignsAll) {
     EXPECT_EQ(head.change, 0);
     EXPECT_EQ(head.entropy_a, head.entropy_b);
   }
-  EXPECT_EQ(same.heads[4].head, (HeadName{Kind::self, 1, 1}));  // equal ones stay in order
+  EXPECT_EQ(same.heads[4].head, (HeadId{Kind::self, 1, 1}));  // equal ones stay in order
 }
 
 TEST(Compare, IsSymmetric) {
   ThreadPool pool(2);
-  const TableSpecimen one = RandomRows{.seed = 1}.specimen(names("abcdabcd"));
-  const TableSpecimen other = RandomRows{.n = 9, .seed = 2}.specimen(names("badcxabde"));
+  const InMemoryTables one = RandomRows{.seed = 1}.tables(names("abcdabcd"));
+  const InMemoryTables other = RandomRows{.n = 9, .seed = 2}.tables(names("badcxabde"));
   const Comparison ab = compare(one, other, pool), ba = compare(other, one, pool);
   for (std::size_t h = 0; h < ab.heads.size(); ++h) {
     EXPECT_EQ(ab.heads[h].head, ba.heads[h].head);
@@ -97,38 +97,38 @@ TEST(Compare, IsSymmetric) {
   }
 }
 
-TableSpecimen lettered_table(std::vector<float> numbers, const std::string& letters) {
+InMemoryTables lettered_table(std::vector<float> numbers, const std::string& letters) {
   const auto n = static_cast<std::int64_t>(letters.size());
-  TableSpecimen::Tables tables{1, 1, nn::Matrix(n, n)};
-  std::ranges::copy(numbers, tables.numbers.data());
-  return {std::move(tables), names(letters), {}};
+  InMemoryTables::Tables table_data{1, 1, nn::Matrix(n, n)};
+  std::ranges::copy(numbers, table_data.numbers.data());
+  return {std::move(table_data), names(letters), {}};
 }
 
 TEST(Compare, RowsThatShareNothingDifferByOne) {
   ThreadPool pool(1);
-  const TableSpecimen one = lettered_table({0, 1, 1, 0}, "ab"), other = lettered_table({1, 0, 0, 1}, "ab");
+  const InMemoryTables one = lettered_table({0, 1, 1, 0}, "ab"), other = lettered_table({1, 0, 0, 1}, "ab");
   EXPECT_DOUBLE_EQ(compare(one, other, pool).heads[0].change, 1);
 }
 
 // Keys that the other text lacks are one bin, however many they are: rows (.5 on a, .5 elsewhere) are the same.
 TEST(Compare, KeysThatTheOtherTextLacksAreOneBin) {
   ThreadPool pool(1);
-  const TableSpecimen one = lettered_table({0.5F, 0.25F, 0.25F, 0, 0, 1, 0, 0, 1}, "axy");
-  const TableSpecimen other = lettered_table({0.5F, 0.5F, 0, 1}, "az");
+  const InMemoryTables one = lettered_table({0.5F, 0.25F, 0.25F, 0, 0, 1, 0, 0, 1}, "axy");
+  const InMemoryTables other = lettered_table({0.5F, 0.5F, 0, 1}, "az");
   EXPECT_NEAR(compare(one, other, pool).heads[0].change, 0, 1e-15);
 }
 
 TEST(Compare, OneRowIsTheDivergenceOfTheTextbook) {
   ThreadPool pool(1);
-  const TableSpecimen one = lettered_table({0.75F, 0.25F, 0, 1}, "ax"),
-                      other = lettered_table({0.25F, 0.75F, 0, 1}, "ay");
+  const InMemoryTables one = lettered_table({0.75F, 0.25F, 0, 1}, "ax"),
+                       other = lettered_table({0.25F, 0.75F, 0, 1}, "ay");
   const double expected = (0.75 * std::log2(0.75 / 0.5) + 0.25 * std::log2(0.25 / 0.5));
   EXPECT_NEAR(compare(one, other, pool).heads[0].change, expected, 1e-12);
 }
 
 TEST(Compare, DifferentShapesAreNamed) {
   ThreadPool pool(1);
-  const TableSpecimen one = RandomRows{}.specimen(), other = RandomRows{.layers = 4, .heads = 5}.specimen();
+  const InMemoryTables one = RandomRows{}.tables(), other = RandomRows{.layers = 4, .heads = 5}.tables();
   const std::string said = refusal_of([&] { compare(one, other, pool); });
   EXPECT_NE(said.find("2 layers of 3 heads"), std::string::npos) << said;
   EXPECT_NE(said.find("4 layers of 5 heads"), std::string::npos) << said;
@@ -136,20 +136,20 @@ TEST(Compare, DifferentShapesAreNamed) {
 
 TEST(Compare, TextsWithoutACommonTokenAreRefused) {
   ThreadPool pool(1);
-  const TableSpecimen one = lettered_table({1, 0, 0, 1}, "ab"), other = lettered_table({1, 0, 0, 1}, "cd");
+  const InMemoryTables one = lettered_table({1, 0, 0, 1}, "ab"), other = lettered_table({1, 0, 0, 1}, "cd");
   EXPECT_NE(refusal_of([&] { compare(one, other, pool); }).find("no token in common"), std::string::npos);
 }
 
 TEST(Difference, IsThatOfTheAlignedWeightsInAnyWindow) {
   ThreadPool pool(1);
-  const TableSpecimen one = RandomRows{.n = 6, .seed = 4}.specimen(names("abxcde"));
-  const TableSpecimen other = RandomRows{.n = 7, .seed = 5}.specimen(names("abcyzde"));
+  const InMemoryTables one = RandomRows{.n = 6, .seed = 4}.tables(names("abxcde"));
+  const InMemoryTables other = RandomRows{.n = 7, .seed = 5}.tables(names("abcyzde"));
   const Comparison compared = compare(one, other, pool);
   const auto less = difference(one, other, compared);
-  const Stack& all = less->stack(Kind::self);
+  const AttentionStack& all = less->stack(Kind::self);
   ASSERT_EQ(all.queries, 5);
   EXPECT_EQ(less->queries(Kind::self)[2].text, "c");
-  const HeadName head{Kind::self, 1, 2};
+  const HeadId head{Kind::self, 1, 2};
   const nn::Matrix a = one.weights(head, pool), b = other.weights(head, pool);
   const std::int64_t in_a[] = {0, 1, 3, 4, 5}, in_b[] = {0, 1, 2, 5, 6};
   nn::Matrix part(4, 3);
@@ -162,7 +162,7 @@ TEST(Difference, IsThatOfTheAlignedWeightsInAnyWindow) {
 TEST(DifferenceOnA, IsWhatNumpyHasOnAllTokensOfA) {
   ThreadPool pool(2);
   const test::Looking golden;
-  const TableSpecimen a = golden.specimen("a"), b = golden.specimen("b");
+  const InMemoryTables a = golden.tables("a"), b = golden.tables("b");
   const Comparison found = compare(a, b, pool);
   ASSERT_EQ(found.tokens[0].queries.a.size(), golden["pairs"].size());
   for (std::size_t k = 0; k < golden["pairs"].size(); ++k) {
@@ -191,8 +191,8 @@ TEST(DifferenceOnA, IsWhatNumpyHasOnAllTokensOfA) {
 
 TEST(DifferenceOnA, TilesAndPicturesShowWhatIsFarthestFromZero) {
   ThreadPool pool(3);
-  const TableSpecimen a = RandomRows{.layers = 1, .heads = 1, .n = 600, .seed = 1}.specimen();
-  const TableSpecimen b = RandomRows{.layers = 1, .heads = 1, .n = 600, .seed = 2}.specimen();
+  const InMemoryTables a = RandomRows{.layers = 1, .heads = 1, .n = 600, .seed = 1}.tables();
+  const InMemoryTables b = RandomRows{.layers = 1, .heads = 1, .n = 600, .seed = 2}.tables();
   const Comparison found = compare(a, b, pool);
   const auto less = difference_on_a(a, b, found);
   const nn::Matrix table = less->weights({}, pool);

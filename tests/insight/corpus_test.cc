@@ -31,8 +31,8 @@ TEST_F(CorpusOfTexts, MeansAreThoseOfTheTextsOneByOne) {
   double entropy = 0, first = 0;
   for (const std::string& text : kTexts) {
     if (text.find_first_not_of(' ') == std::string::npos) continue;
-    const RecordedSpecimen specimen(model::read(reader_, {.text = text, .pair = {}, .target = {}}, {}, pool_));
-    const HeadStatistics head = statistics(specimen, {}, pool_)[3];
+    const RecordedTables tables(model::read(reader_, {.text = text, .pair = {}, .target = {}}, {}, pool_));
+    const HeadStatistics head = statistics(tables, {}, pool_)[3];
     entropy += head.entropy / 5;
     first += head.shares.first / 5;
   }

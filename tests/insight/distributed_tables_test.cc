@@ -19,7 +19,7 @@ namespace {
 
 using test::on_ranks;
 
-model::Reading reading_to_examine(const std::string& name, ThreadPool& pool) {
+model::Recording reading_to_examine(const std::string& name, ThreadPool& pool) {
   const model::Reader reader = model::Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / name);
   model::Text text;
   text.text = "The fox jumps over the fox, and over it again.";
@@ -63,17 +63,17 @@ void expect_same(const CheckResult& found, const CheckResult& right) {
 // The reading goes through a file, so that all ranks have the very numbers that one process has.
 class Examine : public testing::TestWithParam<const char*> {
  protected:
-  void expect_same_of_ranks(const model::Reading& reading, const CheckOptions& check = {},
+  void expect_same_of_ranks(const model::Recording& recording, const CheckOptions& check = {},
                             const StatisticsOptions& asked = {}) {
-    model::save_reading(reading, folder_ / "x.attn");
-    const RecordedSpecimen whole(model::load_reading(folder_ / "x.attn"));
+    model::save_recording(recording, folder_ / "x.attn");
+    const RecordedTables whole(model::load_recording(folder_ / "x.attn"));
     const CheckResult checked = check_weights(whole, check, pool_);
     const std::vector<HeadStatistics> right = statistics(whole, asked, pool_);
     for (int count = 1; count <= 4; ++count) {
       SCOPED_TRACE(std::to_string(count) + " ranks");
       on_ranks(count, [&](Ranks& ranks) {
         ThreadPool pool(1 + ranks.rank() % 2);  // ranks need not have the same number of threads
-        const SpreadSubject part(model::load_reading(folder_ / "x.attn", ranks));
+        const DistributedTables part(model::load_recording(folder_ / "x.attn", ranks));
         const Findings found = examine(ranks, part, {.check = check, .statistics = asked}, pool);
         expect_same(found.check, checked);
         ASSERT_EQ(found.statistics.size(), ranks.rank() == 0 ? right.size() : 0U);
@@ -95,14 +95,14 @@ TEST_F(Examine, OneKindIsCountedAndAllAreChecked) {
 }
 
 TEST_F(Examine, AFailureIsNamedAsInTheWhole) {
-  model::Reading reading = reading_to_examine("t5", pool_);
-  const_cast<model::AttentionRecord&>(reading.recording.attention(Kind::decoder, 1)).lse.row(2)[4] += 1;
-  const_cast<model::AttentionRecord&>(reading.recording.attention(Kind::cross, 0)).lse.row(1)[2] -= 3;
-  expect_same_of_ranks(reading);
+  model::Recording recording = reading_to_examine("t5", pool_);
+  const_cast<model::AttentionRecord&>(recording.log.attention(Kind::decoder, 1)).lse.row(2)[4] += 1;
+  const_cast<model::AttentionRecord&>(recording.log.attention(Kind::cross, 0)).lse.row(1)[2] -= 3;
+  expect_same_of_ranks(recording);
 }
 
 TEST_F(Examine, OfManyWeightsTheSameRowsAreChecked) {
-  model::Reading reading;
+  model::Recording recording;
   model::AttentionRecord a;
   a.shape = {3, 1, 4};
   a.rule.causal = true;
@@ -110,13 +110,13 @@ TEST_F(Examine, OfManyWeightsTheSameRowsAreChecked) {
   a.q = test::random_matrix(300, 12, 1);
   a.k = test::random_matrix(300, 4, 2);
   a.lse = nn::Matrix(3, 300);
-  reading.recording.insert(std::move(a));
-  reading.tokens.resize(300);
-  expect_same_of_ranks(reading, {.most_weights = 100'000});
+  recording.log.insert(std::move(a));
+  recording.tokens.resize(300);
+  expect_same_of_ranks(recording, {.most_weights = 100'000});
 }
 
 TEST_F(Examine, RulesOfModelsThatRanElsewhereComeWithTheirHeads) {
-  model::Reading reading;
+  model::Recording recording;
   model::AttentionRecord a;
   a.shape = {4, 2, 4};
   a.rule = {.causal = true,
@@ -129,16 +129,16 @@ TEST_F(Examine, RulesOfModelsThatRanElsewhereComeWithTheirHeads) {
   a.q = test::random_matrix(21, 16, 1);
   a.k = test::random_matrix(21, 8, 2);
   a.lse = test::random_matrix(4, 21, 5);
-  reading.recording.insert(std::move(a));
-  reading.tokens.resize(21);
-  expect_same_of_ranks(reading);
+  recording.log.insert(std::move(a));
+  recording.tokens.resize(21);
+  expect_same_of_ranks(recording);
 }
 
 TEST_F(Examine, ProgressCountsTheHeadsOfAllRanks) {
-  model::save_reading(reading_to_examine("bert", pool_), folder_ / "x.attn");
+  model::save_recording(reading_to_examine("bert", pool_), folder_ / "x.attn");
   on_ranks(3, [&](Ranks& ranks) {
     ThreadPool pool(1);
-    const SpreadSubject part(model::load_reading(folder_ / "x.attn", ranks));
+    const DistributedTables part(model::load_recording(folder_ / "x.attn", ranks));
     std::int64_t last = -1;
     const auto progress = [&](std::int64_t done, std::int64_t total) {
       EXPECT_EQ(total, std::ssize(part.heads()));

@@ -21,7 +21,7 @@ using test::shared_matrix;
 constexpr std::int64_t kRecordTokens = 17, kRecordHeads = 2, kRecordWidth = 8;
 
 // One layer that obeys the rule; lse is what attention() writes.
-model::Reading reading_of(const model::Rule& rule, ThreadPool& pool) {
+model::Recording reading_of(const model::Rule& rule, ThreadPool& pool) {
   model::AttentionRecord a;
   a.shape = {kRecordHeads, kRecordHeads, kRecordWidth};
   a.rule = rule;
@@ -39,10 +39,10 @@ model::Reading reading_of(const model::Rule& rule, ThreadPool& pool) {
   const Inputs in{a.q_heads(0, kRecordTokens), a.k_heads(0, kRecordTokens), a.k_heads(0, kRecordTokens)};
   attention(in, options, {out.data(), {1, kRecordHeads, kRecordTokens, kRecordWidth}},
             {a.lse.data(), {1, kRecordHeads, kRecordTokens}}, pool);
-  model::Reading reading;
-  reading.recording.insert(std::move(a));
-  reading.tokens.resize(kRecordTokens);
-  return reading;
+  model::Recording recording;
+  recording.log.insert(std::move(a));
+  recording.tokens.resize(kRecordTokens);
+  return recording;
 }
 
 model::Rule everything_at_once() {
@@ -57,13 +57,13 @@ model::Rule everything_at_once() {
 TEST(AttentionFromElsewhere, ATraceShowsSoftcapBiasAndSink) {
   ThreadPool pool(1);
   const model::Rule rule = everything_at_once();
-  const model::Reading reading = reading_of(rule, pool);
+  const model::Recording recording = reading_of(rule, pool);
   for (std::int64_t head = 0; head < kRecordHeads; ++head) {
-    const nn::Matrix table = reading.recording.weights({Kind::self, 0, head, 0}, pool);
+    const nn::Matrix table = recording.log.weights({Kind::self, 0, head, 0}, pool);
     for (std::int64_t i = 0; i < kRecordTokens; ++i) {
       double row = std::exp(rule.sink->row(0)[head]);
       for (std::int64_t j = 0; j < kRecordTokens; ++j) {
-        const Trace t = trace(reading, {{Kind::self, 0, head}, i, j}, nullptr, pool);
+        const Trace t = trace(recording, {{Kind::self, 0, head}, i, j}, nullptr, pool);
         EXPECT_NEAR(t.weight, table.row(i)[j], 1e-5) << head << ' ' << i << ' ' << j;
         EXPECT_EQ(t.softcap, 1.5);
         EXPECT_EQ(t.bucket, std::nullopt);
@@ -74,46 +74,46 @@ TEST(AttentionFromElsewhere, ATraceShowsSoftcapBiasAndSink) {
           row += std::exp(t.score);
         }
       }
-      EXPECT_NEAR(reading.recording.attention(Kind::self, 0).lse.row(head)[i], std::log(row), 1e-5);
+      EXPECT_NEAR(recording.log.attention(Kind::self, 0).lse.row(head)[i], std::log(row), 1e-5);
     }
   }
 }
 
 TEST(AttentionFromElsewhere, RowsSumToOneWithWhatTheSinkTakes) {
   ThreadPool pool(1);
-  const RecordedSpecimen specimen(reading_of(everything_at_once(), pool));
-  const CheckResult check = check_weights(specimen, {}, pool);
+  const RecordedTables tables(reading_of(everything_at_once(), pool));
+  const CheckResult check = check_weights(tables, {}, pool);
   EXPECT_FALSE(check.failure) << in_words(check);
   EXPECT_LT(check.deviation, 1e-5);
 
   model::Rule spoilt = everything_at_once();
-  model::Reading reading = reading_of(spoilt, pool);
-  model::Recording without;
+  model::Recording recording = reading_of(spoilt, pool);
+  model::AttentionLog without;
   model::AttentionRecord a;
   a.shape = {kRecordHeads, kRecordHeads, kRecordWidth};
   a.queries = a.keys = kRecordTokens;
   a.q = random_matrix(kRecordTokens, kRecordHeads * kRecordWidth, 1);
   a.k = random_matrix(kRecordTokens, kRecordHeads * kRecordWidth, 2);
   a.lse = nn::Matrix(kRecordHeads, kRecordTokens);
-  std::copy_n(reading.recording.attention(Kind::self, 0).lse.data(), kRecordHeads * kRecordTokens, a.lse.data());
+  std::copy_n(recording.log.attention(Kind::self, 0).lse.data(), kRecordHeads * kRecordTokens, a.lse.data());
   spoilt.sink = nullptr;
   a.rule = spoilt;
   without.insert(std::move(a));
-  reading.recording = std::move(without);
-  EXPECT_TRUE(check_weights(RecordedSpecimen(std::move(reading)), {}, pool).failure);
+  recording.log = std::move(without);
+  EXPECT_TRUE(check_weights(RecordedTables(std::move(recording)), {}, pool).failure);
 }
 
-struct SightCase {
+struct VisibleCase {
   const char* name;
   model::Rule rule;
 };
 
-class SightOfARule : public testing::TestWithParam<SightCase> {};
+class VisibleKeysOfARule : public testing::TestWithParam<VisibleCase> {};
 
-TEST_P(SightOfARule, IsWhatTheMaskAllows) {
+TEST_P(VisibleKeysOfARule, IsWhatTheMaskAllows) {
   ThreadPool pool(1);
-  const RecordedSpecimen specimen(reading_of(GetParam().rule, pool));
-  const Sight sight = sight_of(specimen, {Kind::self, 0, 1});
+  const RecordedTables tables(reading_of(GetParam().rule, pool));
+  const VisibleKeys visible = visible_keys(tables, {Kind::self, 0, 1});
   const Mask mask = GetParam().rule.mask();
   for (std::int64_t i = 0; i < kRecordTokens; ++i) {
     std::int64_t from = kRecordTokens, to = 0;
@@ -122,21 +122,21 @@ TEST_P(SightOfARule, IsWhatTheMaskAllows) {
       from = std::min(from, j);
       to = j + 1;
     }
-    ASSERT_EQ(sight.from(i), from) << "query " << i;
-    ASSERT_EQ(sight.to(i), to) << "query " << i;
+    ASSERT_EQ(visible.from(i), from) << "query " << i;
+    ASSERT_EQ(visible.to(i), to) << "query " << i;
   }
-  for (const HeadStatistics& head : statistics(specimen, {}, pool)) EXPECT_LE(head.entropy_share, 1 + 1e-5);
+  for (const HeadStatistics& head : statistics(tables, {}, pool)) EXPECT_LE(head.entropy_share, 1 + 1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(AttentionFromElsewhere, SightOfARule,
-                         testing::Values(SightCase{"Everything", {}}, SightCase{"Causal", {.causal = true}},
-                                         SightCase{"CausalWindow", {.causal = true, .window = 4}},
-                                         SightCase{"WindowToBothSides", {.window = 3}},
-                                         SightCase{"Documents",
-                                                   {.causal = true,
-                                                    .also = parse_mask("document(0,0,0,0,0,1,1,1,1,1,1,2,2,2,2,2,2)")}},
-                                         SightCase{"NotTheFirst", {.also = parse_mask("~prefix(2) | window(1)")}}),
-                         [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    AttentionFromElsewhere, VisibleKeysOfARule,
+    testing::Values(VisibleCase{"Everything", {}}, VisibleCase{"Causal", {.causal = true}},
+                    VisibleCase{"CausalWindow", {.causal = true, .window = 4}},
+                    VisibleCase{"WindowToBothSides", {.window = 3}},
+                    VisibleCase{"Documents",
+                                {.causal = true, .also = parse_mask("document(0,0,0,0,0,1,1,1,1,1,1,2,2,2,2,2,2)")}},
+                    VisibleCase{"NotTheFirst", {.also = parse_mask("~prefix(2) | window(1)")}}),
+    [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace attn::insight

@@ -14,15 +14,15 @@ namespace {
 constexpr std::int64_t kPatternTokens = 40;
 
 // Heads that look at i - 1, at all evenly, and at i.
-TableSpecimen three_heads() {
-  TableSpecimen::Tables tables{1, 3, nn::Matrix(3 * kPatternTokens, kPatternTokens)};
-  std::fill_n(tables.numbers.data(), 3 * kPatternTokens * kPatternTokens, 0.0F);
+InMemoryTables three_heads() {
+  InMemoryTables::Tables table_data{1, 3, nn::Matrix(3 * kPatternTokens, kPatternTokens)};
+  std::fill_n(table_data.numbers.data(), 3 * kPatternTokens * kPatternTokens, 0.0F);
   for (std::int64_t i = 0; i < kPatternTokens; ++i) {
-    tables.numbers.row(i)[i > 0 ? i - 1 : 0] = 1;
-    std::fill_n(tables.numbers.row(kPatternTokens + i), kPatternTokens, 1.0F / kPatternTokens);
-    tables.numbers.row(2 * kPatternTokens + i)[i] = 1;
+    table_data.numbers.row(i)[i > 0 ? i - 1 : 0] = 1;
+    std::fill_n(table_data.numbers.row(kPatternTokens + i), kPatternTokens, 1.0F / kPatternTokens);
+    table_data.numbers.row(2 * kPatternTokens + i)[i] = 1;
   }
-  return {std::move(tables), {}, {}};
+  return {std::move(table_data), {}, {}};
 }
 
 std::vector<Similar> found(const Pattern& pattern) {

@@ -70,10 +70,10 @@ TEST(MaxFlow, TakesBackWhatWasSentTheWrongWay) {
 
 TEST(Flow, ThroughOneLayerIsTheEdgeItself) {
   ThreadPool pool(1);
-  const TableSpecimen specimen = RandomRows{}.specimen();
+  const InMemoryTables tables = RandomRows{}.tables();
   nn::Matrix a(8, 8);
-  with_residual(specimen, 0, 0, a.view(), pool);
-  const nn::Matrix flows = flow(specimen, {0, {2, 7}}, pool);
+  with_residual(tables, 0, 0, a.view(), pool);
+  const nn::Matrix flows = flow(tables, {0, {2, 7}}, pool);
   for (std::int64_t j = 0; j < 8; ++j) {
     EXPECT_EQ(flows.row(0)[j], a.row(2)[j]);
     EXPECT_EQ(flows.row(1)[j], a.row(7)[j]);
@@ -83,11 +83,11 @@ TEST(Flow, ThroughOneLayerIsTheEdgeItself) {
 // Through two layers every way has one node in the middle, and no two ways share an edge.
 TEST(Flow, ThroughTwoLayersIsTheSumOfTheNarrowerEdges) {
   ThreadPool pool(2);
-  const TableSpecimen specimen = RandomRows{.n = 20}.specimen();
+  const InMemoryTables tables = RandomRows{.n = 20}.tables();
   nn::Matrix below(20, 20), above(20, 20);
-  with_residual(specimen, 0, 0, below.view(), pool);
-  with_residual(specimen, 1, 0, above.view(), pool);
-  const nn::Matrix flows = flow(specimen, {1, {4}}, pool);
+  with_residual(tables, 0, 0, below.view(), pool);
+  with_residual(tables, 1, 0, above.view(), pool);
+  const nn::Matrix flows = flow(tables, {1, {4}}, pool);
   for (std::int64_t j = 0; j < 20; ++j) {
     double sum = 0;
     for (std::int64_t k = 0; k < 20; ++k) sum += std::min(above.row(4)[k], below.row(k)[j]);
@@ -98,10 +98,10 @@ TEST(Flow, ThroughTwoLayersIsTheSumOfTheNarrowerEdges) {
 TEST(Flow, IsBoundedByWhatLeavesTheTokenAndByWhatLeadsIntoTheText) {
   ThreadPool pool(2);
   for (const bool causal : {false, true}) {
-    const TableSpecimen specimen = RandomRows{.layers = 4, .n = 24, .causal = causal, .sharpness = 8}.specimen();
+    const InMemoryTables tables = RandomRows{.layers = 4, .n = 24, .causal = causal, .sharpness = 8}.tables();
     nn::Matrix first(24, 24);
-    with_residual(specimen, 0, 0, first.view(), pool);
-    const nn::Matrix flows = flow(specimen, {3, {0, 11, 23}}, pool);
+    with_residual(tables, 0, 0, first.view(), pool);
+    const nn::Matrix flows = flow(tables, {3, {0, 11, 23}}, pool);
     const std::int64_t tokens[] = {0, 11, 23};
     for (std::int64_t t = 0; t < 3; ++t) {
       for (std::int64_t j = 0; j < 24; ++j) {
@@ -120,24 +120,24 @@ TEST(Flow, IsBoundedByWhatLeavesTheTokenAndByWhatLeadsIntoTheText) {
 
 TEST(Flow, SameBitsForAnyNumberOfThreads) {
   ThreadPool one(1), three(3);
-  const TableSpecimen specimen = RandomRows{.layers = 5, .n = 30}.specimen();
-  const nn::Matrix a = flow(specimen, {4, {1, 20}}, one), b = flow(specimen, {4, {1, 20}}, three);
+  const InMemoryTables tables = RandomRows{.layers = 5, .n = 30}.tables();
+  const nn::Matrix a = flow(tables, {4, {1, 20}}, one), b = flow(tables, {4, {1, 20}}, three);
   EXPECT_TRUE(std::equal(a.data(), a.data() + 60, b.data()));
 }
 
 TEST(Flow, MoreThan512TokensAreRefusedWithBothNumbers) {
   ThreadPool pool(2);
-  const TableSpecimen specimen = RandomRows{.layers = 1, .heads = 1, .n = 513}.specimen();
-  const std::string said = refusal_of([&] { flow(specimen, {0, {0}}, pool); });
+  const InMemoryTables tables = RandomRows{.layers = 1, .heads = 1, .n = 513}.tables();
+  const std::string said = refusal_of([&] { flow(tables, {0, {0}}, pool); });
   EXPECT_NE(said.find("512"), std::string::npos) << said;
   EXPECT_NE(said.find("513"), std::string::npos) << said;
 }
 
 TEST(Flow, WhatIsNotThereIsNamed) {
   ThreadPool pool(1);
-  const TableSpecimen specimen = RandomRows{}.specimen();
-  EXPECT_EQ(refusal_of([&] { flow(specimen, {1, {-1}}, pool); }), "there is no token -1: tokens count from 0 to 7");
-  EXPECT_EQ(refusal_of([&] { flow(specimen, {5, {0}}, pool); }), "there is no layer 5: layers count from 0 to 1");
+  const InMemoryTables tables = RandomRows{}.tables();
+  EXPECT_EQ(refusal_of([&] { flow(tables, {1, {-1}}, pool); }), "there is no token -1: tokens count from 0 to 7");
+  EXPECT_EQ(refusal_of([&] { flow(tables, {5, {0}}, pool); }), "there is no layer 5: layers count from 0 to 1");
 }
 
 }  // namespace

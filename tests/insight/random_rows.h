@@ -19,8 +19,8 @@ struct RandomRows {
   double sharpness = 3;  // of the softmax
   std::uint64_t seed = 1;
 
-  [[nodiscard]] insight::TableSpecimen::Tables tables() const {
-    insight::TableSpecimen::Tables out{layers, heads, nn::Matrix(layers * heads * n, n)};
+  [[nodiscard]] insight::InMemoryTables::Tables table_data() const {
+    insight::InMemoryTables::Tables out{layers, heads, nn::Matrix(layers * heads * n, n)};
     Random random(seed);
     for (std::int64_t r = 0; r < out.numbers.rows(); ++r) {
       float* const row = out.numbers.row(r);
@@ -34,8 +34,8 @@ struct RandomRows {
     }
     return out;
   }
-  [[nodiscard]] insight::TableSpecimen specimen(std::vector<std::string> tokens = {}) const {
-    return {tables(), std::move(tokens), {}};
+  [[nodiscard]] insight::InMemoryTables tables(std::vector<std::string> tokens = {}) const {
+    return {table_data(), std::move(tokens), {}};
   }
 };
 

@@ -19,7 +19,7 @@ using test::RandomRows;
 
 std::vector<HeadStatistics> of_table(const RandomRows& rows, int threads = 2, std::vector<std::string> names = {}) {
   ThreadPool pool(threads);
-  return statistics(TableSpecimen(rows.tables(), std::move(names), {}), {}, pool);
+  return statistics(InMemoryTables(rows.table_data(), std::move(names), {}), {}, pool);
 }
 
 text::Token token(std::string text) {
@@ -66,11 +66,11 @@ TEST(Statistics, BitsDoNotDependOnThreads) {
 }
 
 TEST(Statistics, RowsThatMaySeeOneKeyOnlyDoNotCountForTheShareOfTheLargestEntropy) {
-  TableSpecimen::Tables tables{1, 1, nn::Matrix(2, 2)};
+  InMemoryTables::Tables table_data{1, 1, nn::Matrix(2, 2)};
   const float numbers[] = {1, 0, 0.5F, 0.5F};
-  std::copy_n(numbers, 4, tables.numbers.data());
+  std::copy_n(numbers, 4, table_data.numbers.data());
   ThreadPool pool(1);
-  const HeadStatistics head = statistics(TableSpecimen(std::move(tables), {}, {}), {}, pool).front();
+  const HeadStatistics head = statistics(InMemoryTables(std::move(table_data), {}, {}), {}, pool).front();
   EXPECT_NEAR(head.entropy_share, 1, 1e-6);
   EXPECT_NEAR(head.entropy, std::log(2.0) / 2, 1e-6);
 }
@@ -78,12 +78,12 @@ TEST(Statistics, RowsThatMaySeeOneKeyOnlyDoNotCountForTheShareOfTheLargestEntrop
 TEST(Statistics, WindowOfTheModelLimitsWhatAnEvenHeadSees) {
   ThreadPool pool(2);
   const auto reader = model::Reader::load(test::GoldenModel("mistral").folder());
-  const RecordedSpecimen specimen(
+  const RecordedTables tables(
       model::read(reader, {.text = "the cat sat on the mat and the dog sat too", .pair = {}, .target = {}}, {}, pool));
-  const std::int64_t window = specimen.reading()->recording.attention(Kind::self, 0).rule.window;
+  const std::int64_t window = tables.recording()->log.attention(Kind::self, 0).rule.window;
   ASSERT_GT(window, 0);
-  ASSERT_LT(window, specimen.stack(Kind::self).keys);
-  for (const HeadStatistics& head : statistics(specimen, {}, pool)) {
+  ASSERT_LT(window, tables.stack(Kind::self).keys);
+  for (const HeadStatistics& head : statistics(tables, {}, pool)) {
     EXPECT_LE(head.entropy_share, 1 + 1e-5);
     EXPECT_EQ(head.even.offset(-window), 0);
     EXPECT_GT(head.even.offset(1 - window), 0);
@@ -92,9 +92,9 @@ TEST(Statistics, WindowOfTheModelLimitsWhatAnEvenHeadSees) {
 
 TEST(Statistics, ProgressIsToldInOrderAndMayEndTheWork) {
   ThreadPool pool(2);
-  const TableSpecimen specimen(RandomRows{.layers = 10, .heads = 10}.tables(), {}, {});
+  const InMemoryTables tables(RandomRows{.layers = 10, .heads = 10}.table_data(), {}, {});
   std::int64_t last = -1;
-  static_cast<void>(statistics(specimen,
+  static_cast<void>(statistics(tables,
                                {.progress =
                                     [&](std::int64_t done, std::int64_t total) {
                                       EXPECT_EQ(total, 100);
@@ -105,14 +105,14 @@ TEST(Statistics, ProgressIsToldInOrderAndMayEndTheWork) {
   EXPECT_EQ(last, 100);
   struct Enough {};
   EXPECT_THROW(
-      static_cast<void>(statistics(specimen, {.progress = [](std::int64_t, std::int64_t) { throw Enough(); }}, pool)),
+      static_cast<void>(statistics(tables, {.progress = [](std::int64_t, std::int64_t) { throw Enough(); }}, pool)),
       Enough);
 }
 
 TEST(Statistics, KindThatIsNotThereIsRefused) {
   ThreadPool pool(1);
-  const TableSpecimen specimen(RandomRows{}.tables(), {}, {});
-  EXPECT_THROW(static_cast<void>(statistics(specimen, {.kind = Kind::cross}, pool)), std::invalid_argument);
+  const InMemoryTables tables(RandomRows{}.table_data(), {}, {});
+  EXPECT_THROW(static_cast<void>(statistics(tables, {.kind = Kind::cross}, pool)), std::invalid_argument);
 }
 
 TEST(TokenSets, SpecialTokensAreKnownByNameToo) {

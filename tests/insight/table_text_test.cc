@@ -14,22 +14,22 @@
 namespace attn::insight {
 namespace {
 
-std::string written(const Specimen& specimen, const HeadName& head, TableFormat format) {
+std::string written(const AttentionTables& tables, const HeadId& head, TableFormat format) {
   ThreadPool pool(2);
   std::string all;
-  write_table(specimen, head, format, pool, [&](std::string_view part) { all += part; });
+  write_table(tables, head, format, pool, [&](std::string_view part) { all += part; });
   return all;
 }
 
 TEST(TableText, WhatIsWrittenIsReadBackBitByBit) {
   ThreadPool pool(1);
-  const TableSpecimen specimen = test::RandomRows{.n = 3, .seed = 2}.specimen({"a,b", "\"q\"", "[SEP]"});
-  const HeadName head{Kind::self, 1, 2};
-  const nn::Matrix expected = specimen.weights(head, pool);
+  const InMemoryTables tables = test::RandomRows{.n = 3, .seed = 2}.tables({"a,b", "\"q\"", "[SEP]"});
+  const HeadId head{Kind::self, 1, 2};
+  const nn::Matrix expected = tables.weights(head, pool);
   const test::TemporaryFolder folder;
   for (const auto& [format, name] : {std::pair{TableFormat::csv, "t.csv"}, {TableFormat::npy, "t.npy"}}) {
     const std::filesystem::path file = folder.path() / name;
-    text::write_file(file, written(specimen, head, format));
+    base::write_file(file, written(tables, head, format));
     const TableFile found = read_table(file);
     ASSERT_EQ(found.tables.numbers.rows(), 3) << name;
     EXPECT_TRUE(std::equal(expected.data(), expected.data() + 9, found.tables.numbers.data())) << name;
@@ -48,9 +48,9 @@ TEST(TableText, NumbersAreAsShortAsAFloatAllows) {
 
 TEST(TableText, LongTablesComeInStrips) {
   ThreadPool pool(2);
-  const TableSpecimen specimen = test::RandomRows{.layers = 1, .heads = 1, .n = 2500, .seed = 1}.specimen();
+  const InMemoryTables tables = test::RandomRows{.layers = 1, .heads = 1, .n = 2500, .seed = 1}.tables();
   std::int64_t next = 0, parts = 0;
-  each_strip(specimen, {}, pool, [&](std::int64_t first, const nn::Matrix& part) {
+  each_strip(tables, {}, pool, [&](std::int64_t first, const nn::Matrix& part) {
     EXPECT_EQ(first, next);
     EXPECT_LE(part.rows() * part.columns(), 4 << 20);
     next += part.rows();
@@ -61,10 +61,10 @@ TEST(TableText, LongTablesComeInStrips) {
 }
 
 TEST(TableText, WhatIsNoNumberIsNotWritten) {
-  auto tables = test::RandomRows{.layers = 1, .heads = 1, .n = 4}.tables();
-  tables.numbers.row(2)[1] = std::numeric_limits<float>::quiet_NaN();
-  const TableSpecimen specimen(std::move(tables), {}, {});
-  EXPECT_THROW(written(specimen, {}, TableFormat::csv), std::runtime_error);
+  auto table_data = test::RandomRows{.layers = 1, .heads = 1, .n = 4}.table_data();
+  table_data.numbers.row(2)[1] = std::numeric_limits<float>::quiet_NaN();
+  const InMemoryTables tables(std::move(table_data), {}, {});
+  EXPECT_THROW(written(tables, {}, TableFormat::csv), std::runtime_error);
 }
 
 }  // namespace

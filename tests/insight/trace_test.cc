@@ -21,25 +21,25 @@ class TraceLaws : public testing::TestWithParam<Case> {
  protected:
   TraceLaws()
       : reader_(model::Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / GetParam().model)),
-        reading_(read({.values = true, .inputs = true})) {}
+        recording_(read({.values = true, .inputs = true})) {}
 
-  model::Reading read(model::Keep keep) {
+  model::Recording read(model::Keep keep) {
     model::Text text{.text = "The animal was too tired", .pair = {}, .target = {}};
     if (reader_.model->facts().form == model::Form::encoder_decoder) text.target = "It was not";
     return model::read(reader_, text, keep, pool_);
   }
   Trace at(std::int64_t query, std::optional<std::int64_t> key) {
-    return trace(reading_, {{GetParam().kind, 1, 2}, query, key}, reader_.model.get(), pool_);
+    return trace(recording_, {{GetParam().kind, 1, 2}, query, key}, reader_.model.get(), pool_);
   }
 
   ThreadPool pool_{1};
   model::Reader reader_;
-  model::Reading reading_;
+  model::Recording recording_;
 };
 
 TEST_P(TraceLaws, NumbersFollowFromOneAnother) {
-  const auto [n, m] = reading_.recording.size(GetParam().kind);
-  const nn::Matrix table = reading_.recording.weights({GetParam().kind, 1, 2, 0}, pool_);
+  const auto [n, m] = recording_.log.size(GetParam().kind);
+  const nn::Matrix table = recording_.log.weights({GetParam().kind, 1, 2, 0}, pool_);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < m; ++j) {
       const Trace t = at(i, j);
@@ -56,7 +56,7 @@ TEST_P(TraceLaws, NumbersFollowFromOneAnother) {
 }
 
 TEST_P(TraceLaws, SharesOfAllKeysSumToOneAndContributionsToTheWhole) {
-  const std::int64_t keys = reading_.recording.size(GetParam().kind)[1];
+  const std::int64_t keys = recording_.log.size(GetParam().kind)[1];
   double shares = 0;
   std::vector<double> sum;
   for (std::int64_t j = 0; j < keys; ++j) {
@@ -72,12 +72,12 @@ TEST_P(TraceLaws, SharesOfAllKeysSumToOneAndContributionsToTheWhole) {
 
 TEST_P(TraceLaws, WithoutAKeyTheLargestWeightIsTaken) {
   const Trace largest = at(2, {});
-  for (std::int64_t j = 0; j < reading_.recording.size(GetParam().kind)[1]; ++j)
+  for (std::int64_t j = 0; j < recording_.log.size(GetParam().kind)[1]; ++j)
     EXPECT_LE(at(2, j).weight, largest.weight + 1e-6);
 }
 
 TEST_P(TraceLaws, WhatWasNotKeptIsAbsent) {
-  const model::Reading bare = read({}), norms = read({.value_norms = true});
+  const model::Recording bare = read({}), norms = read({.value_norms = true});
   const Trace t = trace(bare, {{GetParam().kind, 1, 2}, 1, 0}, reader_.model.get(), pool_);
   EXPECT_TRUE(t.x.empty() && t.v.empty() && t.contribution.empty() && !t.contribution_norm && !t.share);
   const Trace with = trace(norms, {{GetParam().kind, 1, 2}, 1, 0}, nullptr, pool_);
@@ -94,10 +94,10 @@ INSTANTIATE_TEST_SUITE_P(Models, TraceLaws,
 TEST(Trace, WhatIsNotThereIsNamed) {
   ThreadPool pool(1);
   const model::Reader reader = model::Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / "bert");
-  const model::Reading reading = model::read(reader, {.text = "the", .pair = {}, .target = {}}, {}, pool);
+  const model::Recording recording = model::read(reader, {.text = "the", .pair = {}, .target = {}}, {}, pool);
   const auto refusal = [&](const TracePlace& place) -> std::string {
     try {
-      static_cast<void>(trace(reading, place, nullptr, pool));
+      static_cast<void>(trace(recording, place, nullptr, pool));
     } catch (const std::invalid_argument& wrong) {
       return wrong.what();
     }

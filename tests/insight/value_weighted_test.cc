@@ -14,18 +14,18 @@ namespace {
 
 using test::refusal_of;
 
-std::unique_ptr<Specimen> bert_specimen(model::Keep keep, ThreadPool& pool) {
+std::unique_ptr<AttentionTables> bert_tables(model::Keep keep, ThreadPool& pool) {
   const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/bert");
   const model::Text text{"The quick brown fox jumps over the lazy dog.", std::nullopt, std::nullopt};
-  return std::make_unique<RecordedSpecimen>(model::read(reader, text, keep, pool));
+  return std::make_unique<RecordedTables>(model::read(reader, text, keep, pool));
 }
 
 TEST(ValueWeighted, EveryWindowIsTheWeightsTimesTheirKeysNorm) {
   ThreadPool pool(2);
-  const HeadName head{Kind::self, 1, 2};
-  const nn::Matrix raw = bert_specimen({}, pool)->weights(head, pool);
-  const std::unique_ptr<Specimen> weighted = value_weighted(bert_specimen({.value_norms = true}, pool));
-  const nn::Matrix& norms = weighted->reading()->recording.attention(Kind::self, 1).value_norms;
+  const HeadId head{Kind::self, 1, 2};
+  const nn::Matrix raw = bert_tables({}, pool)->weights(head, pool);
+  const std::unique_ptr<AttentionTables> weighted = value_weighted(bert_tables({.value_norms = true}, pool));
+  const nn::Matrix& norms = weighted->recording()->log.attention(Kind::self, 1).value_norms;
   nn::Matrix part(3, 4);
   weighted->weights(head, {2, 5}, part.view(), pool);
   for (std::int64_t i = 0; i < 3; ++i)
@@ -35,8 +35,8 @@ TEST(ValueWeighted, EveryWindowIsTheWeightsTimesTheirKeysNorm) {
 
 TEST(ValueWeighted, KeepsTokensAndShape) {
   ThreadPool pool(2);
-  const std::unique_ptr<Specimen> plain = bert_specimen({}, pool),
-                                  weighted = value_weighted(bert_specimen({.value_norms = true}, pool));
+  const std::unique_ptr<AttentionTables> plain = bert_tables({}, pool),
+                                         weighted = value_weighted(bert_tables({.value_norms = true}, pool));
   EXPECT_EQ(weighted->heads(), plain->heads());
   EXPECT_EQ(weighted->queries(Kind::self).size(), plain->queries(Kind::self).size());
   EXPECT_EQ(weighted->causal({}), plain->causal({}));
@@ -44,8 +44,8 @@ TEST(ValueWeighted, KeepsTokensAndShape) {
 
 TEST(ValueWeighted, NumbersAreNormsAlsoBetweenWordsAndAreNotWeightedAgain) {
   ThreadPool pool(2);
-  const std::shared_ptr<const Specimen> plain = bert_specimen({.value_norms = true}, pool),
-                                        weighted = value_weighted(plain);
+  const std::shared_ptr<const AttentionTables> plain = bert_tables({.value_norms = true}, pool),
+                                               weighted = value_weighted(plain);
   EXPECT_EQ(plain->numbers(), Numbers::weights);
   EXPECT_EQ(weighted->numbers(), Numbers::norms);
   EXPECT_EQ(merged_words(plain)->numbers(), Numbers::weights);
@@ -56,15 +56,15 @@ TEST(ValueWeighted, NumbersAreNormsAlsoBetweenWordsAndAreNotWeightedAgain) {
 
 TEST(ValueWeighted, ATableHasNoValues) {
   const std::string said = refusal_of([] {
-    value_weighted(std::make_unique<TableSpecimen>(test::RandomRows{}.tables(), std::vector<std::string>{},
-                                                   std::vector<std::string>{}));
+    value_weighted(std::make_unique<InMemoryTables>(test::RandomRows{}.table_data(), std::vector<std::string>{},
+                                                    std::vector<std::string>{}));
   });
   EXPECT_NE(said.find("a table of weights says nothing of values"), std::string::npos) << said;
 }
 
 TEST(ValueWeighted, ARecordingWithoutNormsSaysSo) {
   ThreadPool pool(2);
-  const std::string said = refusal_of([&] { value_weighted(bert_specimen({}, pool)); });
+  const std::string said = refusal_of([&] { value_weighted(bert_tables({}, pool)); });
   EXPECT_NE(said.find("are not in this recording"), std::string::npos) << said;
 }
 

@@ -21,20 +21,20 @@ namespace {
 
 using test::refusal_of;
 
-std::shared_ptr<const Specimen> golden_specimen(const char* model, ThreadPool& pool) {
+std::shared_ptr<const AttentionTables> golden_tables(const char* model, ThreadPool& pool) {
   const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/" + model);
   const model::Text text{"The quick brown fox jumps over the lazy dog.", std::nullopt, std::nullopt};
-  return std::make_shared<RecordedSpecimen>(model::read(reader, text, {.value_norms = true}, pool));
+  return std::make_shared<RecordedTables>(model::read(reader, text, {.value_norms = true}, pool));
 }
 
-std::shared_ptr<const Specimen> random_specimen(const test::RandomRows& rows) {
-  return std::make_shared<TableSpecimen>(rows.tables(), std::vector<std::string>{}, std::vector<std::string>{});
+std::shared_ptr<const AttentionTables> random_tables(const test::RandomRows& rows) {
+  return std::make_shared<InMemoryTables>(rows.table_data(), std::vector<std::string>{}, std::vector<std::string>{});
 }
 
-TEST(Aside, IsWhatNumpyHas) {
+TEST(WithoutSinks, IsWhatNumpyHas) {
   ThreadPool pool(2);
   const test::Looking golden;
-  const auto rest = set_aside(golden.shared("a"));
+  const auto rest = without_sinks(golden.shared("a"));
   const nn::Matrix expected = golden.table("aside"), found = rest->weights({}, pool);
   for (std::int64_t i = 0; i < expected.rows(); ++i)
     for (std::int64_t j = 0; j < expected.columns(); ++j)
@@ -42,12 +42,12 @@ TEST(Aside, IsWhatNumpyHas) {
   EXPECT_TRUE(std::all_of(found.row(3), found.row(3) + 12, [](float w) { return w == 0; })) << "nothing is left of it";
 }
 
-TEST(Aside, AnyWindowIsTheSameWhoeverAskedForWhatBefore) {
+TEST(WithoutSinks, AnyWindowIsTheSameWhoeverAskedForWhatBefore) {
   ThreadPool pool(3);
-  const auto whole = random_specimen({.layers = 2, .heads = 2, .n = 700, .seed = 3});
-  const HeadName head{Kind::self, 1, 0};
-  const nn::Matrix table = set_aside(whole)->weights(head, pool);
-  const auto rest = set_aside(whole);
+  const auto whole = random_tables({.layers = 2, .heads = 2, .n = 700, .seed = 3});
+  const HeadId head{Kind::self, 1, 0};
+  const nn::Matrix table = without_sinks(whole)->weights(head, pool);
+  const auto rest = without_sinks(whole);
   test::Random random(5);
   for (int round = 0; round < 60; ++round) {
     const auto row = static_cast<std::int64_t>(random.below(700)),
@@ -60,14 +60,14 @@ TEST(Aside, AnyWindowIsTheSameWhoeverAskedForWhatBefore) {
   }
 }
 
-TEST(Aside, RowsOfAModelSumToOneOrNothing) {
+TEST(WithoutSinks, RowsOfAModelSumToOneOrNothing) {
   ThreadPool pool(2);
   for (const char* const model : {"bert", "gpt2"}) {
-    const auto whole = golden_specimen(model, pool);
-    for (const auto& shown : {whole, std::shared_ptr<const Specimen>(merged_words(whole))}) {
-      const auto rest = set_aside(shown);
+    const auto whole = golden_tables(model, pool);
+    for (const auto& shown : {whole, std::shared_ptr<const AttentionTables>(merged_words(whole))}) {
+      const auto rest = without_sinks(shown);
       const std::vector<text::Token>& keys = rest->keys(Kind::self);
-      for (const HeadName& head : rest->heads()) {
+      for (const HeadId& head : rest->heads()) {
         const nn::Matrix table = rest->weights(head, pool);
         for (std::int64_t i = 0; i < table.rows(); ++i) {
           const double sum = std::accumulate(table.row(i), table.row(i) + table.columns(), 0.0);
@@ -83,9 +83,9 @@ TEST(Aside, RowsOfAModelSumToOneOrNothing) {
   }
 }
 
-TEST(Aside, TilesAndProfilesAreOfWhatIsLeft) {
+TEST(WithoutSinks, TilesAndProfilesAreOfWhatIsLeft) {
   ThreadPool pool(2);
-  const auto rest = set_aside(random_specimen({.layers = 1, .heads = 1, .n = 300, .causal = true, .seed = 4}));
+  const auto rest = without_sinks(random_tables({.layers = 1, .heads = 1, .n = 300, .causal = true, .seed = 4}));
   const nn::Matrix table = rest->weights({}, pool), tile = map_tile(*rest, {}, {1, 0, 0}, pool);
   for (std::int64_t r = 0; r < tile.rows(); ++r)
     for (std::int64_t c = 0; c < tile.columns(); ++c)
@@ -96,9 +96,9 @@ TEST(Aside, TilesAndProfilesAreOfWhatIsLeft) {
   EXPECT_NEAR(std::accumulate(found.received.begin(), found.received.end(), 0.0), 299, 1e-3);
 }
 
-TEST(Aside, OnlyWeightsHaveSinks) {
+TEST(WithoutSinks, OnlyWeightsHaveSinks) {
   ThreadPool pool(2);
-  const std::string said = refusal_of([&] { set_aside(value_weighted(golden_specimen("bert", pool))); });
+  const std::string said = refusal_of([&] { without_sinks(value_weighted(golden_tables("bert", pool))); });
   EXPECT_EQ(said, "sinks are set aside among weights: these are weights times norms");
 }
 

@@ -49,15 +49,15 @@ TEST(Attended, LeavesOutWhatIsNotSeen) {
 
 TEST(MeanRows, AreTheMeanOfTheirHeadsInEveryBand) {
   constexpr std::int64_t kRows = 1100, kColumns = 1000;  // more than a band holds
-  TableSpecimen::Tables tables{1, 2, nn::Matrix(2 * kRows, kColumns)};
+  InMemoryTables::Tables table_data{1, 2, nn::Matrix(2 * kRows, kColumns)};
   for (std::int64_t i = 0; i < 2 * kRows * kColumns; ++i)
-    tables.numbers.data()[i] = std::abs(test::bell(5, static_cast<std::uint64_t>(i)));
-  const TableSpecimen specimen(std::move(tables), {}, {});
+    table_data.numbers.data()[i] = std::abs(test::bell(5, static_cast<std::uint64_t>(i)));
+  const InMemoryTables tables(std::move(table_data), {}, {});
   ThreadPool pool(1);
-  const nn::Matrix a = specimen.weights({Kind::self, 0, 0}, pool), b = specimen.weights({Kind::self, 0, 1}, pool);
+  const nn::Matrix a = tables.weights({Kind::self, 0, 0}, pool), b = tables.weights({Kind::self, 0, 1}, pool);
   std::int64_t next = 0, wrong = 0;
   each_mean_row(
-      specimen, specimen.heads(),
+      tables, tables.heads(),
       [&](std::int64_t query, std::span<const float> mean) {
         EXPECT_EQ(query, next++);
         for (std::int64_t j = 0; j < kColumns; ++j)

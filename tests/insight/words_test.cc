@@ -97,9 +97,9 @@ TEST(Words, OfNoTokensAreNone) { EXPECT_EQ(words_of({}).count(), 0); }
 // ---- tables between words ----
 
 // Rows that sum to 1, tokens that are words of up to three pieces.
-class PiecesSpecimen final : public Specimen {
+class PiecesTables final : public AttentionTables {
  public:
-  explicit PiecesSpecimen(std::int64_t size) : Specimen({{Kind::self, 1, 1, size, size}}), table_(size, size) {
+  explicit PiecesTables(std::int64_t size) : AttentionTables({{Kind::self, 1, 1, size, size}}), table_(size, size) {
     for (std::int64_t i = 0; i < size; ++i) {
       double sum = 0;
       for (std::int64_t j = 0; j < size; ++j) sum += table_.row(i)[j] = std::abs(test::bell(3, i * size + j));
@@ -110,11 +110,11 @@ class PiecesSpecimen final : public Specimen {
       tokens_.push_back(token);
     }
   }
-  using Specimen::weights;
+  using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind) const noexcept override { return tokens_; }
   [[nodiscard]] const std::vector<text::Token>& keys(Kind) const noexcept override { return tokens_; }
-  [[nodiscard]] bool causal(const HeadName&) const override { return false; }
-  void weights(const HeadName&, Rectangle window, View<float, 2> out, ThreadPool&) const override {
+  [[nodiscard]] bool causal(const HeadId&) const override { return false; }
+  void weights(const HeadId&, Rectangle window, View<float, 2> out, ThreadPool&) const override {
     for (std::int64_t i = 0; i < out.shape[0]; ++i)
       std::copy_n(table_.row(window.row + i) + window.col, out.shape[1], out.at(i));
   }
@@ -127,11 +127,11 @@ class PiecesSpecimen final : public Specimen {
 TEST(MergedWords, AreTheSumOverKeysOfTheMeanOverQueries) {
   constexpr std::int64_t kSize = 40;
   ThreadPool pool(1);
-  const PiecesSpecimen pieces(kSize);
+  const PiecesTables pieces(kSize);
   const nn::Matrix table = pieces.weights({}, pool);
   const Words words = words_of(pieces.queries(Kind::self));
   ASSERT_LT(words.count(), kSize);
-  const std::unique_ptr<Specimen> merged = merged_words(std::make_unique<PiecesSpecimen>(kSize));
+  const std::unique_ptr<AttentionTables> merged = merged_words(std::make_unique<PiecesTables>(kSize));
   const nn::Matrix got = merged->weights({}, pool);
   ASSERT_EQ(got.rows(), words.count());
   for (std::size_t a = 0; a < words.words.size(); ++a) {
@@ -146,10 +146,10 @@ TEST(MergedWords, AreTheSumOverKeysOfTheMeanOverQueries) {
 }
 
 TEST(MergedWords, KeepTheMassOfEveryRowInTilesToo) {
-  const std::unique_ptr<Specimen> merged = merged_words(std::make_unique<PiecesSpecimen>(3 * kTileColumns));
-  const Stack& stack = merged->stack(Kind::self);
+  const std::unique_ptr<AttentionTables> merged = merged_words(std::make_unique<PiecesTables>(3 * kTileColumns));
+  const AttentionStack& stack = merged->stack(Kind::self);
   std::vector<double> sums(static_cast<std::size_t>(stack.queries));
-  each_tile(*merged, {}, [&](Rectangle at, View<const float, 2> tile) {
+  each_block(*merged, {}, [&](Rectangle at, View<const float, 2> tile) {
     for (std::int64_t i = 0; i < tile.shape[0]; ++i)
       for (std::int64_t j = 0; j < tile.shape[1]; ++j) sums[static_cast<std::size_t>(at.row + i)] += tile(i, j);
   });
@@ -158,7 +158,7 @@ TEST(MergedWords, KeepTheMassOfEveryRowInTilesToo) {
 
 TEST(MergedWords, AWindowIsAPartOfTheWholeTable) {
   ThreadPool pool(1);
-  const std::unique_ptr<Specimen> merged = merged_words(std::make_unique<PiecesSpecimen>(60));
+  const std::unique_ptr<AttentionTables> merged = merged_words(std::make_unique<PiecesTables>(60));
   const nn::Matrix whole = merged->weights({}, pool);
   nn::Matrix part(5, 7);
   merged->weights({}, {3, 11}, part.view(), pool);
@@ -167,7 +167,7 @@ TEST(MergedWords, AWindowIsAPartOfTheWholeTable) {
 }
 
 TEST(MergedWords, HaveNoReadingBecauseThatCountsInTokens) {
-  EXPECT_EQ(merged_words(std::make_unique<PiecesSpecimen>(5))->reading(), nullptr);
+  EXPECT_EQ(merged_words(std::make_unique<PiecesTables>(5))->recording(), nullptr);
 }
 
 }  // namespace

@@ -15,44 +15,44 @@
 namespace attn::server {
 namespace {
 
-using insight::TableSpecimen;
+using insight::InMemoryTables;
 using nlohmann::json;
 
 // The same tables, beside the server and in it.
 class ApiOf : public testing::Test {
  protected:
   explicit ApiOf(test::RandomRows rows = {.layers = 2, .heads = 3, .n = 300, .seed = 6})
-      : specimen_(
-            std::make_shared<TableSpecimen>(rows.tables(), std::vector<std::string>{}, std::vector<std::string>{})),
+      : tables_(std::make_shared<InMemoryTables>(rows.table_data(), std::vector<std::string>{},
+                                                 std::vector<std::string>{})),
         pool_(std::make_shared<ThreadPool>(2)),
-        desk_([this] { return pool_; }, 1 << 20) {
-    desk_.add("tables", specimen_);
+        store_([this] { return pool_; }, 1 << 20) {
+    store_.add("tables", tables_);
   }
 
-  Answer get(const std::string& path, const Query& query = {}) {
-    return Api(desk_).answer({.path = "/api/specimens" + path, .query = query});
+  Response get(const std::string& path, const Query& query = {}) {
+    return Api(store_).response({.path = "/api/specimens" + path, .query = query});
   }
   json facts() { return json::parse(*get("/1").body); }
   std::string refusal(const std::string& path, const Query& query, int status = 400) {
-    const Answer answer = get(path, query);
-    EXPECT_EQ(answer.status, status);
-    return json::parse(*answer.body)["error"];
+    const Response response = get(path, query);
+    EXPECT_EQ(response.status, status);
+    return json::parse(*response.body)["error"];
   }
 
-  std::shared_ptr<const TableSpecimen> specimen_;
+  std::shared_ptr<const InMemoryTables> tables_;
   std::shared_ptr<ThreadPool> pool_;
-  Desk desk_;
+  RecordingStore store_;
 };
 
-std::vector<float> floats(const Answer& answer) {
-  std::vector<float> numbers(answer.body->size() / sizeof(float));
-  std::memcpy(numbers.data(), answer.body->data(), answer.body->size());
+std::vector<float> floats(const Response& response) {
+  std::vector<float> numbers(response.body->size() / sizeof(float));
+  std::memcpy(numbers.data(), response.body->data(), response.body->size());
   return numbers;
 }
 
 int byte_of(float weight) { return static_cast<int>(std::lround(255 * std::sqrt(weight))); }
-int byte_at(const Answer& answer, std::int64_t at) {
-  return static_cast<unsigned char>((*answer.body)[static_cast<std::size_t>(at)]);
+int byte_at(const Response& response, std::int64_t at) {
+  return static_cast<unsigned char>((*response.body)[static_cast<std::size_t>(at)]);
 }
 
 TEST_F(ApiOf, TheListSaysWhatThereIs) {
@@ -62,20 +62,20 @@ TEST_F(ApiOf, TheListSaysWhatThereIs) {
   EXPECT_EQ(list["specimens"][0]["id"], "1");
   EXPECT_EQ(list["specimens"][0]["name"], "tables");
   EXPECT_EQ(list["specimens"][0]["tokens"], 300);
-  EXPECT_EQ(desk_.add("more", specimen_), "2");
+  EXPECT_EQ(store_.add("more", tables_), "2");
   EXPECT_EQ(json::parse(*get("").body)["specimens"].size(), 2U);
 }
 
 TEST_F(ApiOf, ATableThatIsNoWeightsIsRefusedAndTheOthersStay) {
   for (const float wrong : {50.0F, -1e-6F, 1.002F, std::nanf(""), HUGE_VALF}) {
-    auto tables = test::RandomRows{.layers = 1, .heads = 2, .n = 70, .seed = 8}.tables();
-    tables.numbers.row(69 + 70)[69] = wrong;
+    auto table_data = test::RandomRows{.layers = 1, .heads = 2, .n = 70, .seed = 8}.table_data();
+    table_data.numbers.row(69 + 70)[69] = wrong;
     const auto other =
-        std::make_shared<TableSpecimen>(std::move(tables), std::vector<std::string>{}, std::vector<std::string>{});
-    EXPECT_THROW(desk_.add("no weights", other), std::invalid_argument) << wrong;
+        std::make_shared<InMemoryTables>(std::move(table_data), std::vector<std::string>{}, std::vector<std::string>{});
+    EXPECT_THROW(store_.add("no weights", other), std::invalid_argument) << wrong;
   }
   EXPECT_EQ(json::parse(*get("").body)["specimens"].size(), 1U);
-  EXPECT_EQ(get("/" + desk_.add("more", specimen_)).status, 200);
+  EXPECT_EQ(get("/" + store_.add("more", tables_)).status, 200);
 }
 
 TEST_F(ApiOf, FactsHaveEveryHeadAndAnOrder) {
@@ -95,7 +95,7 @@ TEST_F(ApiOf, FactsHaveEveryHeadAndAnOrder) {
   EXPECT_EQ(ranking, (std::vector{0, 1, 2, 3, 4, 5}));
   for (const json& head : all["heads"]) {
     double entropy = 0;
-    const nn::Matrix table = specimen_->weights({insight::Kind::self, head["layer"], head["head"]}, *pool_);
+    const nn::Matrix table = tables_->weights({insight::Kind::self, head["layer"], head["head"]}, *pool_);
     for (std::int64_t i = 0; i < 300 * 300; ++i) {
       const double p = table.data()[i];
       entropy -= p > 0 ? p * std::log(p) / 300 : 0;
@@ -107,33 +107,34 @@ TEST_F(ApiOf, FactsHaveEveryHeadAndAnOrder) {
 }
 
 TEST_F(ApiOf, ThumbnailsAreTheLargestWeightsOfTheirCells) {
-  const Answer answer = get("/1/thumbnails", {{"kind", "self"}});
-  ASSERT_EQ(answer.body->size(), 6U * 64 * 64);
+  const Response response = get("/1/thumbnails", {{"kind", "self"}});
+  ASSERT_EQ(response.body->size(), 6U * 64 * 64);
   for (std::int64_t n = 0; n < 6; ++n) {
-    const nn::Matrix table = specimen_->weights({insight::Kind::self, n / 3, n % 3}, *pool_);
+    const nn::Matrix table = tables_->weights({insight::Kind::self, n / 3, n % 3}, *pool_);
     for (std::int64_t r = 0; r < 64; ++r) {
       for (std::int64_t c = 0; c < 64; ++c) {
         float most = 0;
         for (std::int64_t i = r * 300 / 64; i < (r + 1) * 300 / 64; ++i)
           for (std::int64_t j = c * 300 / 64; j < (c + 1) * 300 / 64; ++j) most = std::max(most, table.row(i)[j]);
-        ASSERT_EQ(byte_at(answer, (n * 64 + r) * 64 + c), byte_of(most)) << n << " " << r << " " << c;
+        ASSERT_EQ(byte_at(response, (n * 64 + r) * 64 + c), byte_of(most)) << n << " " << r << " " << c;
       }
     }
   }
 }
 
 TEST_F(ApiOf, ATileAtTheEdgeSaysHowLargeItIs) {
-  const Answer answer = get("/1/tile", {{"layer", "1"}, {"head", "2"}, {"level", "0"}, {"row", "1"}, {"column", "0"}});
-  ASSERT_EQ(answer.headers.size(), 1U);
-  EXPECT_EQ(answer.headers[0], std::pair(std::string("X-Shape"), std::string("44,256")));
-  ASSERT_EQ(answer.body->size(), 44U * 256);
-  const nn::Matrix table = specimen_->weights({insight::Kind::self, 1, 2}, *pool_);
+  const Response response =
+      get("/1/tile", {{"layer", "1"}, {"head", "2"}, {"level", "0"}, {"row", "1"}, {"column", "0"}});
+  ASSERT_EQ(response.headers.size(), 1U);
+  EXPECT_EQ(response.headers[0], std::pair(std::string("X-Shape"), std::string("44,256")));
+  ASSERT_EQ(response.body->size(), 44U * 256);
+  const nn::Matrix table = tables_->weights({insight::Kind::self, 1, 2}, *pool_);
   for (std::int64_t r = 0; r < 44; ++r)
-    for (std::int64_t c = 0; c < 256; ++c) ASSERT_EQ(byte_at(answer, r * 256 + c), byte_of(table.row(256 + r)[c]));
+    for (std::int64_t c = 0; c < 256; ++c) ASSERT_EQ(byte_at(response, r * 256 + c), byte_of(table.row(256 + r)[c]));
 }
 
 TEST_F(ApiOf, RowsAndColumnsAreExact) {
-  const nn::Matrix table = specimen_->weights({insight::Kind::self, 0, 1}, *pool_);
+  const nn::Matrix table = tables_->weights({insight::Kind::self, 0, 1}, *pool_);
   const Query head{{"kind", "self"}, {"layer", "0"}, {"head", "1"}};
   Query row = head, column = head;
   row["row"] = "299";
@@ -146,7 +147,7 @@ TEST_F(ApiOf, RowsAndColumnsAreExact) {
 
 TEST_F(ApiOf, AProfileHasSumsAndEntropies) {
   const json profile = json::parse(*get("/1/profile", {{"layer", "1"}, {"head", "0"}}).body);
-  const nn::Matrix table = specimen_->weights({insight::Kind::self, 1, 0}, *pool_);
+  const nn::Matrix table = tables_->weights({insight::Kind::self, 1, 0}, *pool_);
   ASSERT_EQ(profile["received"].size(), 300U);
   ASSERT_EQ(profile["entropy"].size(), 300U);
   for (const std::int64_t at : {0, 7, 299}) {
@@ -191,9 +192,9 @@ TEST_F(ApiOf, WhatIsKeptStaysWithinTheLimit) {
   for (int row = 0; row < 300; ++row) {
     for (const char* head : {"0", "1", "2"})
       get("/1/row", {{"layer", "0"}, {"head", head}, {"row", std::to_string(row)}});
-    ASSERT_LE(desk_.cache().bytes(), 1 << 20);
+    ASSERT_LE(store_.cache().bytes(), 1 << 20);
   }
-  EXPECT_GT(desk_.cache().bytes(), 1 << 19);
+  EXPECT_GT(store_.cache().bytes(), 1 << 19);
 }
 
 TEST_F(ApiOf, ManyAskAtOnce) {
@@ -214,64 +215,63 @@ TEST_F(ApiOf, ManyAskAtOnce) {
 
 // ---- of a model ----
 
-std::shared_ptr<const insight::RecordedSpecimen> read_fox(ThreadPool& pool) {
+std::shared_ptr<const insight::RecordedTables> read_fox(ThreadPool& pool) {
   const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/bert");
   const model::Text text{"The quick brown fox jumps over the lazy dog.", std::nullopt, std::nullopt};
-  return std::make_shared<const insight::RecordedSpecimen>(model::read(reader, text, {}, pool));
+  return std::make_shared<const insight::RecordedTables>(model::read(reader, text, {}, pool));
 }
 
 TEST(ApiOfAModel, LongWorkThatNobodyWantsAnyMoreIsGivenUpAndCanBeAskedForAgain) {
   auto pool = std::make_shared<ThreadPool>(2);
-  Desk desk([&] { return pool; }, 1 << 20);
-  desk.add("bert", read_fox(*pool), [](std::int64_t, std::int64_t) { FAIL() << "a model's weights need no look"; });
-  const Asker gone{.waits = [] { return false; }};
-  EXPECT_EQ(Api(desk).answer({.path = "/api/specimens/1"}, gone).status, 503);
-  EXPECT_EQ(Api(desk).answer({.path = "/api/specimens/1"}).status, 200);
+  RecordingStore store([&] { return pool; }, 1 << 20);
+  store.add("bert", read_fox(*pool), [](std::int64_t, std::int64_t) { FAIL() << "a model's weights need no look"; });
+  const Client gone{.waits = [] { return false; }};
+  EXPECT_EQ(Api(store).response({.path = "/api/specimens/1"}, gone).status, 503);
+  EXPECT_EQ(Api(store).response({.path = "/api/specimens/1"}).status, 200);
 }
 
 TEST(ApiOfAModel, WordsAreMergedEverywhereWhenAsked) {
   auto pool = std::make_shared<ThreadPool>(2);
-  const auto specimen = read_fox(*pool);
-  const auto words = insight::merged_words(specimen);
+  const auto tables = read_fox(*pool);
+  const auto words = insight::merged_words(tables);
   const std::int64_t count = words->stacks()[0].keys;
-  ASSERT_LT(count, specimen->stacks()[0].keys);
-  Desk desk([&] { return pool; }, 1 << 20);
-  desk.add("bert", specimen);
+  ASSERT_LT(count, tables->stacks()[0].keys);
+  RecordingStore store([&] { return pool; }, 1 << 20);
+  store.add("bert", tables);
   const auto get = [&](const std::string& path, Query query) {
     query["words"] = "1";
-    return Api(desk).answer({.path = "/api/specimens/1" + path, .query = query});
+    return Api(store).response({.path = "/api/specimens/1" + path, .query = query});
   };
   const json facts = json::parse(*get("", {}).body);
   EXPECT_EQ(facts["stacks"][0]["queries"], count);
   EXPECT_EQ(facts["model"]["name"], "bert");
   EXPECT_EQ(facts["model"]["type"], "bert");
-  EXPECT_EQ(facts["text"], specimen->reading()->origin.text.text);
+  EXPECT_EQ(facts["text"], tables->recording()->origin.text.text);
   EXPECT_EQ(facts["stacks"][0]["query_tokens"][0]["special"], true);
   EXPECT_EQ(facts["stacks"][0]["query_tokens"][0]["word"], 0);
   const nn::Matrix table = words->weights({insight::Kind::self, 1, 0}, *pool);
   const std::vector<float> row = floats(get("/row", {{"layer", "1"}, {"head", "0"}, {"row", "2"}}));
   ASSERT_EQ(std::ssize(row), count);
   for (std::int64_t j = 0; j < count; ++j) EXPECT_EQ(row[static_cast<std::size_t>(j)], table.row(2)[j]);
-  EXPECT_EQ(get("/thumbnails", {}).body->size(),
-            static_cast<std::size_t>(std::ssize(specimen->heads()) * count * count));
+  EXPECT_EQ(get("/thumbnails", {}).body->size(), static_cast<std::size_t>(std::ssize(tables->heads()) * count * count));
 }
 
 TEST(ApiOfAModel, AnEncoderDecoderHasThreeKinds) {
   auto pool = std::make_shared<ThreadPool>(2);
   const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/t5");
   const model::Text text{"The quick brown fox.", std::nullopt, "Was it asleep?"};
-  const auto specimen = std::make_shared<insight::RecordedSpecimen>(model::read(reader, text, {}, *pool));
-  Desk desk([&] { return pool; }, 1 << 20);
-  desk.add("t5", specimen);
+  const auto tables = std::make_shared<insight::RecordedTables>(model::read(reader, text, {}, *pool));
+  RecordingStore store([&] { return pool; }, 1 << 20);
+  store.add("t5", tables);
   const auto get = [&](const std::string& path, const Query& query) {
-    return Api(desk).answer({.path = "/api/specimens/1" + path, .query = query});
+    return Api(store).response({.path = "/api/specimens/1" + path, .query = query});
   };
   const json facts = json::parse(*get("", {}).body);
   ASSERT_EQ(facts["stacks"].size(), 3U);
   EXPECT_EQ(facts["stacks"][2]["kind"], "cross");
   EXPECT_EQ(facts["stacks"][2]["key_tokens"].size(), facts["stacks"][0]["query_tokens"].size());
   EXPECT_EQ(facts["stacks"][1]["causal"], true);
-  const nn::Matrix table = specimen->weights({insight::Kind::cross, 1, 1}, *pool);
+  const nn::Matrix table = tables->weights({insight::Kind::cross, 1, 1}, *pool);
   const std::vector<float> column =
       floats(get("/column", {{"kind", "cross"}, {"layer", "1"}, {"head", "1"}, {"column", "3"}}));
   ASSERT_EQ(std::ssize(column), table.rows());

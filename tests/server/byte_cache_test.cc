@@ -12,7 +12,7 @@ namespace attn::server {
 namespace {
 
 // A value of 100 bytes, and how often it had to be made.
-struct Made {
+struct Recorded {
   int times = 0;
   std::string operator()() {
     ++times;
@@ -22,29 +22,29 @@ struct Made {
 
 TEST(ByteCache, WhatIsThereIsNotMadeAgain) {
   ByteCache cache(1000);
-  Made made;
-  for (int n = 0; n < 3; ++n) EXPECT_EQ(*cache.get("a", std::ref(made)), std::string(100, 'x'));
-  EXPECT_EQ(made.times, 1);
+  Recorded recorded;
+  for (int n = 0; n < 3; ++n) EXPECT_EQ(*cache.get("a", std::ref(recorded)), std::string(100, 'x'));
+  EXPECT_EQ(recorded.times, 1);
 }
 
 TEST(ByteCache, StaysWithinItsLimitAndLetsGoWhatWasNotAskedForLongest) {
   ByteCache cache(350);  // three values with their keys
-  Made made;
-  for (const char* key : {"a", "b", "c"}) cache.get(key, std::ref(made));
-  cache.get("a", std::ref(made));
-  cache.get("d", std::ref(made));  // b goes
+  Recorded recorded;
+  for (const char* key : {"a", "b", "c"}) cache.get(key, std::ref(recorded));
+  cache.get("a", std::ref(recorded));
+  cache.get("d", std::ref(recorded));  // b goes
   EXPECT_LE(cache.bytes(), 350);
-  made.times = 0;
-  for (const char* key : {"a", "c", "d"}) cache.get(key, std::ref(made));
-  EXPECT_EQ(made.times, 0);
-  cache.get("b", std::ref(made));
-  EXPECT_EQ(made.times, 1);
+  recorded.times = 0;
+  for (const char* key : {"a", "c", "d"}) cache.get(key, std::ref(recorded));
+  EXPECT_EQ(recorded.times, 0);
+  cache.get("b", std::ref(recorded));
+  EXPECT_EQ(recorded.times, 1);
 }
 
 TEST(ByteCache, WhatIsLargerThanTheLimitIsGivenButNotKept) {
   ByteCache cache(50);
-  Made made;
-  EXPECT_EQ(cache.get("a", std::ref(made))->size(), 100U);
+  Recorded recorded;
+  EXPECT_EQ(cache.get("a", std::ref(recorded))->size(), 100U);
   EXPECT_EQ(cache.bytes(), 0);
 }
 
@@ -52,8 +52,8 @@ TEST(ByteCache, AFailureReachesWhoeverAskedAndTheNextTriesAgain) {
   ByteCache cache(1000);
   const auto fail = []() -> std::string { throw std::runtime_error("no"); };
   EXPECT_THROW(cache.get("a", fail), std::runtime_error);
-  Made made;
-  EXPECT_EQ(cache.get("a", std::ref(made))->size(), 100U);
+  Recorded recorded;
+  EXPECT_EQ(cache.get("a", std::ref(recorded))->size(), 100U);
 }
 
 TEST(ByteCache, ManyWhoAskForTheSameAtOnceGetItMadeOnce) {

@@ -16,32 +16,32 @@
 namespace attn::server {
 namespace {
 
-using insight::TableSpecimen;
+using insight::InMemoryTables;
 using nlohmann::json;
 
 class Comparing : public testing::Test {
  protected:
   Comparing() {
-    desk_.add("a", golden_.shared("a"));
-    desk_.add("b", golden_.shared("b"));
+    store_.add("a", golden_.shared("a"));
+    store_.add("b", golden_.shared("b"));
   }
-  Answer get(const std::string& what, Query query = {}) {
+  Response get(const std::string& what, Query query = {}) {
     query.insert({{"a", "1"}, {"b", "2"}});
-    return Api(desk_).answer({.path = "/api/compare" + what, .query = query});
+    return Api(store_).response({.path = "/api/compare" + what, .query = query});
   }
-  std::string refused(const Answer& answer, int status) {
-    EXPECT_EQ(answer.status, status);
-    return json::parse(*answer.body)["error"];
+  std::string refused(const Response& response, int status) {
+    EXPECT_EQ(response.status, status);
+    return json::parse(*response.body)["error"];
   }
-  static std::vector<float> floats(const Answer& answer) {
-    std::vector<float> numbers(answer.body->size() / sizeof(float));
-    std::memcpy(numbers.data(), answer.body->data(), answer.body->size());
+  static std::vector<float> floats(const Response& response) {
+    std::vector<float> numbers(response.body->size() / sizeof(float));
+    std::memcpy(numbers.data(), response.body->data(), response.body->size());
     return numbers;
   }
 
   test::Looking golden_;
   std::shared_ptr<ThreadPool> pool_ = std::make_shared<ThreadPool>(2);
-  Desk desk_{[this] { return pool_; }, 1 << 20};
+  RecordingStore store_{[this] { return pool_; }, 1 << 20};
 };
 
 TEST_F(Comparing, SaysWhichTokensAreTheSameAndHowMuchHeadsHaveChanged) {
@@ -49,7 +49,7 @@ TEST_F(Comparing, SaysWhichTokensAreTheSameAndHowMuchHeadsHaveChanged) {
   EXPECT_EQ(found["stacks"][0]["query_pairs"], golden_["pairs"]);
   EXPECT_EQ(found["stacks"][0]["key_pairs"], golden_["pairs"]);
   EXPECT_EQ(found["stacks"][0]["queries"], 12);
-  const TableSpecimen a = golden_.specimen("a"), b = golden_.specimen("b");
+  const InMemoryTables a = golden_.tables("a"), b = golden_.tables("b");
   const insight::Json expected = insight::to_json(insight::compare(a, b, *pool_), a, b);
   EXPECT_EQ(found["heads"].dump(), json::parse(expected["heads"].dump()).dump());
   EXPECT_FALSE(found["rule"].get<std::string>().empty());
@@ -58,7 +58,7 @@ TEST_F(Comparing, SaysWhichTokensAreTheSameAndHowMuchHeadsHaveChanged) {
 TEST_F(Comparing, TilesOfEveryLevelHaveTheBytesOfNumpy) {
   for (std::size_t level = 0; level < 5; ++level) {
     const json& expected = golden_["difference_bytes"][level];
-    const Answer tile =
+    const Response tile =
         get("/tile", {{"layer", "0"}, {"head", "0"}, {"level", std::to_string(level)}, {"row", "0"}, {"column", "0"}});
     ASSERT_EQ(tile.status, 200);
     ASSERT_EQ(tile.body->size(), expected.size() * expected.size());
@@ -83,18 +83,18 @@ TEST_F(Comparing, RowsAndColumnsAreExactAndNotANumberWhereNothingIsAligned) {
 }
 
 TEST_F(Comparing, ThumbnailsOfAShortTextAreItsTile) {
-  const Answer all = get("/thumbnails", {{"kind", "self"}});
+  const Response all = get("/thumbnails", {{"kind", "self"}});
   EXPECT_EQ(*all.body,
             *get("/tile", {{"layer", "0"}, {"head", "0"}, {"level", "0"}, {"row", "0"}, {"column", "0"}}).body);
 }
 
 TEST_F(Comparing, WhatCannotBeComparedIsRefused) {
-  const auto other = std::make_shared<TableSpecimen>(test::RandomRows{.layers = 2, .heads = 3, .n = 4}.tables(),
-                                                     std::vector<std::string>{}, std::vector<std::string>{});
-  desk_.add("other", other);
+  const auto other = std::make_shared<InMemoryTables>(test::RandomRows{.layers = 2, .heads = 3, .n = 4}.table_data(),
+                                                      std::vector<std::string>{}, std::vector<std::string>{});
+  store_.add("other", other);
   EXPECT_NE(refused(get("", {{"b", "3"}}), 409).find("only attention of one shape can be compared"), std::string::npos);
   EXPECT_EQ(refused(get("", {{"b", "77"}}), 404), "there is no specimen '77'");
-  EXPECT_EQ(refused(Api(desk_).answer({.path = "/api/compare", .query = {{"a", "1"}}}), 400),
+  EXPECT_EQ(refused(Api(store_).response({.path = "/api/compare", .query = {{"a", "1"}}}), 400),
             "b must be the id of a specimen");
   EXPECT_EQ(refused(get("/row", {{"layer", "0"}, {"head", "1"}, {"row", "0"}}), 400),
             "there is no head 1: heads count from 0 to 0");
@@ -104,25 +104,25 @@ TEST_F(Comparing, WhatCannotBeComparedIsRefused) {
 
 TEST_F(Comparing, AFewAreKeptAndOthersMadeAgain) {
   Comparisons kept;
-  const auto exhibit = [&](const std::string& id) { return desk_.find(id); };
-  const auto first = kept.get({exhibit("1"), exhibit("2"), false}, *pool_, {});
-  EXPECT_EQ(kept.get({exhibit("1"), exhibit("2"), false}, *pool_, {}), first);
-  EXPECT_NE(kept.get({exhibit("2"), exhibit("1"), false}, *pool_, {}), first);
+  const auto stored = [&](const std::string& id) { return store_.find(id); };
+  const auto first = kept.get({stored("1"), stored("2"), false}, *pool_, {});
+  EXPECT_EQ(kept.get({stored("1"), stored("2"), false}, *pool_, {}), first);
+  EXPECT_NE(kept.get({stored("2"), stored("1"), false}, *pool_, {}), first);
   for (const auto& [a, b, words] : {std::tuple{"1", "1", false}, {"2", "2", false}, {"2", "1", true}})
-    static_cast<void>(kept.get({exhibit(a), exhibit(b), words}, *pool_, {}));
-  EXPECT_NE(kept.get({exhibit("1"), exhibit("2"), false}, *pool_, {}), first) << "that was the fifth";
-  const auto again = kept.get({exhibit("2"), exhibit("2"), false}, *pool_, {});
+    static_cast<void>(kept.get({stored(a), stored(b), words}, *pool_, {}));
+  EXPECT_NE(kept.get({stored("1"), stored("2"), false}, *pool_, {}), first) << "that was the fifth";
+  const auto again = kept.get({stored("2"), stored("2"), false}, *pool_, {});
   kept.forget("1");
-  EXPECT_EQ(kept.get({exhibit("2"), exhibit("2"), false}, *pool_, {}), again);
+  EXPECT_EQ(kept.get({stored("2"), stored("2"), false}, *pool_, {}), again);
   kept.forget("2");
-  EXPECT_NE(kept.get({exhibit("2"), exhibit("2"), false}, *pool_, {}), again);
+  EXPECT_NE(kept.get({stored("2"), stored("2"), false}, *pool_, {}), again);
 }
 
 TEST_F(Comparing, WorkThatNobodyWaitsForIsGivenUpAndBegunAgain) {
   Comparisons kept;
-  const Pair pair{desk_.find("1"), desk_.find("2"), false};
-  EXPECT_THROW(static_cast<void>(kept.get(pair, *pool_, [](std::int64_t, std::int64_t) { throw NotWanted(); })),
-               NotWanted);
+  const Pair pair{store_.find("1"), store_.find("2"), false};
+  EXPECT_THROW(static_cast<void>(kept.get(pair, *pool_, [](std::int64_t, std::int64_t) { throw Cancelled(); })),
+               Cancelled);
   EXPECT_EQ(kept.get(pair, *pool_, {})->found.heads.size(), 1U);
 }
 

@@ -17,26 +17,26 @@ using nlohmann::json;
 
 class Course : public testing::Test {
  protected:
-  Answer get(const std::string& path, const Query& query = {}) {
-    return Api(desk_).answer({.path = "/api/lessons" + path, .query = query});
+  Response get(const std::string& path, const Query& query = {}) {
+    return Api(store_).response({.path = "/api/lessons" + path, .query = query});
   }
-  Answer post(const std::string& path, const json& body) { return post_text(path, body.dump()); }
-  Answer post_text(const std::string& path, const std::string& body) {
-    return Api(desk_).answer({.method = "POST", .path = "/api/lessons" + path, .query = {}, .body = body});
+  Response post(const std::string& path, const json& body) { return post_text(path, body.dump()); }
+  Response post_text(const std::string& path, const std::string& body) {
+    return Api(store_).response({.method = "POST", .path = "/api/lessons" + path, .query = {}, .body = body});
   }
-  json told(const Answer& answer) {
-    EXPECT_EQ(answer.status, 200) << (answer.body ? *answer.body : "");
-    return json::parse(*answer.body);
+  json told(const Response& response) {
+    EXPECT_EQ(response.status, 200) << (response.body ? *response.body : "");
+    return json::parse(*response.body);
   }
-  void expect_refused(const Answer& answer, int status, const std::string& said) {
-    EXPECT_EQ(answer.status, status);
-    const std::string error = json::parse(*answer.body)["error"];
+  void expect_refused(const Response& response, int status, const std::string& said) {
+    EXPECT_EQ(response.status, status);
+    const std::string error = json::parse(*response.body)["error"];
     EXPECT_NE(error.find(said), std::string::npos) << error;
     EXPECT_EQ(error.find('\n'), std::string::npos);
   }
 
   std::shared_ptr<ThreadPool> pool_ = std::make_shared<ThreadPool>(2);
-  Desk desk_{[this] { return pool_; }, 8 << 20};
+  RecordingStore store_{[this] { return pool_; }, 8 << 20};
 };
 
 TEST_F(Course, IsListedInBothLanguagesAndBeginsWithTheWayThere) {
@@ -147,8 +147,8 @@ TEST_F(Course, NoRequestNamesAFile) {
 }
 
 TEST(CoursePage, IsThePage) {
-  EXPECT_EQ(*test::test_page().answer("/learn").body, *test::test_page().answer("/").body);
-  EXPECT_EQ(test::test_page().answer("/learn/masks").status, 404);
+  EXPECT_EQ(*test::test_page().response("/learn").body, *test::test_page().response("/").body);
+  EXPECT_EQ(test::test_page().response("/learn/masks").status, 404);
 }
 
 }  // namespace

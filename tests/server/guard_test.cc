@@ -5,7 +5,7 @@
 namespace attn::server {
 namespace {
 
-bool let_in(const Origin& from) { return refusal(from).empty(); }
+bool let_in(const RequestOrigin& from) { return refusal(from).empty(); }
 
 TEST(Guard, TheHostIsThisMachineAndNothingElse) {
   for (const char* host : {"127.0.0.1:7865", "localhost:7865", "localhost", "127.0.0.1", "localhost:9"})

@@ -24,46 +24,48 @@ constexpr const char* kText = "The quick brown fox jumps over it";
 
 std::string folder_of(const std::string& name) { return std::string(ATTNSCOPE_GOLDEN) + "/models/" + name; }
 
-std::vector<ModelSource> shelf() {
+std::vector<ModelSource> models() {
   std::vector<ModelSource> models;
   for (const char* const name : {"bert", "gpt2", "t5"}) models.push_back({.name = name, .folder = folder_of(name)});
   return models;
 }
 
 // A desk with three small models.
-class LiveDesk : public testing::Test {
+class LiveStore : public testing::Test {
  protected:
-  explicit LiveDesk(std::int64_t memory = kDefaultMemory)
+  explicit LiveStore(std::int64_t memory = kDefaultMemory)
       : pool_(std::make_shared<ThreadPool>(2)),
-        desk_([this] { return pool_; }, 1 << 20, {.models = shelf(), .memory = memory}) {}
+        store_([this] { return pool_; }, 1 << 20, {.models = models(), .memory = memory}) {}
 
-  Answer ask(const Request& request, const Asker& asker = {}) { return Api(desk_).answer(request, asker); }
-  Answer post(const json& body, const Asker& asker = {}) {
-    return ask({.method = "POST", .path = "/api/specimens", .body = body.dump()}, asker);
+  Response ask(const Request& request, const Client& client = {}) { return Api(store_).response(request, client); }
+  Response post(const json& body, const Client& client = {}) {
+    return ask({.method = "POST", .path = "/api/specimens", .body = body.dump()}, client);
   }
   std::string make(const json& body) {
-    const Answer answer = post(body);
-    EXPECT_EQ(answer.status, 200) << *answer.body;
-    return answer.status == 200 ? json::parse(*answer.body)["id"] : "";
+    const Response response = post(body);
+    EXPECT_EQ(response.status, 200) << *response.body;
+    return response.status == 200 ? json::parse(*response.body)["id"] : "";
   }
   json get(const std::string& path, const Query& query = {}) {
-    const Answer answer = ask({.path = "/api/specimens/" + path, .query = query});
-    EXPECT_EQ(answer.status, 200) << *answer.body;
-    return json::parse(*answer.body);
+    const Response response = ask({.path = "/api/specimens/" + path, .query = query});
+    EXPECT_EQ(response.status, 200) << *response.body;
+    return json::parse(*response.body);
   }
   std::string refusal(const json& body, int status = 400) {
-    const Answer answer = post(body);
-    EXPECT_EQ(answer.status, status) << *answer.body;
-    return json::parse(*answer.body).value("error", "");
+    const Response response = post(body);
+    EXPECT_EQ(response.status, status) << *response.body;
+    return json::parse(*response.body).value("error", "");
   }
-  const model::Reader& reader(const std::string& name) { return *desk_.models().reader(name); }
-  const model::Reading& reading(const std::string& id) { return *desk_.find(id)->exposure(false).reading(); }
+  const model::Reader& reader(const std::string& name) { return *store_.models().reader(name); }
+  const model::Recording& recording(const std::string& id) {
+    return *store_.find(id)->stored_tables(false).recording();
+  }
 
   std::shared_ptr<ThreadPool> pool_;
-  Desk desk_;
+  RecordingStore store_;
 };
 
-TEST_F(LiveDesk, TheModelsAreListedWithWhatTheyCan) {
+TEST_F(LiveStore, TheModelsAreListedWithWhatTheyCan) {
   const json list = json::parse(*ask({.path = "/api/models"}).body);
   ASSERT_EQ(list["models"].size(), 3U);
   const json& bert = list["models"][0];
@@ -79,7 +81,7 @@ TEST_F(LiveDesk, TheModelsAreListedWithWhatTheyCan) {
   EXPECT_EQ(list["limits"]["tokens"], 32'768);
 }
 
-TEST_F(LiveDesk, TheSameBodyIsTheSameSpecimen) {
+TEST_F(LiveStore, TheSameBodyIsTheSameSpecimen) {
   const std::string id = make({{"model", "bert"}, {"text", kText}});
   EXPECT_EQ(make({{"text", kText}, {"off", json::array()}, {"model", "bert"}, {"pair", nullptr}}), id);
   EXPECT_NE(make({{"model", "bert"}, {"text", "another"}}), id);
@@ -88,10 +90,10 @@ TEST_F(LiveDesk, TheSameBodyIsTheSameSpecimen) {
   const std::string off = make({{"model", "bert"}, {"text", kText}, {"off", {head, other}}});
   EXPECT_NE(off, id);
   EXPECT_EQ(make({{"model", "bert"}, {"text", kText}, {"off", {other, head, head}}}), off);
-  EXPECT_EQ(desk_.exhibits().size(), 4U);
+  EXPECT_EQ(store_.recordings().size(), 4U);
 }
 
-TEST_F(LiveDesk, FactsSayWhereItComesFromAndWhatItCan) {
+TEST_F(LiveStore, FactsSayWhereItComesFromAndWhatItCan) {
   const json facts = get(make({{"model", "bert"}, {"text", kText}, {"mask", "window(2)"}}));
   EXPECT_EQ(facts["origin"]["model"], "bert");
   EXPECT_EQ(facts["origin"]["text"], kText);
@@ -107,14 +109,15 @@ TEST_F(LiveDesk, FactsSayWhereItComesFromAndWhatItCan) {
   EXPECT_GT(facts["bytes"], 1000);
 }
 
-TEST_F(LiveDesk, WhatIsPlannedIsWhatIsTaken) {
+TEST_F(LiveStore, WhatIsPlannedIsWhatIsTaken) {
   for (const char* const name : {"bert", "gpt2", "t5"}) {
     json body = {{"model", name}, {"text", kText}};
     if (std::string(name) == "t5") body["target"] = "Was it asleep?";
     const std::string id = make(body);
-    const model::Reading& made = reading(id);
-    const Plan planned = plan(reader(name).model->facts(), std::ssize(made.tokens), std::ssize(made.target));
-    EXPECT_EQ(planned.bytes, desk_.find(id)->bytes()) << name;
+    const model::Recording& recorded = recording(id);
+    const RecordPlan planned =
+        plan(reader(name).model->facts(), std::ssize(recorded.tokens), std::ssize(recorded.target));
+    EXPECT_EQ(planned.bytes, store_.find(id)->bytes()) << name;
     EXPECT_TRUE(planned.keep.values && planned.keep.inputs && planned.keep.value_norms);
   }
   const model::Facts& facts = reader("bert").model->facts();
@@ -122,7 +125,7 @@ TEST_F(LiveDesk, WhatIsPlannedIsWhatIsTaken) {
   EXPECT_TRUE(plan(facts, 10'000'000, 0).keep.value_norms);
 }
 
-TEST_F(LiveDesk, WhatCannotBeMadeIsRefusedInOneLine) {
+TEST_F(LiveStore, WhatCannotBeMadeIsRefusedInOneLine) {
   EXPECT_EQ(refusal({{"model", "nobody"}, {"text", "a"}}), "there is no model 'nobody' here, only: bert, gpt2, t5");
   EXPECT_EQ(refusal({{"model", "../../etc"}, {"text", "a"}}),
             "there is no model '../../etc' here, only: bert, gpt2, t5");
@@ -147,10 +150,10 @@ TEST_F(LiveDesk, WhatCannotBeMadeIsRefusedInOneLine) {
             "top_p must lie above 0 and at most at 1, not 0");
   EXPECT_EQ(refusal({{"model", "gpt2"}, {"text", "a"}, {"generate", {{"words", 3}}}}),
             "generate has no 'words', only: tokens, temperature, top_k, top_p, seed");
-  EXPECT_TRUE(desk_.exhibits().empty());
+  EXPECT_TRUE(store_.recordings().empty());
 }
 
-TEST_F(LiveDesk, AMaskThatDoesNotFitSaysBothSizes) {
+TEST_F(LiveStore, AMaskThatDoesNotFitSaysBothSizes) {
   EXPECT_EQ(refusal({{"model", "bert"}, {"text", kText}, {"mask", "causl"}}).substr(0, 6), "mask: ");
   const std::string wrong = refusal({{"model", "bert"}, {"text", kText}, {"mask", "document(0,0,1)"}});
   EXPECT_NE(wrong.find('3'), std::string::npos) << wrong;
@@ -159,12 +162,12 @@ TEST_F(LiveDesk, AMaskThatDoesNotFitSaysBothSizes) {
   refusal({{"model", "gpt2"}, {"text", "a b"}, {"mask", "table(11,11)"}, {"generate", {{"tokens", 4}}}});
 }
 
-TEST_F(LiveDesk, AMaskHoldsBesidesTheModelsOwnRule) {
+TEST_F(LiveStore, AMaskHoldsBesidesTheModelsOwnRule) {
   const std::string id = make({{"model", "gpt2"}, {"text", kText}, {"mask", "window(2)"}});
-  const insight::Specimen& specimen = desk_.find(id)->exposure(false).specimen();
-  const std::int64_t n = specimen.stacks()[0].queries;
-  for (const insight::HeadName& head : specimen.heads()) {
-    const nn::Matrix table = specimen.weights(head, *pool_);
+  const insight::AttentionTables& tables = store_.find(id)->stored_tables(false).tables();
+  const std::int64_t n = tables.stacks()[0].queries;
+  for (const insight::HeadId& head : tables.heads()) {
+    const nn::Matrix table = tables.weights(head, *pool_);
     for (std::int64_t i = 0; i < n; ++i) {
       double sum = 0;
       for (std::int64_t j = 0; j < n; ++j) {
@@ -177,12 +180,12 @@ TEST_F(LiveDesk, AMaskHoldsBesidesTheModelsOwnRule) {
   }
 }
 
-TEST_F(LiveDesk, ATextUnderAMaskThatHidesEverythingCanBeLookedAt) {
+TEST_F(LiveStore, ATextUnderAMaskThatHidesEverythingCanBeLookedAt) {
   const json facts = get(make({{"model", "bert"}, {"text", kText}, {"mask", "~everything"}}));
   for (const json& head : facts["heads"]) EXPECT_EQ(head["entropy"], 0);
 }
 
-TEST_F(LiveDesk, PredictionsAreThoseOfFill) {
+TEST_F(LiveStore, PredictionsAreThoseOfFill) {
   const std::string text = "the [MASK] was a [MASK] dog";
   const json told = get(make({{"model", "bert"}, {"text", text}}) + "/predictions", {{"top", "7"}});
   const model::Filled filled = model::fill(reader("bert"), text, 7, *pool_);
@@ -202,10 +205,10 @@ TEST_F(LiveDesk, PredictionsAreThoseOfFill) {
   }
 }
 
-TEST_F(LiveDesk, PredictionsFollowTheTemperature) {
+TEST_F(LiveStore, PredictionsFollowTheTemperature) {
   const std::string id = make({{"model", "gpt2"}, {"text", kText}});
   const auto row = [&](double divisor) {
-    const nn::Matrix& hidden = reading(id).hidden;
+    const nn::Matrix& hidden = recording(id).hidden;
     nn::Matrix logits = reader("gpt2").model->logits(nn::rows_of(hidden.view(), hidden.rows() - 1, 1), *pool_);
     std::vector<double> shares;
     double sum = 0;
@@ -232,22 +235,22 @@ TEST_F(LiveDesk, PredictionsFollowTheTemperature) {
   EXPECT_EQ(get(id + "/predictions", {{"at", "0,2"}})["places"][1]["token"], 2);
 }
 
-TEST_F(LiveDesk, AnEncoderDecoderSaysWhatItWouldWriteAtEachRow) {
+TEST_F(LiveStore, AnEncoderDecoderSaysWhatItWouldWriteAtEachRow) {
   const json told = get(make({{"model", "t5"}, {"text", kText}, {"target", "Was it asleep?"}}) + "/predictions");
   EXPECT_EQ(told["what"], "target");
   EXPECT_EQ(told["places"].size(), reader("t5").tokenizer.ids("Was it asleep?").size());
 }
 
 // What the heads that are off take away, as insight has it: the same numbers, not only near ones.
-TEST_F(LiveDesk, HeadsThatAreOffMovePredictionsAsAblationSays) {
+TEST_F(LiveStore, HeadsThatAreOffMovePredictionsAsAblationSays) {
   const std::string text = "the [MASK] was a dog";
   const std::string whole = make({{"model", "bert"}, {"text", text}});
   const json off = {{{"layer", 0}, {"head", 1}}, {{"layer", 1}, {"head", 0}}};
   const std::string without = make({{"model", "bert"}, {"text", text}, {"off", off}});
   const json told = get(without + "/predictions", {{"against", whole}, {"top", "5"}});
   const std::int64_t gap = told["places"][0]["token"];
-  const insight::Ablation ablation(reader("bert"), reading(whole), {gap}, *pool_);
-  const std::vector<insight::HeadName> heads = {{insight::Kind::self, 0, 1}, {insight::Kind::self, 1, 0}};
+  const insight::Ablation ablation(reader("bert"), recording(whole), {gap}, *pool_);
+  const std::vector<insight::HeadId> heads = {{insight::Kind::self, 0, 1}, {insight::Kind::self, 1, 0}};
   const nn::Matrix after = ablation.without(heads, *pool_);
   const auto row = [](const nn::Matrix& of) { return std::span(of.row(0), static_cast<std::size_t>(of.columns())); };
   const auto expected = model::likeliest(row(after), 5), before = model::likeliest(row(ablation.before()), 1000);
@@ -266,12 +269,12 @@ TEST_F(LiveDesk, HeadsThatAreOffMovePredictionsAsAblationSays) {
   EXPECT_EQ(ask({.path = "/api/specimens/" + without + "/predictions", .query = {{"against", other}}}).status, 409);
 }
 
-TEST_F(LiveDesk, EffectsAreTheRankingOfAblation) {
+TEST_F(LiveStore, EffectsAreTheRankingOfAblation) {
   const std::string id = make({{"model", "bert"}, {"text", "the [MASK] was a dog"}});
   const json told = get(id + "/effects");
   const std::int64_t gap = told["places"][0];
   const auto all = insight::heads_of(reader("bert").model->facts());
-  const auto ranked = insight::Ablation(reader("bert"), reading(id), {gap}, *pool_).rank(all, {}, *pool_);
+  const auto ranked = insight::Ablation(reader("bert"), recording(id), {gap}, *pool_).rank(all, {}, *pool_);
   ASSERT_EQ(told["heads"].size(), ranked.size());
   for (std::size_t n = 0; n < ranked.size(); ++n) {
     EXPECT_EQ(told["heads"][n]["layer"], ranked[n].head.layer);
@@ -282,7 +285,7 @@ TEST_F(LiveDesk, EffectsAreTheRankingOfAblation) {
   EXPECT_EQ(get(id + "/effects", {{"top", "2"}})["heads"].size(), 2U);
 }
 
-TEST_F(LiveDesk, EffectsOfASpecimenWithHeadsOffAreInAddition) {
+TEST_F(LiveStore, EffectsOfASpecimenWithHeadsOffAreInAddition) {
   const std::string text = "the [MASK] was a dog";
   const std::string whole = make({{"model", "bert"}, {"text", text}});
   const std::string id = make({{"model", "bert"}, {"text", text}, {"off", {{{"layer", 0}, {"head", 1}}}}});
@@ -290,11 +293,11 @@ TEST_F(LiveDesk, EffectsOfASpecimenWithHeadsOffAreInAddition) {
   const auto all = insight::heads_of(reader("bert").model->facts());
   ASSERT_EQ(told["heads"].size(), all.size() - 1);
   const std::int64_t gap = told["places"][0];
-  const insight::Ablation ablation(reader("bert"), reading(whole), {gap}, *pool_);
-  const insight::HeadName off{insight::Kind::self, 0, 1};
+  const insight::Ablation ablation(reader("bert"), recording(whole), {gap}, *pool_);
+  const insight::HeadId off{insight::Kind::self, 0, 1};
   const nn::Matrix base = ablation.without(std::vector{off}, *pool_);
   for (const json& head : told["heads"]) {
-    const insight::HeadName one{insight::Kind::self, head["layer"], head["head"]};
+    const insight::HeadId one{insight::Kind::self, head["layer"], head["head"]};
     ASSERT_NE(one, off);
     const nn::Matrix both = ablation.without(std::vector{off, one}, *pool_);
     const auto row = [](const nn::Matrix& of) { return std::span(of.row(0), static_cast<std::size_t>(of.columns())); };
@@ -302,18 +305,18 @@ TEST_F(LiveDesk, EffectsOfASpecimenWithHeadsOffAreInAddition) {
   }
 }
 
-TEST_F(LiveDesk, GeneratedTokensAreThoseOfGenerate) {
+TEST_F(LiveStore, GeneratedTokensAreThoseOfGenerate) {
   const model::Generation how{.tokens = 6, .sampling = {.temperature = 0.8, .top_k = 0, .top_p = 0.9, .seed = 7}};
   const json body = {{"model", "gpt2"},
                      {"text", kText},
                      {"generate", {{"tokens", 6}, {"temperature", 0.8}, {"top_p", 0.9}, {"seed", 7}}}};
   std::vector<json> told;
-  const Asker asker{.tell = [&](std::string_view event, const std::string& text) {
+  const Client client{.tell = [&](std::string_view event, const std::string& text) {
     if (event == "token") told.push_back(json::parse(text));
   }};
-  const Answer answer = post(body, asker);
-  ASSERT_EQ(answer.status, 200) << *answer.body;
-  const std::string id = json::parse(*answer.body)["id"];
+  const Response response = post(body, client);
+  ASSERT_EQ(response.status, 200) << *response.body;
+  const std::string id = json::parse(*response.body)["id"];
   const auto prompt = model::prompt_ids(reader("gpt2"), kText);
   const auto expected = model::generate(*reader("gpt2").model, prompt, how, {.pool = *pool_});
   const json facts = get(id);
@@ -326,9 +329,9 @@ TEST_F(LiveDesk, GeneratedTokensAreThoseOfGenerate) {
     EXPECT_EQ(told[n]["choices"].size(), 5U);
     EXPECT_EQ(facts["generated"]["steps"][n]["id"], expected[n]);
   }
-  const model::Reading& made = reading(id);
-  ASSERT_EQ(made.tokens.size(), prompt.size() + expected.size() - 1) << "nobody has read the last one";
-  for (std::size_t n = 0; n + 1 < expected.size(); ++n) EXPECT_EQ(made.tokens[prompt.size() + n].id, expected[n]);
+  const model::Recording& recorded = recording(id);
+  ASSERT_EQ(recorded.tokens.size(), prompt.size() + expected.size() - 1) << "nobody has read the last one";
+  for (std::size_t n = 0; n + 1 < expected.size(); ++n) EXPECT_EQ(recorded.tokens[prompt.size() + n].id, expected[n]);
   // What stands behind each token is what it was chosen from.
   const std::string at = std::to_string(prompt.size() - 1);
   const json next = get(id + "/predictions", {{"at", at}, {"top", "5"}})["places"][0];
@@ -339,17 +342,17 @@ TEST_F(LiveDesk, GeneratedTokensAreThoseOfGenerate) {
   EXPECT_NEAR(next["entropy"], told[0]["entropy"], 1e-4);
 }
 
-TEST_F(LiveDesk, AnEncoderDecoderAnswers) {
+TEST_F(LiveStore, AnEncoderDecoderAnswers) {
   const std::string id = make({{"model", "t5"}, {"text", kText}, {"generate", {{"tokens", 5}}}});
   const auto ids = reader("t5").tokenizer.encode(kText).ids();
   const auto expected = model::generate(*reader("t5").model, ids, {.tokens = 5}, {.pool = *pool_});
-  const model::Reading& made = reading(id);
-  ASSERT_EQ(made.written.size(), expected.size());
-  for (std::size_t n = 0; n < expected.size(); ++n) EXPECT_EQ(made.written[n].id, expected[n]);
+  const model::Recording& recorded = recording(id);
+  ASSERT_EQ(recorded.written.size(), expected.size());
+  for (std::size_t n = 0; n < expected.size(); ++n) EXPECT_EQ(recorded.written[n].id, expected[n]);
   EXPECT_EQ(get(id)["generated"]["steps"].size(), expected.size());
 }
 
-TEST_F(LiveDesk, AMaskHoldsForWhatIsGeneratedToo) {
+TEST_F(LiveStore, AMaskHoldsForWhatIsGeneratedToo) {
   const json body = {{"model", "gpt2"}, {"text", kText}, {"mask", "window(2)"}, {"generate", {{"tokens", 5}}}};
   const std::string id = make(body);
   std::vector<std::int32_t> said = model::prompt_ids(reader("gpt2"), kText);
@@ -365,18 +368,18 @@ TEST_F(LiveDesk, AMaskHoldsForWhatIsGeneratedToo) {
   }
 }
 
-TEST_F(LiveDesk, InductionScoresAreTheModelsOwnAndFoundOnce) {
+TEST_F(LiveStore, InductionScoresAreTheModelsOwnAndFoundOnce) {
   const auto scores = insight::induction_scores(reader("gpt2"), *pool_);
-  const auto first = desk_.models().induction("gpt2", {}, *pool_),
-             second = desk_.models().induction("gpt2", {}, *pool_);
+  const auto first = store_.models().induction("gpt2", {}, *pool_),
+             second = store_.models().induction("gpt2", {}, *pool_);
   EXPECT_EQ(first, second);
   for (std::int64_t i = 0; i < scores.rows() * scores.columns(); ++i) EXPECT_EQ(first->data()[i], scores.data()[i]);
 }
 
-TEST_F(LiveDesk, WhoeverHasNoModelHereIsToldSo) {
+TEST_F(LiveStore, WhoeverHasNoModelHereIsToldSo) {
   const model::Reader elsewhere = model::Reader::load(folder_of("roberta"));
-  desk_.add("roberta", std::make_shared<insight::RecordedSpecimen>(
-                           model::read(elsewhere, {.text = kText, .pair = {}, .target = {}}, {}, *pool_)));
+  store_.add("roberta", std::make_shared<insight::RecordedTables>(
+                            model::read(elsewhere, {.text = kText, .pair = {}, .target = {}}, {}, *pool_)));
   const json facts = get("1");
   EXPECT_EQ(facts["live"], false);
   EXPECT_EQ(facts["origin"], nullptr);
@@ -386,15 +389,15 @@ TEST_F(LiveDesk, WhoeverHasNoModelHereIsToldSo) {
     EXPECT_EQ(ask({.path = std::string("/api/specimens/1/") + what}).status, 409) << what;
 }
 
-TEST_F(LiveDesk, ARecordingOfAModelThatIsHereIsLive) {
-  desk_.add("bert", std::make_shared<insight::RecordedSpecimen>(
-                        model::read(reader("bert"), {.text = kText, .pair = {}, .target = {}}, {}, *pool_)));
+TEST_F(LiveStore, ARecordingOfAModelThatIsHereIsLive) {
+  store_.add("bert", std::make_shared<insight::RecordedTables>(
+                         model::read(reader("bert"), {.text = kText, .pair = {}, .target = {}}, {}, *pool_)));
   EXPECT_EQ(get("1")["live"], true);
   EXPECT_EQ(get("1")["origin"]["text"], kText);
   EXPECT_EQ(make({{"model", "bert"}, {"text", kText}}), "1");
 }
 
-TEST_F(LiveDesk, LongTextsAreTooLarge) {
+TEST_F(LiveStore, LongTextsAreTooLarge) {
   EXPECT_EQ(refusal({{"model", "bert"}, {"text", std::string(1'000'001, 'a')}}, 413),
             "the text has 1000001 bytes; at most 1000000 are taken");
   std::string words;
@@ -404,49 +407,49 @@ TEST_F(LiveDesk, LongTextsAreTooLarge) {
   refusal({{"model", "gpt2"}, {"text", "a"}, {"generate", {{"tokens", 40'000}}}}, 413);
 }
 
-TEST_F(LiveDesk, TooMuchWorkAtOnceIsRefused) {
-  std::vector<std::unique_ptr<Desk::Turn>> turns;
-  for (int n = 0; n < kMostWork; ++n) turns.push_back(std::make_unique<Desk::Turn>(desk_));
+TEST_F(LiveStore, TooMuchWorkAtOnceIsRefused) {
+  std::vector<std::unique_ptr<RecordingStore::Turn>> turns;
+  for (int n = 0; n < kMostWork; ++n) turns.push_back(std::make_unique<RecordingStore::Turn>(store_));
   EXPECT_EQ(refusal({{"model", "bert"}, {"text", kText}}, 429), "there is too much work at once: at most 32 pieces");
   turns.pop_back();
   const std::string id = make({{"model", "bert"}, {"text", kText}});
-  turns.push_back(std::make_unique<Desk::Turn>(desk_));
+  turns.push_back(std::make_unique<RecordingStore::Turn>(store_));
   EXPECT_EQ(make({{"model", "bert"}, {"text", kText}}), id) << "what is there takes no work";
 }
 
-TEST_F(LiveDesk, WorkThatNobodyWaitsForEndsBetweenLayers) {
-  int asked = 0;
-  const Asker asker{.waits = [&] { return ++asked < 2; }};
-  EXPECT_EQ(post({{"model", "bert"}, {"text", kText}}, asker).status, 503);
-  EXPECT_EQ(asked, 2) << "asked before each layer";
-  EXPECT_TRUE(desk_.exhibits().empty());
+TEST_F(LiveStore, WorkThatNobodyWaitsForEndsBetweenLayers) {
+  int request = 0;
+  const Client client{.waits = [&] { return ++request < 2; }};
+  EXPECT_EQ(post({{"model", "bert"}, {"text", kText}}, client).status, 503);
+  EXPECT_EQ(request, 2) << "asked before each layer";
+  EXPECT_TRUE(store_.recordings().empty());
   EXPECT_EQ(make({{"model", "bert"}, {"text", kText}}), "1");
 }
 
-TEST_F(LiveDesk, ProgressIsTold) {
+TEST_F(LiveStore, ProgressIsTold) {
   std::vector<std::string> told;
-  const Asker asker{.tell = [&](std::string_view event, const std::string& text) {
+  const Client client{.tell = [&](std::string_view event, const std::string& text) {
     if (event == "progress") told.push_back(text);
   }};
-  ASSERT_EQ(post({{"model", "bert"}, {"text", kText}}, asker).status, 200);
+  ASSERT_EQ(post({{"model", "bert"}, {"text", kText}}, client).status, 200);
   ASSERT_FALSE(told.empty());
   EXPECT_EQ(json::parse(told[0])["what"], "layer");
   EXPECT_EQ(json::parse(told[0])["total"], reader("bert").model->facts().layers);
 }
 
 // Room for a few short texts.
-class SmallDesk : public LiveDesk {
+class SmallStore : public LiveStore {
  protected:
-  SmallDesk() : LiveDesk(300'000) {}
+  SmallStore() : LiveStore(300'000) {}
   json body(int n) { return {{"model", "bert"}, {"text", "text number " + std::to_string(n)}}; }
 };
 
-TEST_F(SmallDesk, TheLeastUsedGoFirstAndAreMadeAgainByTheSameBody) {
+TEST_F(SmallStore, TheLeastUsedGoFirstAndAreMadeAgainByTheSameBody) {
   const std::string first = make(body(0)), second = make(body(1));
   for (int n = 2; n < 40; ++n) {
     make(body(n));
-    static_cast<void>(desk_.find(first));
-    ASSERT_LE(desk_.kept_bytes(), 300'000);
+    static_cast<void>(store_.find(first));
+    ASSERT_LE(store_.kept_bytes(), 300'000);
   }
   EXPECT_EQ(ask({.path = "/api/specimens/" + first}).status, 200) << "it was asked for all the time";
   EXPECT_EQ(ask({.path = "/api/specimens/" + second}).status, 404);
@@ -455,22 +458,22 @@ TEST_F(SmallDesk, TheLeastUsedGoFirstAndAreMadeAgainByTheSameBody) {
   EXPECT_EQ(get(again)["origin"]["text"], "text number 1");
 }
 
-TEST_F(SmallDesk, WhatWasThereAtTheStartStays) {
-  const std::string start = desk_.make({.recipe = {.model = "bert", .text = "the start"}, .stays = true});
+TEST_F(SmallStore, WhatWasThereAtTheStartStays) {
+  const std::string start = store_.make({.record_request = {.model = "bert", .text = "the start"}, .stays = true});
   for (int n = 0; n < 40; ++n) make(body(n));
   EXPECT_EQ(ask({.path = "/api/specimens/" + start}).status, 200);
 }
 
-TEST_F(SmallDesk, WhatAloneIsLargerThanTheMemoryIsTooLarge) {
+TEST_F(SmallStore, WhatAloneIsLargerThanTheMemoryIsTooLarge) {
   std::string words;
   for (int n = 0; n < 300; ++n) words += "a ";
   const std::string wrong = refusal({{"model", "gpt2"}, {"text", words}}, 413);
   EXPECT_NE(wrong.find("would take"), std::string::npos) << wrong;
 }
 
-TEST_F(LiveDesk, AtMostSixtyFourAreKept) {
+TEST_F(LiveStore, AtMostSixtyFourAreKept) {
   for (int n = 0; n < 70; ++n) make({{"model", "bert"}, {"text", "text number " + std::to_string(n)}});
-  EXPECT_EQ(desk_.exhibits().size(), 64U);
+  EXPECT_EQ(store_.recordings().size(), 64U);
 }
 
 }  // namespace

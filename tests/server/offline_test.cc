@@ -14,12 +14,12 @@
 namespace attn::server {
 namespace {
 
-using insight::TableSpecimen;
+using insight::InMemoryTables;
 using nlohmann::json;
 
-Exhibit exhibit_of(const test::RandomRows& rows) {
+StoredRecording stored_of(const test::RandomRows& rows) {
   return {"1", "tables",
-          std::make_shared<TableSpecimen>(rows.tables(), std::vector<std::string>{}, std::vector<std::string>{})};
+          std::make_shared<InMemoryTables>(rows.table_data(), std::vector<std::string>{}, std::vector<std::string>{})};
 }
 
 // As the page takes it apart.
@@ -52,10 +52,10 @@ struct Unpacked {
   std::map<std::string, json> blocks;
 };
 
-void expect_tables(const Exhibit& exhibit, const Unpacked& found, double within) {
+void expect_tables(const StoredRecording& stored, const Unpacked& found, double within) {
   ThreadPool pool(1);
-  for (const insight::HeadName& head : exhibit.exposure(false).specimen().heads()) {
-    const nn::Matrix table = exhibit.exposure(false).specimen().weights(head, pool);
+  for (const insight::HeadId& head : stored.stored_tables(false).tables().heads()) {
+    const nn::Matrix table = stored.stored_tables(false).tables().weights(head, pool);
     const std::vector<double> weights =
         found.weights("head/self/" + std::to_string(head.layer) + "/" + std::to_string(head.head));
     ASSERT_EQ(std::ssize(weights), table.rows() * table.columns());
@@ -65,27 +65,27 @@ void expect_tables(const Exhibit& exhibit, const Unpacked& found, double within)
 
 TEST(Offline, ASmallSpecimenIsThereInSixteenBits) {
   ThreadPool pool(2);
-  const Exhibit exhibit = exhibit_of({.layers = 2, .heads = 3, .n = 20});
-  const Unpacked found(offline_data(exhibit, false, pool));
+  const StoredRecording stored = stored_of({.layers = 2, .heads = 3, .n = 20});
+  const Unpacked found(offline_data(stored, false, pool));
   EXPECT_EQ(found.blocks.at("head/self/1/2")["bits"], 16);
   EXPECT_EQ(found.blocks.at("thumbnails/self")["shape"], (std::vector{6, 20, 20}));
   EXPECT_EQ(found.header["facts"]["heads"].size(), 6U);
-  expect_tables(exhibit, found, 1.6e-5);
+  expect_tables(stored, found, 1.6e-5);
 }
 
 TEST(Offline, ALargerOneInEight) {
   ThreadPool pool(2);
-  const Exhibit exhibit = exhibit_of({.layers = 2, .heads = 4, .n = 310});  // 768,800 weights
-  const Unpacked found(offline_data(exhibit, false, pool));
+  const StoredRecording stored = stored_of({.layers = 2, .heads = 4, .n = 310});  // 768,800 weights
+  const Unpacked found(offline_data(stored, false, pool));
   EXPECT_EQ(found.blocks.at("head/self/0/0")["bits"], 8);
-  expect_tables(exhibit, found, 0.004);
+  expect_tables(stored, found, 0.004);
   EXPECT_EQ(found.blocks.at("thumbnails/self")["shape"], (std::vector{8, 64, 64}));
 }
 
 TEST(Offline, OfAVeryLargeOneTheMostInterestingHeadsThatFit) {
   ThreadPool pool(2);
-  const Exhibit exhibit = exhibit_of({.layers = 3, .heads = 6, .n = 1000});  // 18 million weights
-  const Unpacked found(offline_data(exhibit, false, pool));
+  const StoredRecording stored = stored_of({.layers = 3, .heads = 6, .n = 1000});  // 18 million weights
+  const Unpacked found(offline_data(stored, false, pool));
   const json& facts = found.header["facts"];
   EXPECT_EQ(found.blocks.size(), 1U + 16);
   for (std::size_t place = 0; place < 18; ++place) {
@@ -98,7 +98,7 @@ TEST(Offline, OfAVeryLargeOneTheMostInterestingHeadsThatFit) {
 TEST(Offline, DataStandsWhereThePageHasRoomForIt) {
   ThreadPool pool(1);
   const std::string page =
-      offline_page(test::test_page().offline(), exhibit_of({.n = 4}), {"view=heads&x=\"<", false}, pool);
+      offline_page(test::test_page().offline(), stored_of({.n = 4}), {"view=heads&x=\"<", false}, pool);
   const std::string begin =
       "<script id=\"attnscope-data\" type=\"text/plain\" data-state=\"view=heads&amp;x=&quot;&lt;\">";
   const std::size_t at = page.find(begin);
@@ -114,7 +114,7 @@ TEST(Offline, DataStandsWhereThePageHasRoomForIt) {
 // The hash was made by: printf 'alert(1)' | openssl dgst -sha256 -binary | base64
 TEST(Offline, OnlyThePagesOwnScriptMayRun) {
   ThreadPool pool(1);
-  const std::string page = offline_page(test::test_page().offline(), exhibit_of({.n = 4}), {}, pool);
+  const std::string page = offline_page(test::test_page().offline(), stored_of({.n = 4}), {}, pool);
   EXPECT_NE(page.find("<head><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
                       "'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='; "),
             std::string::npos)
@@ -124,7 +124,7 @@ TEST(Offline, OnlyThePagesOwnScriptMayRun) {
 TEST(Offline, WithoutAPageThereIsAClearError) {
   ThreadPool pool(1);
   for (const char* page : {"", "<head></head>", "<!--attnscope-data--><head>"}) {
-    EXPECT_THROW(static_cast<void>(offline_page(page, exhibit_of({.n = 4}), {}, pool)), std::runtime_error) << page;
+    EXPECT_THROW(static_cast<void>(offline_page(page, stored_of({.n = 4}), {}, pool)), std::runtime_error) << page;
   }
 }
 

@@ -67,7 +67,7 @@ std::string RawClient::read_all() const {
   return all;
 }
 
-RawClient::Answer RawClient::read_answer() const {
+RawClient::Response RawClient::read_response() const {
   constexpr std::string_view kLength = "Content-Length: ";
   std::string all;
   std::array<char, 4096> part{};
@@ -81,16 +81,16 @@ RawClient::Answer RawClient::read_answer() const {
     const std::size_t length = all.find(kLength);
     need = end + 4 + (length < end ? std::strtoul(all.c_str() + length + kLength.size(), nullptr, 10) : 0);
   }
-  Answer answer;
-  if (all.size() > 12) answer.status = std::atoi(all.c_str() + 9);
-  answer.head = all.substr(0, end);
-  if (end != std::string::npos) answer.body = all.substr(end + 4);
-  return answer;
+  Response response;
+  if (all.size() > 12) response.status = std::atoi(all.c_str() + 9);
+  response.head = all.substr(0, end);
+  if (end != std::string::npos) response.body = all.substr(end + 4);
+  return response;
 }
 
-RawClient::Answer RawClient::ask(const std::string& request) const {
+RawClient::Response RawClient::ask(const std::string& request) const {
   send(request.find("\r\n\r\n") == std::string::npos ? request + "\r\n" : request);
-  return read_answer();
+  return read_response();
 }
 
 }  // namespace attn::test

@@ -7,7 +7,7 @@ namespace attn::test {
 
 class RawClient {
  public:
-  struct Answer {
+  struct Response {
     int status = 0;
     std::string head, body;
   };
@@ -20,13 +20,13 @@ class RawClient {
 
   void send(const std::string& bytes) const;
   // One answer, by its Content-Length; five seconds at most for each part.
-  [[nodiscard]] Answer read_answer() const;
+  [[nodiscard]] Response read_response() const;
   // What has come, once `end` is in it; five seconds at most for each part.
   [[nodiscard]] std::string read_until(const std::string& end) const;
   // Until the server closes.
   [[nodiscard]] std::string read_all() const;
   // Request line and headers; the empty line behind them is added unless there is one.
-  [[nodiscard]] Answer ask(const std::string& request) const;
+  [[nodiscard]] Response ask(const std::string& request) const;
 
   static bool can_connect(const char* address, int port);
 

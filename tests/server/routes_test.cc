@@ -28,20 +28,20 @@
 namespace attn::server {
 namespace {
 
-using insight::HeadName;
-using insight::Specimen;
-using insight::TableSpecimen;
+using insight::AttentionTables;
+using insight::HeadId;
+using insight::InMemoryTables;
 using nlohmann::json;
 
 // What a stream pours, together.
-std::string poured(const Answer& answer) {
+std::string poured(const Response& response) {
   std::string all;
-  if (answer.pour) answer.pour([&](std::string_view part) { all += part; });
+  if (response.pour) response.pour([&](std::string_view part) { all += part; });
   return all;
 }
-std::string header(const Answer& answer, const std::string& name) {
-  const auto found = std::ranges::find(answer.headers, name, &std::pair<std::string, std::string>::first);
-  return found == answer.headers.end() ? "" : found->second;
+std::string header(const Response& response, const std::string& name) {
+  const auto found = std::ranges::find(response.headers, name, &std::pair<std::string, std::string>::first);
+  return found == response.headers.end() ? "" : found->second;
 }
 std::vector<float> floats(const std::string& bytes) {
   std::vector<float> numbers(bytes.size() / sizeof(float));
@@ -51,109 +51,110 @@ std::vector<float> floats(const std::string& bytes) {
 
 class Looking : public testing::Test {
  protected:
-  Looking() { desk_.show_on(test::test_page().offline()); }
+  Looking() { store_.show_on(test::test_page().offline()); }
 
-  static std::shared_ptr<const Specimen> read(const char* model, ThreadPool& pool,
-                                              model::Keep keep = {
-                                                  .values = true, .inputs = true, .value_norms = true}) {
+  static std::shared_ptr<const AttentionTables> read(const char* model, ThreadPool& pool,
+                                                     model::Keep keep = {
+                                                         .values = true, .inputs = true, .value_norms = true}) {
     const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/" + model);
     const model::Text text{"The quick brown fox jumps over the lazy dog.", std::nullopt, std::nullopt};
-    return std::make_shared<insight::RecordedSpecimen>(model::read(reader, text, keep, pool));
+    return std::make_shared<insight::RecordedTables>(model::read(reader, text, keep, pool));
   }
-  static std::shared_ptr<const Specimen> random(const test::RandomRows& rows) {
-    return std::make_shared<TableSpecimen>(rows.tables(), std::vector<std::string>{}, std::vector<std::string>{});
+  static std::shared_ptr<const AttentionTables> random(const test::RandomRows& rows) {
+    return std::make_shared<InMemoryTables>(rows.table_data(), std::vector<std::string>{}, std::vector<std::string>{});
   }
 
-  Answer get(const std::string& path, const Query& query = {}) {
-    return Api(desk_).answer({.path = "/api" + path, .query = query});
+  Response get(const std::string& path, const Query& query = {}) {
+    return Api(store_).response({.path = "/api" + path, .query = query});
   }
-  Answer post(const std::string& path, const json& body) {
-    return Api(desk_).answer({.method = "POST", .path = "/api" + path, .query = {}, .body = body.dump()});
+  Response post(const std::string& path, const json& body) {
+    return Api(store_).response({.method = "POST", .path = "/api" + path, .query = {}, .body = body.dump()});
   }
-  json told(const Answer& answer) {
-    EXPECT_EQ(answer.status, 200) << (answer.body ? *answer.body : "");
-    return json::parse(*answer.body);
+  json told(const Response& response) {
+    EXPECT_EQ(response.status, 200) << (response.body ? *response.body : "");
+    return json::parse(*response.body);
   }
-  std::string refused(const Answer& answer, int status = 400) {
-    EXPECT_EQ(answer.status, status);
-    return json::parse(*answer.body)["error"];
+  std::string refused(const Response& response, int status = 400) {
+    EXPECT_EQ(response.status, status);
+    return json::parse(*response.body)["error"];
   }
 
   std::shared_ptr<ThreadPool> pool_ = std::make_shared<ThreadPool>(2);
-  Desk desk_{[this] { return pool_; }, 8 << 20};
+  RecordingStore store_{[this] { return pool_; }, 8 << 20};
 };
 
 TEST_F(Looking, TilesOfEveryLevelAreThoseOfTheMapAlsoWhereTheyAreJoined) {
-  const auto specimen = random({.layers = 1, .heads = 1, .n = 2600, .seed = 3});
-  desk_.add("long", specimen);
+  const auto tables = random({.layers = 1, .heads = 1, .n = 2600, .seed = 3});
+  store_.add("long", tables);
   for (std::int64_t level = 0; level <= 12; ++level) {
     const std::int64_t cells = ((2600 - 1) >> level) + 1, last = (cells - 1) / insight::kMapTile;
     for (const insight::MapPlace& place : {insight::MapPlace{level, 0, 0}, {level, last, last}, {level, 0, last}}) {
-      const Answer found = get("/specimens/1/tile", {{"layer", "0"},
-                                                     {"head", "0"},
-                                                     {"level", std::to_string(level)},
-                                                     {"row", std::to_string(place.row)},
-                                                     {"column", std::to_string(place.column)}});
+      const Response found = get("/specimens/1/tile", {{"layer", "0"},
+                                                       {"head", "0"},
+                                                       {"level", std::to_string(level)},
+                                                       {"row", std::to_string(place.row)},
+                                                       {"column", std::to_string(place.column)}});
       ASSERT_EQ(found.status, 200);
-      EXPECT_EQ(*found.body, coded(map_tile(*specimen, {}, place, *pool_))) << level;
+      EXPECT_EQ(*found.body, coded(map_tile(*tables, {}, place, *pool_))) << level;
       EXPECT_EQ(header(found, "X-Scale"), "");
     }
   }
 }
 
 // Counts how many weights were asked for.
-class Counted final : public Specimen {
+class Counted final : public AttentionTables {
  public:
-  explicit Counted(std::shared_ptr<const Specimen> inner) : Specimen(inner->stacks()), inner_(std::move(inner)) {}
-  using Specimen::weights;
+  explicit Counted(std::shared_ptr<const AttentionTables> inner)
+      : AttentionTables(inner->stacks()), inner_(std::move(inner)) {}
+  using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override {
     return inner_->queries(kind);
   }
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override { return inner_->keys(kind); }
-  [[nodiscard]] bool causal(const HeadName& head) const override { return inner_->causal(head); }
-  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
+  [[nodiscard]] bool causal(const HeadId& head) const override { return inner_->causal(head); }
+  void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
     count += out.shape[0] * out.shape[1];
     inner_->weights(head, window, out, pool);
   }
   mutable std::atomic<std::int64_t> count = 0;
 
  private:
-  std::shared_ptr<const Specimen> inner_;
+  std::shared_ptr<const AttentionTables> inner_;
 };
 
 TEST_F(Looking, WhoeverZoomsOutAndPansHasEveryWeightRebuiltOnce) {
-  const auto specimen =
+  const auto tables =
       std::make_shared<Counted>(random({.layers = 1, .heads = 1, .n = 3000, .causal = false, .seed = 3}));
-  desk_.add("long", specimen);
-  specimen->count = 0;
+  store_.add("long", tables);
+  tables->count = 0;
   for (const char* const level : {"4", "3", "5", "4", "3"}) {
     for (std::int64_t row = 0; row < (level[0] == '3' ? 2 : 1); ++row) {
-      const Answer found = get("/specimens/1/tile", {{"layer", "0"},
-                                                     {"head", "0"},
-                                                     {"level", level},
-                                                     {"row", std::to_string(row)},
-                                                     {"column", std::to_string(row)}});
+      const Response found = get("/specimens/1/tile", {{"layer", "0"},
+                                                       {"head", "0"},
+                                                       {"level", level},
+                                                       {"row", std::to_string(row)},
+                                                       {"column", std::to_string(row)}});
       EXPECT_EQ(found.status, 200);
     }
   }
-  EXPECT_EQ(specimen->count, 3000 * 3000);
+  EXPECT_EQ(tables->count, 3000 * 3000);
 }
 
 TEST_F(Looking, RowsColumnsAndProfilesAreSeenThroughEveryMeasure) {
-  const auto specimen = read("bert", *pool_);
-  desk_.add("bert", specimen);
-  const HeadName head{Kind::self, 1, 2};
-  const auto merged = std::shared_ptr<const Specimen>(insight::merged_words(specimen));
-  const std::vector<std::pair<Query, std::shared_ptr<const Specimen>>> looks = {
-      {{}, specimen},
+  const auto tables = read("bert", *pool_);
+  store_.add("bert", tables);
+  const HeadId head{Kind::self, 1, 2};
+  const auto merged = std::shared_ptr<const AttentionTables>(insight::merged_words(tables));
+  const std::vector<std::pair<Query, std::shared_ptr<const AttentionTables>>> looks = {
+      {{}, tables},
       {{{"words", "1"}}, merged},
-      {{{"aside", "1"}}, insight::set_aside(specimen)},
-      {{{"aside", "1"}, {"words", "1"}}, insight::set_aside(merged)},
-      {{{"measure", "value"}}, insight::value_weighted(specimen)},
-      {{{"measure", "value"}, {"words", "1"}}, insight::merged_words(insight::value_weighted(specimen))}};
-  for (const auto& [look, expected] : looks) {
+      {{{"aside", "1"}}, insight::without_sinks(tables)},
+      {{{"aside", "1"}, {"words", "1"}}, insight::without_sinks(merged)},
+      {{{"measure", "value"}}, insight::value_weighted(tables)},
+      {{{"measure", "value"}, {"words", "1"}}, insight::merged_words(insight::value_weighted(tables))}};
+  for (const auto& [view, expected] : looks) {
     const nn::Matrix table = expected->weights(head, *pool_);
-    Query query = look;
+    Query query = view;
     query["layer"] = "1";
     query["head"] = "2";
     const insight::Profile margins = insight::profile(*expected, head, *pool_);
@@ -171,12 +172,12 @@ TEST_F(Looking, RowsColumnsAndProfilesAreSeenThroughEveryMeasure) {
 }
 
 TEST_F(Looking, ByteOfAValueIsItsShareOfTheHeadsLargest) {
-  const auto specimen = read("bert", *pool_);
-  desk_.add("bert", specimen);
-  const nn::Matrix table = insight::value_weighted(specimen)->weights({Kind::self, 1, 2}, *pool_);
+  const auto tables = read("bert", *pool_);
+  store_.add("bert", tables);
+  const nn::Matrix table = insight::value_weighted(tables)->weights({Kind::self, 1, 2}, *pool_);
   const std::int64_t count = table.rows() * table.columns();
   const float most = *std::max_element(table.data(), table.data() + count);
-  const Answer tile =
+  const Response tile =
       get("/specimens/1/tile",
           {{"layer", "1"}, {"head", "2"}, {"level", "0"}, {"row", "0"}, {"column", "0"}, {"measure", "value"}});
   EXPECT_EQ(std::stof(header(tile, "X-Scale")), most);
@@ -203,27 +204,27 @@ TEST(ByValue, BytesAndScaleAreThoseOfNumpy) {
 }
 
 TEST_F(Looking, ARolloutIsOfTheLayersUpToThisOneWhicheverHeadIsNamed) {
-  const auto specimen = read("gpt2", *pool_);
-  desk_.add("gpt2", specimen);
-  const nn::Matrix table = insight::rollout(*specimen, 1, *pool_);
+  const auto tables = read("gpt2", *pool_);
+  store_.add("gpt2", tables);
+  const nn::Matrix table = insight::rollout(*tables, 1, *pool_);
   for (const char* const head : {"0", "1"}) {
     const Query query = {{"layer", "1"}, {"head", head}, {"row", "5"}, {"measure", "rollout"}};
     EXPECT_EQ(floats(*get("/specimens/1/row", query).body),
               std::vector<float>(table.row(5), table.row(5) + table.columns()));
   }
-  const Answer tile =
+  const Response tile =
       get("/specimens/1/tile",
           {{"layer", "1"}, {"head", "0"}, {"level", "0"}, {"row", "0"}, {"column", "0"}, {"measure", "rollout"}});
   EXPECT_EQ(*tile.body, coded(table));
   const std::vector<float> words = floats(
       *get("/specimens/1/row", {{"layer", "1"}, {"head", "0"}, {"row", "2"}, {"measure", "rollout"}, {"words", "1"}})
            .body);
-  EXPECT_EQ(std::ssize(words), insight::merged_words(specimen)->stacks()[0].keys);
+  EXPECT_EQ(std::ssize(words), insight::merged_words(tables)->stacks()[0].keys);
   EXPECT_NEAR(std::accumulate(words.begin(), words.end(), 0.0), 1, 1e-5);
 }
 
 TEST_F(Looking, WhatASpecimenHasNotIsRefusedInOneLine) {
-  desk_.add("tables", random({.layers = 1, .heads = 2, .n = 600, .seed = 6}));
+  store_.add("tables", random({.layers = 1, .heads = 2, .n = 600, .seed = 6}));
   const auto said = [&](Query query) {
     query.insert({{"layer", "0"}, {"head", "0"}, {"row", "0"}});
     return refused(get("/specimens/1/row", query));
@@ -238,7 +239,7 @@ TEST_F(Looking, WhatASpecimenHasNotIsRefusedInOneLine) {
 }
 
 TEST_F(Looking, ATraceOfARecordingSaysWhatIsNotThere) {
-  desk_.add("bert", read("bert", *pool_, {}));
+  store_.add("bert", read("bert", *pool_, {}));
   const json found = told(get("/specimens/1/trace", {{"layer", "0"}, {"head", "1"}, {"row", "2"}, {"column", "3"}}));
   EXPECT_EQ(found["missing"], (std::vector<std::string>{"x", "v", "contribution"}));
   EXPECT_EQ(found["query"]["token"], 2);
@@ -251,7 +252,7 @@ TEST_F(Looking, ATraceOfARecordingSaysWhatIsNotThere) {
 }
 
 TEST_F(Looking, HeadsAreFoundByNameMaskAndPicture) {
-  desk_.add("bert", read("bert", *pool_));
+  store_.add("bert", read("bert", *pool_));
   const json names = told(get("/patterns"))["patterns"];
   EXPECT_EQ(names[0], "previous");
   const json named = told(post("/specimens/1/find", {{"pattern", "offset(-1)"}}));
@@ -266,7 +267,7 @@ TEST_F(Looking, HeadsAreFoundByNameMaskAndPicture) {
 }
 
 TEST_F(Looking, WhatIsNoPatternIsRefused) {
-  desk_.add("tables", random({.layers = 1, .heads = 2, .n = 6, .seed = 6}));
+  store_.add("tables", random({.layers = 1, .heads = 2, .n = 6, .seed = 6}));
   const auto said = [&](const json& body) { return refused(post("/specimens/1/find", body)); };
   EXPECT_NE(said({{"pattern", "sideways"}}).find("neither a name"), std::string::npos);
   EXPECT_EQ(said({{"pattern", 3}}), "pattern must be a text");
@@ -279,16 +280,16 @@ TEST_F(Looking, WhatIsNoPatternIsRefused) {
 }
 
 TEST_F(Looking, TablesArePouredInStripsUnderTheNameOfTheirHead) {
-  const auto specimen = read("bert", *pool_);
-  desk_.add("Tiny BERT/模型", specimen);
+  const auto tables = read("bert", *pool_);
+  store_.add("Tiny BERT/模型", tables);
   for (const auto& [format, as] : {std::pair{"csv", insight::TableFormat::csv}, {"npy", insight::TableFormat::npy}}) {
-    const Answer answer =
+    const Response response =
         get("/specimens/1/table", {{"layer", "1"}, {"head", "2"}, {"format", format}, {"aside", "1"}});
     std::string expected;
-    insight::write_table(*insight::set_aside(specimen), {Kind::self, 1, 2}, as, *pool_,
+    insight::write_table(*insight::without_sinks(tables), {Kind::self, 1, 2}, as, *pool_,
                          [&](std::string_view part) { expected += part; });
-    EXPECT_EQ(poured(answer), expected);
-    EXPECT_EQ(header(answer, "Content-Disposition"),
+    EXPECT_EQ(poured(response), expected);
+    EXPECT_EQ(header(response, "Content-Disposition"),
               std::string("attachment; filename=\"Tiny-BERT-layer1-head2-aside.") + format + "\"");
   }
   EXPECT_EQ(refused(get("/specimens/1/table", {{"layer", "1"}, {"head", "2"}, {"format", "xls"}})),
@@ -296,7 +297,7 @@ TEST_F(Looking, TablesArePouredInStripsUnderTheNameOfTheirHead) {
 }
 
 TEST_F(Looking, FiguresHaveNamesAndLimits) {
-  desk_.add("bert", read("bert", *pool_));
+  store_.add("bert", read("bert", *pool_));
   const auto name = [&](const Query& query) {
     return header(get("/specimens/1/figure", query), "Content-Disposition");
   };
@@ -318,15 +319,15 @@ TEST_F(Looking, FiguresHaveNamesAndLimits) {
 }
 
 TEST_F(Looking, TheRecordingAndThePageCanBeTakenAlong) {
-  const auto specimen = read("bert", *pool_);
-  desk_.add("bert", specimen);
+  const auto tables = read("bert", *pool_);
+  store_.add("bert", tables);
   const test::TemporaryFolder folder;
-  model::save_reading(*specimen->reading(), folder / "x.attn");
+  model::save_recording(*tables->recording(), folder / "x.attn");
   EXPECT_EQ(poured(get("/specimens/1/recording")), folder.read("x.attn"));
-  const Answer page = get("/specimens/1/page", {{"state", "view=heads"}, {"words", "1"}});
+  const Response page = get("/specimens/1/page", {{"state", "view=heads"}, {"words", "1"}});
   EXPECT_NE(page.body->find("data-state=\"view=heads\""), std::string::npos);
   EXPECT_EQ(header(page, "Content-Disposition"), "attachment; filename=\"bert.html\"");
-  desk_.add("table", random({.n = 4}));
+  store_.add("table", random({.n = 4}));
   EXPECT_EQ(refused(get("/specimens/2/recording"), 409),
             "a table is no recording: its numbers can be had head by head");
 }
@@ -354,7 +355,7 @@ TEST_F(Looking, AMaskIsReadCountedAndDrawn) {
 }
 
 TEST_F(Looking, AMaskThatIsWrongSaysWhere) {
-  const Answer wrong = post("/mask", {{"text", "causal & wibble(3)"}, {"queries", 4}, {"keys", 4}});
+  const Response wrong = post("/mask", {{"text", "causal & wibble(3)"}, {"queries", 4}, {"keys", 4}});
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(json::parse(*wrong.body)["column"], 10);
   const auto said = [&](const json& body) { return refused(post("/mask", body)); };

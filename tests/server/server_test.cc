@@ -28,24 +28,24 @@ ServerOptions options(std::optional<int> port = 0) {
   return {.page = test::test_page(), .pool = [pool] { return pool; }, .port = port};
 }
 
-std::shared_ptr<const insight::Specimen> tables(const test::RandomRows& rows) {
-  return std::make_shared<insight::TableSpecimen>(rows.tables(), std::vector<std::string>{},
-                                                  std::vector<std::string>{});
+std::shared_ptr<const insight::AttentionTables> table_data(const test::RandomRows& rows) {
+  return std::make_shared<insight::InMemoryTables>(rows.table_data(), std::vector<std::string>{},
+                                                   std::vector<std::string>{});
 }
 
 // One that is asked for longer than anybody waits.
-class SlowSpecimen final : public insight::Specimen {
+class SlowTables final : public insight::AttentionTables {
  public:
-  SlowSpecimen() : Specimen({{insight::Kind::self, 20, 20, 4, 4}}), tokens_(4) {}
-  using Specimen::weights;
+  SlowTables() : AttentionTables({{insight::Kind::self, 20, 20, 4, 4}}), tokens_(4) {}
+  using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(insight::Kind) const noexcept override { return tokens_; }
   [[nodiscard]] const std::vector<text::Token>& keys(insight::Kind) const noexcept override { return tokens_; }
-  void weights(const insight::HeadName&, Rectangle, View<float, 2> out, ThreadPool&) const override {
+  void weights(const insight::HeadId&, Rectangle, View<float, 2> out, ThreadPool&) const override {
     begun = true;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     for (std::int64_t i = 0; i < out.shape[0]; ++i) std::fill_n(out.at(i), out.shape[1], 0.25F);
   }
-  [[nodiscard]] bool causal(const insight::HeadName&) const override { return false; }
+  [[nodiscard]] bool causal(const insight::HeadId&) const override { return false; }
 
   mutable std::atomic<bool> begun = false;
 
@@ -55,7 +55,9 @@ class SlowSpecimen final : public insight::Specimen {
 
 class OneServer : public testing::Test {
  protected:
-  OneServer() : server_(options()), client_("127.0.0.1", server_.port()) { server_.add("tables", tables({.n = 40})); }
+  OneServer() : server_(options()), client_("127.0.0.1", server_.port()) {
+    server_.add("tables", table_data({.n = 40}));
+  }
 
   // The status line's number.
   int status_of(const std::string& request) { return RawClient(server_.port()).ask(request).status; }
@@ -81,12 +83,12 @@ TEST_F(OneServer, ServesThePageAndItsFiles) {
 
 TEST_F(OneServer, EveryAnswerCarriesTheHeadersThatKeepItSafe) {
   for (const char* path : {"/", "/nothing", "/api/specimens", "/api/nothing", "/assets/main-abc.js"}) {
-    const auto answer = client_.Get(path);
-    EXPECT_EQ(answer->get_header_value("X-Content-Type-Options"), "nosniff") << path;
-    EXPECT_EQ(answer->get_header_value_count("Cache-Control"), 1U) << path;
-    const std::string policy = answer->get_header_value("Content-Security-Policy");
+    const auto response = client_.Get(path);
+    EXPECT_EQ(response->get_header_value("X-Content-Type-Options"), "nosniff") << path;
+    EXPECT_EQ(response->get_header_value_count("Cache-Control"), 1U) << path;
+    const std::string policy = response->get_header_value("Content-Security-Policy");
     EXPECT_NE(policy.find("default-src 'none'; script-src 'self'; style-src 'self';"), std::string::npos) << path;
-    EXPECT_EQ(answer->get_header_value("Cross-Origin-Resource-Policy"), "same-origin") << path;
+    EXPECT_EQ(response->get_header_value("Cross-Origin-Resource-Policy"), "same-origin") << path;
   }
   EXPECT_EQ(client_.Get("/api/specimens")->get_header_value("Cache-Control"), "no-store");
 }
@@ -170,7 +172,7 @@ TEST_F(OneServer, AnotherSiteCannotSend) {
 TEST_F(OneServer, ABodyIsNotTakenForTheNextRequest) {
   const std::string inside = "GET /api/specimens HTTP/1.1\r\nHost: localhost\r\n\r\n";
   RawClient client(server_.port());
-  const RawClient::Answer first = client.ask(
+  const RawClient::Response first = client.ask(
       "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(inside.size()) + "\r\n\r\n" + inside);
   EXPECT_EQ(first.status, 405);
   client.send("GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -222,7 +224,7 @@ TEST(ServerPorts, NobodyElseOnTheNetworkReachesIt) {
 
 TEST(ServerUnderLoad, TwoHundredClientsAtOnceAreAllAnswered) {
   Server server(options());
-  server.add("tables", tables({.layers = 2, .heads = 2, .n = 300}));
+  server.add("tables", table_data({.layers = 2, .heads = 2, .n = 300}));
   std::vector<std::unique_ptr<RawClient>> clients;
   const auto begin = Clock::now();
   for (int n = 0; n < 200; ++n) clients.push_back(std::make_unique<RawClient>(server.port()));
@@ -232,16 +234,16 @@ TEST(ServerUnderLoad, TwoHundredClientsAtOnceAreAllAnswered) {
                                                " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   }
   for (const auto& client : clients) {
-    const RawClient::Answer answer = client->read_answer();
-    ASSERT_EQ(answer.status, 200);
-    ASSERT_EQ(answer.body.size(), 1200U);
+    const RawClient::Response response = client->read_response();
+    ASSERT_EQ(response.status, 200);
+    ASSERT_EQ(response.body.size(), 1200U);
   }
   EXPECT_LT(seconds_since(begin), 5);
 }
 
 TEST(ServerUnderLoad, SlowReadersAndSilentClientsStopNobody) {
   Server server(options());
-  server.add("tables", tables({.layers = 40, .heads = 40, .n = 64}));  // 6.5 MB of thumbnails
+  server.add("tables", table_data({.layers = 40, .heads = 40, .n = 64}));  // 6.5 MB of thumbnails
   std::vector<std::unique_ptr<RawClient>> slow;
   for (int n = 0; n < 100; ++n) {
     slow.push_back(std::make_unique<RawClient>(server.port(), 4096));
@@ -259,11 +261,11 @@ TEST(ServerUnderLoad, SlowReadersAndSilentClientsStopNobody) {
 
 TEST(ServerUnderLoad, StoppingGivesUpLongWork) {
   Server server(options());
-  const auto specimen = std::make_shared<SlowSpecimen>();
-  server.add("slow", specimen);
+  const auto tables = std::make_shared<SlowTables>();
+  server.add("slow", tables);
   RawClient client(server.port());
   client.send("GET /api/specimens/1 HTTP/1.1\r\nHost: localhost\r\n\r\n");  // 4 seconds on two threads
-  while (!specimen->begun) std::this_thread::yield();
+  while (!tables->begun) std::this_thread::yield();
   const auto begin = Clock::now();
   server.stop();
   EXPECT_LT(seconds_since(begin), 1);
@@ -273,7 +275,7 @@ TEST(ServerUnderLoad, MemoryStaysUnderItsLimit) {
   ServerOptions small = options();
   small.cache_bytes = 200'000;
   Server server(std::move(small));
-  server.add("tables", tables({.layers = 2, .heads = 2, .n = 600}));
+  server.add("tables", table_data({.layers = 2, .heads = 2, .n = 600}));
   httplib::Client client("127.0.0.1", server.port());
   for (int head = 0; head < 4; ++head) {
     for (int tile = 0; tile < 9; ++tile) {

@@ -10,7 +10,7 @@
 namespace attn::server {
 namespace {
 
-using insight::Progress;
+using base::Progress;
 
 // Work of a hundred steps, and how many of them were done.
 struct Steps {
@@ -30,41 +30,41 @@ struct Left : std::runtime_error {
   Left() : std::runtime_error("left") {}
 };
 
-TEST(Effort, IsMadeOnceForAllWhoWait) {
-  Effort effort;
+TEST(SharedTask, IsMadeOnceForAllWhoWait) {
+  SharedTask task;
   Steps steps;
   std::vector<std::thread> threads;
   std::atomic<int> ended = 0, told = 0;
   for (int t = 0; t < 6; ++t) {
     threads.emplace_back([&] {
-      effort.join([&](std::int64_t, std::int64_t) { ++told; }, std::ref(steps));
+      task.join([&](std::int64_t, std::int64_t) { ++told; }, std::ref(steps));
       ++ended;
     });
   }
   for (std::thread& thread : threads) thread.join();
-  effort.join({}, std::ref(steps));
+  task.join({}, std::ref(steps));
   EXPECT_EQ(steps.begun, 1);
   EXPECT_EQ(steps.done, 100);
   EXPECT_EQ(ended, 6);
   EXPECT_GT(told, 100);
 }
 
-TEST(Effort, EndsWhenTheOnlyOneLeavesAndCanBeginAgain) {
-  Effort effort;
+TEST(SharedTask, EndsWhenTheOnlyOneLeavesAndCanBeginAgain) {
+  SharedTask task;
   Steps steps;
   const auto leave = [](std::int64_t done, std::int64_t) {
     if (done == 10) throw Left();
   };
-  EXPECT_THROW(effort.join(leave, std::ref(steps)), Left);
+  EXPECT_THROW(task.join(leave, std::ref(steps)), Left);
   EXPECT_EQ(steps.done, 10);
-  EXPECT_FALSE(effort.done());
-  effort.join({}, std::ref(steps));
+  EXPECT_FALSE(task.done());
+  task.join({}, std::ref(steps));
   EXPECT_EQ(steps.begun, 2);
   EXPECT_EQ(steps.done, 110);
 }
 
-TEST(Effort, GoesOnForTheOthersWhenTheOneWhoWorksLeaves) {
-  Effort effort;
+TEST(SharedTask, GoesOnForTheOthersWhenTheOneWhoWorksLeaves) {
+  SharedTask task;
   Steps steps;
   std::atomic<bool> waiting = false, left = false;
   std::thread first([&] {
@@ -72,21 +72,21 @@ TEST(Effort, GoesOnForTheOthersWhenTheOneWhoWorksLeaves) {
       if (waiting) throw Left();
     };
     try {
-      effort.join(leave, std::ref(steps));
+      task.join(leave, std::ref(steps));
     } catch (const Left&) {
       left = true;
     }
   });
   while (steps.begun == 0) std::this_thread::yield();
-  effort.join([&](std::int64_t, std::int64_t) { waiting = true; }, std::ref(steps));
+  task.join([&](std::int64_t, std::int64_t) { waiting = true; }, std::ref(steps));
   first.join();
   EXPECT_TRUE(left);
   EXPECT_EQ(steps.begun, 1);
   EXPECT_EQ(steps.done, 100);
 }
 
-TEST(Effort, WhatGoesWrongReachesAll) {
-  Effort effort;
+TEST(SharedTask, WhatGoesWrongReachesAll) {
+  SharedTask task;
   std::atomic<int> failed = 0, waiting = 0;
   const auto fail = [&](const Progress& progress) {
     while (waiting < 3) progress(0, 1);
@@ -100,7 +100,7 @@ TEST(Effort, WhatGoesWrongReachesAll) {
         if (!std::exchange(counted, true)) ++waiting;
       };
       try {
-        effort.join(count, fail);
+        task.join(count, fail);
       } catch (const std::invalid_argument&) {
         ++failed;
       }

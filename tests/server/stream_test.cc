@@ -36,7 +36,7 @@ class Streams : public testing::Test {
     return {.page = test::test_page(),
             .pool = [pool = pool_] { return pool; },
             .port = 0,
-            .stock = {.models = {golden("bert"), golden("mistral")}}};
+            .store = {.models = {golden("bert"), golden("mistral")}}};
   }
   static std::string request(const std::string& line, const std::string& body = {}) {
     const std::string type = body.empty() ? "" : "Content-Type: application/json\r\n";
@@ -48,12 +48,12 @@ class Streams : public testing::Test {
     return request("POST /api/specimens", body.dump());
   }
   // The whole answer taken apart; the lines of its chunks' lengths are none of an event's.
-  static std::vector<Event> events_of(const std::string& answer) {
+  static std::vector<Event> events_of(const std::string& response) {
     std::vector<Event> events;
-    for (std::size_t at = answer.find("event: "); at != std::string::npos; at = answer.find("event: ", at + 1)) {
-      const std::size_t line = answer.find('\n', at), end = answer.find("\n\n", at);
-      const std::string name = answer.substr(at + 7, line - at - 7);
-      const std::string data = answer.substr(line + 7, end - line - 7);
+    for (std::size_t at = response.find("event: "); at != std::string::npos; at = response.find("event: ", at + 1)) {
+      const std::size_t line = response.find('\n', at), end = response.find("\n\n", at);
+      const std::string name = response.substr(at + 7, line - at - 7);
+      const std::string data = response.substr(line + 7, end - line - 7);
       events.push_back({name, json::parse(data)});
     }
     return events;
@@ -61,10 +61,10 @@ class Streams : public testing::Test {
   std::vector<Event> ask(const std::string& whole) {
     const RawClient client(server_.port());
     client.send(whole);
-    const std::string answer = client.read_all();
-    EXPECT_NE(answer.find("Content-Type: text/event-stream"), std::string::npos) << answer;
-    EXPECT_EQ(answer.find("Content-Encoding"), std::string::npos);
-    return events_of(answer);
+    const std::string response = client.read_all();
+    EXPECT_NE(response.find("Content-Type: text/event-stream"), std::string::npos) << response;
+    EXPECT_EQ(response.find("Content-Encoding"), std::string::npos);
+    return events_of(response);
   }
   [[nodiscard]] double seconds_until_idle() const {
     const auto begin = Clock::now();
@@ -78,12 +78,12 @@ class Streams : public testing::Test {
 };
 
 TEST_F(Streams, ProgressComesFirstAndTheAnswerLast) {
-  const auto made = ask(request("POST /api/specimens", R"({"model": "bert", "text": "the [MASK] was a dog"})"));
-  ASSERT_GE(made.size(), 2U);
-  EXPECT_EQ(made.front().name, "progress");
-  EXPECT_EQ(made.front().data["what"], "layer");
-  EXPECT_EQ(made.back().name, "answer");
-  EXPECT_EQ(made.back().data["id"], "1");
+  const auto recorded = ask(request("POST /api/specimens", R"({"model": "bert", "text": "the [MASK] was a dog"})"));
+  ASSERT_GE(recorded.size(), 2U);
+  EXPECT_EQ(recorded.front().name, "progress");
+  EXPECT_EQ(recorded.front().data["what"], "layer");
+  EXPECT_EQ(recorded.back().name, "answer");
+  EXPECT_EQ(recorded.back().data["id"], "1");
   const auto facts = ask(request("GET /api/specimens/1"));
   EXPECT_EQ(facts.back().name, "answer");
   EXPECT_EQ(facts.back().data, json::object());

@@ -8,9 +8,9 @@
 namespace attn::test {
 
 inline constexpr std::array kPageFiles = {
-    text::BuiltInFile{"index.html", "<!doctype html><html><head></head><body>page</body></html>"},
-    text::BuiltInFile{"assets/main-abc.js", "console.log(1)"},
-    text::BuiltInFile{"offline.html",
+    base::BuiltInFile{"index.html", "<!doctype html><html><head></head><body>page</body></html>"},
+    base::BuiltInFile{"assets/main-abc.js", "console.log(1)"},
+    base::BuiltInFile{"offline.html",
                       "<!doctype html><html><head><title>p</title></head><body><!--attnscope-data-->"
                       "<script type=\"module\">alert(1)</script></body></html>"}};
 

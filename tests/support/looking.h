@@ -26,12 +26,12 @@ class Looking {
     return out;
   }
   // "a" or "b" as the only head.
-  [[nodiscard]] insight::TableSpecimen specimen(const std::string& name) const {
+  [[nodiscard]] insight::InMemoryTables tables(const std::string& name) const {
     return {{1, 1, table(name.c_str())}, tokens(name), {}};
   }
-  [[nodiscard]] std::shared_ptr<const insight::TableSpecimen> shared(const std::string& name) const {
-    return std::make_shared<const insight::TableSpecimen>(insight::TableSpecimen::Tables{1, 1, table(name.c_str())},
-                                                          tokens(name), std::vector<std::string>{});
+  [[nodiscard]] std::shared_ptr<const insight::InMemoryTables> shared(const std::string& name) const {
+    return std::make_shared<const insight::InMemoryTables>(insight::InMemoryTables::Tables{1, 1, table(name.c_str())},
+                                                           tokens(name), std::vector<std::string>{});
   }
 
  private:

@@ -15,11 +15,11 @@ namespace attn::test {
 namespace {
 
 using testing::ElementsAre;
-using text::Form;
+using text::PieceForm;
 using text::Token;
 using text::Tokenizer;
 
-std::vector<std::string> readable(std::vector<std::string_view> pieces, Form form) {
+std::vector<std::string> readable(std::vector<std::string_view> pieces, PieceForm form) {
   return text::readable(pieces, form);
 }
 
@@ -31,36 +31,37 @@ std::vector<std::string> texts_of(const char* name, const std::string& text) {
 }
 
 TEST(ReadablePieces, WordPiecesStayAsTheyAre) {
-  EXPECT_THAT(readable({"[CLS]", "mask", "##ing", "Ġ", "▁"}, Form::word_piece),
+  EXPECT_THAT(readable({"[CLS]", "mask", "##ing", "Ġ", "▁"}, PieceForm::word_piece),
               ElementsAre("[CLS]", "mask", "##ing", "Ġ", "▁"));
 }
 
 TEST(ReadablePieces, ByteLevelSpacesAndLettersComeBack) {
-  EXPECT_THAT(readable({"The", "Ġteacher", "ĠgrÃ¶ÃŁte", "Ċ", "ĉ", "<|endoftext|>"}, Form::byte_level),
+  EXPECT_THAT(readable({"The", "Ġteacher", "ĠgrÃ¶ÃŁte", "Ċ", "ĉ", "<|endoftext|>"}, PieceForm::byte_level),
               ElementsAre("The", " teacher", " größte", "\n", "\t", "<|endoftext|>"));
 }
 
 TEST(ReadablePieces, CharacterInSeveralPiecesIsNumbered) {
   // 😀 is f0 9f 98 80, here as two and two bytes; 老师 is e8 80 81 e5 b8 88 as 2 + 2 + 2.
-  EXPECT_THAT(readable({"aðŁ", "ĺĢb"}, Form::byte_level), ElementsAre("a😀₁", "😀₂b"));
-  EXPECT_THAT(readable({"èĢ", "ģå", "¸Ī"}, Form::byte_level), ElementsAre("老₁", "老₂师₁", "师₂"));
-  EXPECT_THAT(readable({"ð", "Ł", "ĺ", "Ģ"}, Form::byte_level), ElementsAre("😀₁", "😀₂", "😀₃", "😀₄"));
+  EXPECT_THAT(readable({"aðŁ", "ĺĢb"}, PieceForm::byte_level), ElementsAre("a😀₁", "😀₂b"));
+  EXPECT_THAT(readable({"èĢ", "ģå", "¸Ī"}, PieceForm::byte_level), ElementsAre("老₁", "老₂师₁", "师₂"));
+  EXPECT_THAT(readable({"ð", "Ł", "ĺ", "Ģ"}, PieceForm::byte_level), ElementsAre("😀₁", "😀₂", "😀₃", "😀₄"));
 }
 
 TEST(ReadablePieces, BytesThatMakeNoCharacterAreNamed) {
-  EXPECT_THAT(readable({"aä", "b", "Ģ", "ðŁ"}, Form::byte_level),
+  EXPECT_THAT(readable({"aä", "b", "Ģ", "ðŁ"}, PieceForm::byte_level),
               ElementsAre("a<0xE4>", "b", "<0x80>", "<0xF0><0x9F>"));
-  EXPECT_THAT(readable({"▁a", "<0xE4>", "b", "<0xE4>", "<0xBD>"}, Form::sentence_piece),
+  EXPECT_THAT(readable({"▁a", "<0xE4>", "b", "<0xE4>", "<0xBD>"}, PieceForm::sentence_piece),
               ElementsAre(" a", "<0xE4>", "b", "<0xE4>", "<0xBD>"));
 }
 
 TEST(ReadablePieces, SentencePieceBytesAreJoined) {
-  EXPECT_THAT(readable({"▁hi", "▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>", "<0x0A>", "▁▁x"}, Form::sentence_piece),
-              ElementsAre(" hi", " ", "😀₁", "😀₂", "😀₃", "😀₄", "\n", "  x"));
+  EXPECT_THAT(
+      readable({"▁hi", "▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>", "<0x0A>", "▁▁x"}, PieceForm::sentence_piece),
+      ElementsAre(" hi", " ", "😀₁", "😀₂", "😀₃", "😀₄", "\n", "  x"));
 }
 
 TEST(ReadablePieces, PieceThatIsNoByteEndsACharacter) {
-  EXPECT_THAT(readable({"ðŁ", "<｜end｜>", "ĺĢ"}, Form::byte_level),
+  EXPECT_THAT(readable({"ðŁ", "<｜end｜>", "ĺĢ"}, PieceForm::byte_level),
               ElementsAre("<0xF0><0x9F>", "<｜end｜>", "<0x98><0x80>"));
 }
 
@@ -101,12 +102,13 @@ TEST(ReadablePieces, KindIsFoundInTheFileNotInTheName) {
 }
 
 TEST(Decoding, WithoutADecoderThePreTokenizerDecides) {
-  EXPECT_EQ(text::decoding_of(R"({"decoder": null, "pre_tokenizer": {"type": "ByteLevel"}})").form, Form::byte_level);
+  EXPECT_EQ(text::decoding_of(R"({"decoder": null, "pre_tokenizer": {"type": "ByteLevel"}})").form,
+            PieceForm::byte_level);
   EXPECT_EQ(text::decoding_of(R"({"decoder": null, "pre_tokenizer":
       {"type": "Sequence", "pretokenizers": [{"type": "Digits"}, {"type": "Metaspace"}]}})")
                 .form,
-            Form::sentence_piece);
-  EXPECT_EQ(text::decoding_of(R"({"decoder": null, "pre_tokenizer": null})").form, Form::plain);
+            PieceForm::sentence_piece);
+  EXPECT_EQ(text::decoding_of(R"({"decoder": null, "pre_tokenizer": null})").form, PieceForm::plain);
 }
 
 }  // namespace

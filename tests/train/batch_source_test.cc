@@ -31,30 +31,30 @@ std::span<const std::int32_t> sequence(const std::vector<std::int32_t>& ids, con
 }
 std::vector<std::int32_t> copied(std::span<const std::int32_t> ids) { return {ids.begin(), ids.end()}; }
 
-bool same(const Batch& a, const Batch& b) {
+bool same(const TrainingBatch& a, const TrainingBatch& b) {
   return a.ids == b.ids && a.starts == b.starts && a.labels == b.labels && a.source == b.source &&
          a.source_starts == b.source_starts;
 }
 
-TEST(Feed, AStepsBatchDependsOnPlanAndStepAlone) {
+TEST(BatchSource, AStepsBatchDependsOnPlanAndStepAlone) {
   for (const Task task : test::kTasks) {
     const SmallTraining all(task);
-    FeedPlan plan{.task = task, .batch = 4, .length = 12, .repeats = task == Task::lm ? 0.3 : 0};
-    const std::unique_ptr<Feed> a = make_feed(plan, all.corpus, all.tokenizer);
-    const std::unique_ptr<Feed> b = make_feed(plan, all.corpus, all.tokenizer);
-    std::vector<Batch> forward;
+    BatchPlan plan{.task = task, .batch = 4, .length = 12, .repeats = task == Task::lm ? 0.3 : 0};
+    const std::unique_ptr<BatchSource> a = make_batches(plan, all.corpus, all.tokenizer);
+    const std::unique_ptr<BatchSource> b = make_batches(plan, all.corpus, all.tokenizer);
+    std::vector<TrainingBatch> forward;
     for (std::int64_t step = 0; step < 40; ++step) forward.push_back(a->batch(step));
     for (std::int64_t step = 39; step >= 0; step -= 3)
       EXPECT_TRUE(same(b->batch(step), forward[static_cast<std::size_t>(step)])) << name_of(task) << ", " << step;
     EXPECT_FALSE(same(forward[0], forward[1]));
     plan.seed = 2;
-    EXPECT_FALSE(same(make_feed(plan, all.corpus, all.tokenizer)->batch(0), forward[0])) << name_of(task);
+    EXPECT_FALSE(same(make_batches(plan, all.corpus, all.tokenizer)->batch(0), forward[0])) << name_of(task);
   }
 }
 
 // Ids that say where they come from. What is held out has ids from 1000 on.
-Corpus counted(std::int64_t texts, std::int64_t length, Task task) {
-  Corpus corpus;
+TrainingCorpus counted(std::int64_t texts, std::int64_t length, Task task) {
+  TrainingCorpus corpus;
   corpus.labels = {"even", "odd"};
   for (const bool held_out : {false, true}) {
     Sequences& to = held_out ? corpus.held_out : corpus.learned;
@@ -72,16 +72,17 @@ Corpus counted(std::int64_t texts, std::int64_t length, Task task) {
 }
 
 // A text of 59 tokens with the one that ends texts before it: 60, of which the last can only be asked for.
-TEST(TextFeed, EveryStretchOfTextComesOnceARound) {
+TEST(TextBatches, EveryStretchOfTextComesOnceARound) {
   const SmallTraining small(Task::lm);
-  const Corpus corpus = counted(1, 60, Task::lm);
-  const std::unique_ptr<Feed> feed = make_feed({.task = Task::lm, .batch = 5, .length = 6}, corpus, small.tokenizer);
-  ASSERT_EQ(feed->examples(), 10);
+  const TrainingCorpus corpus = counted(1, 60, Task::lm);
+  const std::unique_ptr<BatchSource> batches =
+      make_batches({.task = Task::lm, .batch = 5, .length = 6}, corpus, small.tokenizer);
+  ASSERT_EQ(batches->examples(), 10);
   std::vector<std::vector<std::int32_t>> rounds;
   for (std::int64_t round = 0; round < 3; ++round) {
     std::vector<std::int32_t>& firsts = rounds.emplace_back();
     for (const std::int64_t step : {2 * round, 2 * round + 1}) {
-      const Batch batch = feed->batch(step);
+      const TrainingBatch batch = batches->batch(step);
       ASSERT_EQ(batch.starts.size(), 6);
       for (std::size_t s = 0; s < 5; ++s) firsts.push_back(sequence(batch.ids, batch.starts, s)[1]);
     }
@@ -93,10 +94,11 @@ TEST(TextFeed, EveryStretchOfTextComesOnceARound) {
   EXPECT_NE(rounds[1], rounds[2]);
 }
 
-TEST(TextFeed, EveryTokenIsAskedForFromThoseBeforeIt) {
+TEST(TextBatches, EveryTokenIsAskedForFromThoseBeforeIt) {
   const SmallTraining small(Task::lm);
-  const Corpus corpus = counted(7, 23, Task::lm);
-  const std::unique_ptr<Feed> feed = make_feed({.task = Task::lm, .batch = 8, .length = 10}, corpus, small.tokenizer);
+  const TrainingCorpus corpus = counted(7, 23, Task::lm);
+  const std::unique_ptr<BatchSource> batches =
+      make_batches({.task = Task::lm, .batch = 8, .length = 10}, corpus, small.tokenizer);
   std::vector<std::int32_t> joined;
   for (const auto& ids : corpus.learned.ids) {
     joined.push_back(small.tokenizer.special().eos);
@@ -104,7 +106,7 @@ TEST(TextFeed, EveryTokenIsAskedForFromThoseBeforeIt) {
   }
   std::set<std::int64_t> places;
   for (std::int64_t step = 0; step < 50; ++step) {
-    const Batch batch = feed->batch(step);
+    const TrainingBatch batch = batches->batch(step);
     for (std::size_t s = 0; s < 8; ++s) {
       std::vector<std::int32_t> read = copied(sequence(batch.ids, batch.starts, s));
       ASSERT_EQ(read.size(), 10);
@@ -130,12 +132,12 @@ std::size_t period_of(std::span<const std::int32_t> labels) {
   return period;
 }
 
-TEST(TextFeed, RepeatedSequencesAskForWhatCameBefore) {
+TEST(TextBatches, RepeatedSequencesAskForWhatCameBefore) {
   const SmallTraining small(Task::lm);
   for (const std::int64_t length : {12, 11, 64}) {
-    const std::unique_ptr<Feed> feed =
-        make_feed({.task = Task::lm, .batch = 1500, .length = length, .repeats = 1}, small.corpus, small.tokenizer);
-    const Batch batch = feed->batch(0);
+    const std::unique_ptr<BatchSource> batches =
+        make_batches({.task = Task::lm, .batch = 1500, .length = length, .repeats = 1}, small.corpus, small.tokenizer);
+    const TrainingBatch batch = batches->batch(0);
     std::set<std::int32_t> seen;
     std::set<std::size_t> periods;
     int random = 0;
@@ -161,28 +163,28 @@ TEST(TextFeed, RepeatedSequencesAskForWhatCameBefore) {
   }
 }
 
-TEST(TextFeed, RepeatsHaveTheShareAskedFor) {
+TEST(TextBatches, RepeatsHaveTheShareAskedFor) {
   const SmallTraining small(Task::lm);
-  const std::unique_ptr<Feed> feed =
-      make_feed({.task = Task::lm, .batch = 2000, .length = 12, .repeats = 0.3}, small.corpus, small.tokenizer);
-  const Batch batch = feed->batch(1);
+  const std::unique_ptr<BatchSource> batches =
+      make_batches({.task = Task::lm, .batch = 2000, .length = 12, .repeats = 0.3}, small.corpus, small.tokenizer);
+  const TrainingBatch batch = batches->batch(1);
   int repeated = 0;
   for (std::size_t s = 0; s < 2000; ++s) repeated += period_of(sequence(batch.labels, batch.starts, s)) > 0 ? 1 : 0;
   EXPECT_NEAR(repeated, 600, 123) << "six standard deviations";
 }
 
 // Sequences of every feed that has a text of its own for each.
-TEST(Feed, EveryTextComesOnceARound) {
+TEST(BatchSource, EveryTextComesOnceARound) {
   for (const Task task : {Task::mlm, Task::classify, Task::translate}) {
     const SmallTraining small(task);
-    const Corpus corpus = counted(12, 5, task);
-    const std::unique_ptr<Feed> feed =
-        make_feed({.task = task, .batch = 3, .length = 7, .masked = 0.01}, corpus, small.tokenizer);
-    ASSERT_EQ(feed->examples(), 12);
+    const TrainingCorpus corpus = counted(12, 5, task);
+    const std::unique_ptr<BatchSource> batches =
+        make_batches({.task = task, .batch = 3, .length = 7, .masked = 0.01}, corpus, small.tokenizer);
+    ASSERT_EQ(batches->examples(), 12);
     for (std::int64_t round = 0; round < 2; ++round) {
       std::set<std::int32_t> texts;
       for (std::int64_t step = 4 * round; step < 4 * round + 4; ++step) {
-        const Batch batch = feed->batch(step);
+        const TrainingBatch batch = batches->batch(step);
         const bool pairs = task == Task::translate;
         for (std::size_t s = 0; s < 3; ++s) {
           std::vector<std::int32_t> ids = pairs ? copied(sequence(batch.source, batch.source_starts, s))
@@ -200,23 +202,24 @@ TEST(Feed, EveryTextComesOnceARound) {
   }
 }
 
-TEST(Feed, HeldOutTextsAreAskedAboutAndNeverLearnedFrom) {
+TEST(BatchSource, HeldOutTextsAreAskedAboutAndNeverLearnedFrom) {
   for (const Task task : test::kTasks) {
     const SmallTraining small(task);
-    const Corpus corpus = counted(10, 20, task);
-    const std::unique_ptr<Feed> feed = make_feed({.task = task, .batch = 4, .length = 22}, corpus, small.tokenizer);
+    const TrainingCorpus corpus = counted(10, 20, task);
+    const std::unique_ptr<BatchSource> batches =
+        make_batches({.task = task, .batch = 4, .length = 22}, corpus, small.tokenizer);
     const auto from_held_out = [](std::int32_t id) { return id >= 1000; };
     for (std::int64_t step = 0; step < 30; ++step) {
-      const Batch batch = feed->batch(step);
+      const TrainingBatch batch = batches->batch(step);
       for (const auto* ids : {&batch.ids, &batch.labels, &batch.source})
         EXPECT_TRUE(std::ranges::none_of(*ids, from_held_out)) << name_of(task);
     }
-    const std::vector<Batch> judged = feed->held_out(), again = feed->held_out();
-    ASSERT_FALSE(judged.empty());
+    const std::vector<TrainingBatch> evaluated = batches->held_out(), again = batches->held_out();
+    ASSERT_FALSE(evaluated.empty());
     std::set<std::int32_t> seen;
-    for (std::size_t n = 0; n < judged.size(); ++n) {
-      EXPECT_TRUE(same(judged[n], again[n])) << name_of(task);
-      for (const auto* ids : {&judged[n].ids, &judged[n].labels, &judged[n].source}) {
+    for (std::size_t n = 0; n < evaluated.size(); ++n) {
+      EXPECT_TRUE(same(evaluated[n], again[n])) << name_of(task);
+      for (const auto* ids : {&evaluated[n].ids, &evaluated[n].labels, &evaluated[n].source}) {
         for (const std::int32_t id : *ids) {
           if (id >= 300) seen.insert(id);  // else it is a special token, or one that hides another
           EXPECT_TRUE(id < 0 || id >= 1000 || id < small.tokenizer.size());
@@ -228,13 +231,13 @@ TEST(Feed, HeldOutTextsAreAskedAboutAndNeverLearnedFrom) {
 }
 
 // About 36,000 tokens that may be asked for, in 1,000 pieces.
-TEST(FillFeed, HidesAsDevlinAndOthersDo) {
+TEST(FillBatches, HidesAsDevlinAndOthersDo) {
   const SmallTraining small(Task::mlm);
   const text::SpecialIds& special = small.tokenizer.special();
-  const Corpus corpus = counted(200, 100, Task::mlm);
-  const std::unique_ptr<Feed> feed =
-      make_feed({.task = Task::mlm, .batch = 1000, .length = 102}, corpus, small.tokenizer);
-  const Batch batch = feed->batch(0);
+  const TrainingCorpus corpus = counted(200, 100, Task::mlm);
+  const std::unique_ptr<BatchSource> batches =
+      make_batches({.task = Task::mlm, .batch = 1000, .length = 102}, corpus, small.tokenizer);
+  const TrainingBatch batch = batches->batch(0);
   double tokens = 0, asked = 0, masked = 0, kept = 0, other = 0;
   int shorter = 0;
   for (std::size_t s = 0; s < 1000; ++s) {
@@ -262,11 +265,12 @@ TEST(FillFeed, HidesAsDevlinAndOthersDo) {
   EXPECT_NEAR(shorter, 500, 110);
 }
 
-TEST(FillFeed, SomethingIsAskedForInTheShortestText) {
+TEST(FillBatches, SomethingIsAskedForInTheShortestText) {
   const SmallTraining small(Task::mlm);
-  const Corpus corpus = counted(20, 1, Task::mlm);
-  const std::unique_ptr<Feed> feed = make_feed({.task = Task::mlm, .batch = 20, .length = 8}, corpus, small.tokenizer);
-  const Batch batch = feed->batch(0);
+  const TrainingCorpus corpus = counted(20, 1, Task::mlm);
+  const std::unique_ptr<BatchSource> batches =
+      make_batches({.task = Task::mlm, .batch = 20, .length = 8}, corpus, small.tokenizer);
+  const TrainingBatch batch = batches->batch(0);
   for (std::size_t s = 0; s < 20; ++s) {
     const auto labels = sequence(batch.labels, batch.starts, s);
     ASSERT_EQ(labels.size(), 3);
@@ -275,22 +279,23 @@ TEST(FillFeed, SomethingIsAskedForInTheShortestText) {
 }
 
 // Longer texts are cut anywhere, so that their ends are known too.
-TEST(FillFeed, LongTextsAreCutAnywhere) {
+TEST(FillBatches, LongTextsAreCutAnywhere) {
   const SmallTraining small(Task::mlm);
-  const Corpus corpus = counted(1, 50, Task::mlm);
-  const std::unique_ptr<Feed> feed = make_feed({.task = Task::mlm, .batch = 500, .length = 8}, corpus, small.tokenizer);
-  const Batch batch = feed->batch(0);
+  const TrainingCorpus corpus = counted(1, 50, Task::mlm);
+  const std::unique_ptr<BatchSource> batches =
+      make_batches({.task = Task::mlm, .batch = 500, .length = 8}, corpus, small.tokenizer);
+  const TrainingBatch batch = batches->batch(0);
   EXPECT_EQ(std::ranges::count(batch.labels, 0) > 0, true);
   EXPECT_EQ(std::ranges::count(batch.labels, 49) > 0, true);
   for (std::size_t s = 0; s < 500; ++s) EXPECT_LE(sequence(batch.ids, batch.starts, s).size(), 8);
 }
 
-TEST(ClassFeed, TheBeginningOfATextIsAskedAbout) {
+TEST(ClassBatches, TheBeginningOfATextIsAskedAbout) {
   const SmallTraining small(Task::classify);
-  const Corpus corpus = counted(6, 20, Task::classify);
-  const std::unique_ptr<Feed> feed =
-      make_feed({.task = Task::classify, .batch = 6, .length = 10}, corpus, small.tokenizer);
-  const Batch batch = feed->batch(0);
+  const TrainingCorpus corpus = counted(6, 20, Task::classify);
+  const std::unique_ptr<BatchSource> batches =
+      make_batches({.task = Task::classify, .batch = 6, .length = 10}, corpus, small.tokenizer);
+  const TrainingBatch batch = batches->batch(0);
   ASSERT_EQ(batch.labels.size(), 6);
   for (std::size_t s = 0; s < 6; ++s) {
     const auto ids = sequence(batch.ids, batch.starts, s);
@@ -303,26 +308,26 @@ TEST(ClassFeed, TheBeginningOfATextIsAskedAbout) {
 }
 
 // As BART is trained: </s> begins what its decoder is given.
-TEST(PairFeed, DecoderIsGivenWhatItShouldHaveSaid) {
+TEST(PairBatches, DecoderIsGivenWhatItShouldHaveSaid) {
   const SmallTraining small(Task::translate);
-  Corpus corpus;
+  TrainingCorpus corpus;
   corpus.learned.ids = {{0, 10, 11, 12, 13, 14, 2}};
   corpus.learned.targets = {{0, 20, 21, 2}};
-  const std::unique_ptr<Feed> feed =
-      make_feed({.task = Task::translate, .batch = 1, .length = 5}, corpus, small.tokenizer);
-  const Batch batch = feed->batch(0);
+  const std::unique_ptr<BatchSource> batches =
+      make_batches({.task = Task::translate, .batch = 1, .length = 5}, corpus, small.tokenizer);
+  const TrainingBatch batch = batches->batch(0);
   EXPECT_THAT(batch.source, ElementsAre(0, 10, 11, 12, 13)) << "cut at the length";
   EXPECT_THAT(batch.ids, ElementsAre(2, 0, 20, 21));
   EXPECT_THAT(batch.labels, ElementsAre(0, 20, 21, 2));
-  EXPECT_TRUE(feed->held_out().empty());
+  EXPECT_TRUE(batches->held_out().empty());
 }
 
-TEST(Feed, PlansThatCannotBeFollowedAreRefused) {
+TEST(BatchSource, PlansThatCannotBeFollowedAreRefused) {
   const SmallTraining lm(Task::lm), mlm(Task::mlm);
-  const auto refused = [](const FeedPlan& plan, const SmallTraining& with, const Corpus& corpus) {
-    return argument_error([&] { make_feed(plan, corpus, with.tokenizer); });
+  const auto refused = [](const BatchPlan& plan, const SmallTraining& with, const TrainingCorpus& corpus) {
+    return argument_error([&] { make_batches(plan, corpus, with.tokenizer); });
   };
-  const Corpus nine = counted(1, 9, Task::lm);
+  const TrainingCorpus nine = counted(1, 9, Task::lm);
   EXPECT_THAT(refused({.task = Task::lm, .length = 10}, lm, nine),
               AllOf(HasSubstr("give 10 tokens"), HasSubstr("sequence of 10"), HasSubstr("at most 9")));
   EXPECT_EQ(refused({.task = Task::lm, .length = 9}, lm, nine), "nothing was thrown");

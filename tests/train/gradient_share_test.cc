@@ -19,8 +19,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // Sequences of these lengths; tokens count from 0, labels of tokens from 100, those of the source from 500.
-Batch batch_of(const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& sources = {}) {
-  Batch batch;
+TrainingBatch batch_of(const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& sources = {}) {
+  TrainingBatch batch;
   std::int32_t next = 0, next_source = 500;
   for (const std::int64_t length : lengths) {
     std::vector<std::int32_t> ids;
@@ -39,14 +39,14 @@ Batch batch_of(const std::vector<std::int64_t>& lengths, const std::vector<std::
 }
 
 // Sequences a rank, of those that every rank gets at least one of.
-std::vector<std::int64_t> counts(const Batch& batch, int size) {
+std::vector<std::int64_t> counts(const TrainingBatch& batch, int size) {
   std::vector<std::int64_t> all;
   for (int r = 0; r < size; ++r) all.push_back(std::ssize(share_of(batch, r, size).batch.starts) - 1);
   return all;
 }
 
 TEST(Share, OneRankHasTheWholeBatch) {
-  const Batch batch = batch_of({2, 1, 3}, {1, 4, 2});
+  const TrainingBatch batch = batch_of({2, 1, 3}, {1, 4, 2});
   const Share share = share_of(batch, 0, 1);
   EXPECT_EQ(share.batch.ids, batch.ids);
   EXPECT_EQ(share.batch.starts, batch.starts);
@@ -58,7 +58,7 @@ TEST(Share, OneRankHasTheWholeBatch) {
 }
 
 TEST(Share, LaterRanksKnowWhereTheyBegin) {
-  Batch batch = batch_of({2, 1, 3, 2}, {1, 4, 2, 1});
+  TrainingBatch batch = batch_of({2, 1, 3, 2}, {1, 4, 2, 1});
   batch.labels[7] = nn::kNoLabel;
   const Share share = share_of(batch, 1, 2);
   EXPECT_THAT(share.batch.ids, ElementsAre(3, 4, 5, 6, 7));
@@ -73,7 +73,7 @@ TEST(Share, LaterRanksKnowWhereTheyBegin) {
 }
 
 TEST(Share, LabelsOfSequencesGoWithThem) {
-  Batch batch = batch_of({3, 3, 3});
+  TrainingBatch batch = batch_of({3, 3, 3});
   batch.labels = {7, 8, 9};
   EXPECT_THAT(share_of(batch, 0, 3).batch.labels, ElementsAre(7));
   EXPECT_THAT(share_of(batch, 2, 3).batch.labels, ElementsAre(9));
@@ -91,7 +91,7 @@ TEST(Share, NoRankIsWithoutASequenceAndNoSequenceIsLost) {
   EXPECT_THAT(counts(batch_of({100, 1, 1, 1}), 4), ElementsAre(1, 1, 1, 1));
   EXPECT_THAT(counts(batch_of({1, 1, 1, 100}), 4), ElementsAre(1, 1, 1, 1));
   for (int size = 1; size <= 7; ++size) {
-    const Batch batch = batch_of({3, 9, 1, 1, 20, 2, 5});
+    const TrainingBatch batch = batch_of({3, 9, 1, 1, 20, 2, 5});
     std::vector<std::int32_t> ids;
     for (int r = 0; r < size; ++r) {
       const Share share = share_of(batch, r, size);

@@ -34,23 +34,23 @@ void learn_as_rank(Trainer& trainer, std::int64_t until) {
   ThreadPool pool(1);
   while (trainer.steps_done() < until) {
     trainer.step(pool);
-    if (trainer.steps_done() % 5 == 0) trainer.judge(pool);
+    if (trainer.steps_done() % 5 == 0) trainer.evaluate(pool);
   }
 }
 
 std::vector<float> all_values(Trainer& trainer) {
   std::vector<float> all;
-  for (const nn::Parameter& p : trainer.learner().parameters().all())
+  for (const nn::Parameter& p : trainer.model().parameters().all())
     all.insert(all.end(), p.value.data(), p.value.data() + p.size());
   return all;
 }
 
 double largest_difference(const History& a, const History& b) {
-  double largest = a.losses.size() == b.losses.size() && a.judged.size() == b.judged.size() ? 0 : 1e9;
+  double largest = a.losses.size() == b.losses.size() && a.evaluated.size() == b.evaluated.size() ? 0 : 1e9;
   for (std::size_t n = 0; n < std::min(a.losses.size(), b.losses.size()); ++n)
     largest = std::max(largest, std::abs(static_cast<double>(a.losses[n]) - static_cast<double>(b.losses[n])));
-  for (std::size_t n = 0; n < std::min(a.judged.size(), b.judged.size()); ++n)
-    largest = std::max(largest, std::abs(a.judged[n].loss - b.judged[n].loss));
+  for (std::size_t n = 0; n < std::min(a.evaluated.size(), b.evaluated.size()); ++n)
+    largest = std::max(largest, std::abs(a.evaluated[n].loss - b.evaluated[n].loss));
   return largest;
 }
 
@@ -67,7 +67,7 @@ std::vector<Learned> on_ranks_of(Task task, int size, float dropout, const F& us
   test::on_ranks(size, [&](Ranks& ranks) {
     SmallTraining small(task, kBatch);
     small.plan.steps = kSteps;
-    Shape shape = small.shape();
+    ModelSize shape = small.shape();
     shape.dropout = dropout;
     Trainer trainer = small.trainer(shape, small.plan, ranks);
     use(trainer, ranks);
@@ -82,7 +82,7 @@ TEST_P(EveryTaskOnRanks, LossesAreThoseOfOneProcess) {
     const auto whole = [](Trainer& trainer, Ranks&) { learn_as_rank(trainer, kSteps); };
     const Learned one = on_ranks_of(GetParam(), 1, dropout, whole).front();
     EXPECT_EQ(one.history.losses.size(), kSteps);
-    EXPECT_EQ(one.history.judged.size(), 4);
+    EXPECT_EQ(one.history.evaluated.size(), 4);
     for (int size = 2; size <= 5; ++size) {
       const std::vector<Learned> all = on_ranks_of(GetParam(), size, dropout, whole);
       EXPECT_LT(largest_difference(all[0].history, one.history), 1e-4) << size << " ranks, dropout " << dropout;
@@ -96,15 +96,15 @@ TEST_P(EveryTaskOnRanks, LossesAreThoseOfOneProcess) {
 
 // Only adding up gradients differs; before the first of them nothing does.
 TEST_P(EveryTaskOnRanks, FirstJudgementHasTheSameBitsOnAnyNumberOfRanks) {
-  const auto judged = [](Trainer& trainer, Ranks&) {
+  const auto evaluated = [](Trainer& trainer, Ranks&) {
     ThreadPool pool(1);
-    ASSERT_TRUE(trainer.judge(pool));
+    ASSERT_TRUE(trainer.evaluate(pool));
   };
-  const Learned one = on_ranks_of(GetParam(), 1, 0, judged).front();
+  const Learned one = on_ranks_of(GetParam(), 1, 0, evaluated).front();
   for (int size = 2; size <= 5; ++size) {
-    for (const Learned& rank : on_ranks_of(GetParam(), size, 0, judged)) {
-      EXPECT_EQ(rank.history.judged[0].loss, one.history.judged[0].loss) << size;
-      EXPECT_EQ(rank.history.judged[0].right, one.history.judged[0].right) << size;
+    for (const Learned& rank : on_ranks_of(GetParam(), size, 0, evaluated)) {
+      EXPECT_EQ(rank.history.evaluated[0].loss, one.history.evaluated[0].loss) << size;
+      EXPECT_EQ(rank.history.evaluated[0].right, one.history.evaluated[0].right) << size;
     }
   }
 }
@@ -139,9 +139,9 @@ TEST(TrainingOnRanks, OneThatIsAskedToStopStopsAllAfterTheSameStep) {
     EXPECT_FALSE(trainer.step(pool, stop).stop);
     EXPECT_TRUE(trainer.step(pool, stop).stop);
     EXPECT_EQ(trainer.steps_done(), 3);
-    EXPECT_THROW(trainer.judge(pool, [&] { return ranks.rank() == 0; }), Stopped);
-    EXPECT_TRUE(trainer.history().judged.empty());
-    EXPECT_TRUE(trainer.judge(pool, [] { return false; }));
+    EXPECT_THROW(trainer.evaluate(pool, [&] { return ranks.rank() == 0; }), Stopped);
+    EXPECT_TRUE(trainer.history().evaluated.empty());
+    EXPECT_TRUE(trainer.evaluate(pool, [] { return false; }));
   });
 }
 
@@ -150,7 +150,7 @@ TEST(TrainingOnRanks, WhatDivergesOnOneRankDivergesOnAll) {
   on_ranks_of(Task::mlm, 3, 0, [](Trainer& trainer, Ranks& ranks) {
     ThreadPool pool(1);
     trainer.step(pool);
-    nn::Parameter& first = trainer.learner().parameters().all()[0];
+    nn::Parameter& first = trainer.model().parameters().all()[0];
     if (ranks.rank() == 1) std::fill_n(first.value.data(), first.size(), kNan);
     EXPECT_THROW(trainer.step(pool), Diverged);
     EXPECT_EQ(trainer.steps_done(), 1);
@@ -169,7 +169,7 @@ TEST(TrainingOnRanks, RankThatWouldLearnSomethingElseIsNamed) {
     const Trainer other = small.trainer(small.shape(), small.plan, ranks);
     EXPECT_THAT(other.disagreement(), AllOf(HasSubstr("rank 2 "), HasSubstr("rate is 0.25 there and 0.005")));
     Trainer begun = small.trainer(small.shape(), {}, ranks);
-    if (ranks.rank() == 2) begun.learner().parameters().all().back().value.data()[0] += 1;
+    if (ranks.rank() == 2) begun.model().parameters().all().back().value.data()[0] += 1;
     EXPECT_THAT(begun.disagreement(), AllOf(HasSubstr("rank 2 "), HasSubstr("all numbers")));
   });
 }

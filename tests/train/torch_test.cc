@@ -31,12 +31,12 @@ std::filesystem::path folder_of(const Case& c) { return std::filesystem::path(AT
 std::vector<std::int64_t> long_ones(const std::vector<std::int32_t>& from) { return {from.begin(), from.end()}; }
 
 // The batches of a file, over and over again.
-class FileFeed final : public Feed {
+class FileBatches final : public BatchSource {
  public:
-  explicit FileFeed(const test::Expected& file) {
+  explicit FileBatches(const test::Expected& file) {
     for (int n = 0; file.has(std::to_string(n) + ".ids"); ++n) {
       const std::string name = std::to_string(n) + ".";
-      Batch& batch = batches_.emplace_back();
+      TrainingBatch& batch = batches_.emplace_back();
       batch.ids = file.integers(name + "ids");
       batch.starts = long_ones(file.integers(name + "starts"));
       batch.labels = file.integers(name + "labels");
@@ -45,53 +45,53 @@ class FileFeed final : public Feed {
       batch.source_starts = long_ones(file.integers(name + "source_starts"));
     }
   }
-  [[nodiscard]] Batch batch(std::int64_t step) override {
+  [[nodiscard]] TrainingBatch batch(std::int64_t step) override {
     return batches_.at(static_cast<std::size_t>(step) % batches_.size());
   }
-  [[nodiscard]] std::vector<Batch> held_out() override { return {}; }
+  [[nodiscard]] std::vector<TrainingBatch> held_out() override { return {}; }
   [[nodiscard]] std::int64_t examples() const noexcept override { return std::ssize(batches_); }
 
  private:
-  std::vector<Batch> batches_;
+  std::vector<TrainingBatch> batches_;
 };
 
-std::unique_ptr<Learner> load(const Case& c, const test::Expected& file) {
+std::unique_ptr<TrainableModel> load(const Case& c, const test::Expected& file) {
   const auto number = [&](const char* name) { return std::stoll(file.text(name)); };
-  Shape shape{.layers = number("layers"),
-              .heads = number("heads"),
-              .width = number("width"),
-              .inner = number("inner"),
-              .positions = number("positions"),
-              .vocabulary = number("vocabulary"),
-              .labels = {}};
+  ModelSize shape{.layers = number("layers"),
+                  .heads = number("heads"),
+                  .width = number("width"),
+                  .inner = number("inner"),
+                  .positions = number("positions"),
+                  .vocabulary = number("vocabulary"),
+                  .labels = {}};
   if (c.task == Task::classify) shape.labels = {"bad", "good", "so-so"};
-  std::unique_ptr<Learner> learner = make_learner(c.task, shape);
-  EXPECT_EQ(take_weights(*learner, folder_of(c)), std::ssize(learner->parameters().all()));
-  return learner;
+  std::unique_ptr<TrainableModel> model = make_trainable(c.task, shape);
+  EXPECT_EQ(take_weights(*model, folder_of(c)), std::ssize(model->parameters().all()));
+  return model;
 }
 
 class Torch : public testing::TestWithParam<Case> {
  protected:
   test::Expected file_{folder_of(GetParam()) / "expected.safetensors"};
-  FileFeed feed_{file_};
+  FileBatches batches_{file_};
 };
 
 // A tensor is measured by its own largest number; but not one whose gradient is nothing but rounding, such as that of
 // the bias of keys, which softmax takes away again.
 TEST_P(Torch, FindsTheSameGradientOfEveryParameter) {
-  const std::unique_ptr<Learner> learner = load(GetParam(), file_);
+  const std::unique_ptr<TrainableModel> model = load(GetParam(), file_);
   ThreadPool pool(2);
   nn::Scratch scratch;
-  learner->parameters().clear_gradients(pool);
-  const double loss = learner->run(feed_.batch(0), true, {.pool = pool, .scratch = scratch, .training = true}).mean();
+  model->parameters().clear_gradients(pool);
+  const double loss = model->run(batches_.batch(0), true, {.pool = pool, .scratch = scratch, .training = true}).mean();
   EXPECT_NEAR(loss, file_.table("losses").numbers[0], 1e-5);
 
   double largest_of_all = 0;
-  for (const nn::Parameter& p : learner->parameters().all()) {
+  for (const nn::Parameter& p : model->parameters().all()) {
     for (const float g : file_.table("gradient." + p.name).numbers)
       largest_of_all = std::max(largest_of_all, std::abs(double{g}));
   }
-  for (const nn::Parameter& p : learner->parameters().all()) {
+  for (const nn::Parameter& p : model->parameters().all()) {
     const test::Expected::Table want = file_.table("gradient." + p.name);
     ASSERT_EQ(p.shape, want.shape) << p.name;
     double largest = 1e-2 * largest_of_all, off = 0;
@@ -114,7 +114,7 @@ TEST_P(Torch, HasTheSameLossInEachOfTenStepsOnOneRankOrTwo) {
   const std::vector<float> losses = file_.table("losses").numbers, norms = file_.table("norms").numbers;
   for (const int size : {1, 2}) {
     test::on_ranks(size, [&](Ranks& ranks) {
-      Trainer trainer(load(GetParam(), file_), feed_, plan, {}, ranks);
+      Trainer trainer(load(GetParam(), file_), batches_, plan, {}, ranks);
       ThreadPool pool(3 - size);
       for (std::size_t n = 0; n < losses.size(); ++n) {
         const Trainer::Step step = trainer.step(pool);
@@ -128,45 +128,45 @@ TEST_P(Torch, HasTheSameLossInEachOfTenStepsOnOneRankOrTwo) {
 
 // Gradients are added to those that are there.
 TEST_P(Torch, TwoRunsWithoutClearingGiveTwiceTheGradient) {
-  const std::unique_ptr<Learner> learner = load(GetParam(), file_);
+  const std::unique_ptr<TrainableModel> model = load(GetParam(), file_);
   ThreadPool pool(2);
   nn::Scratch scratch;
   const nn::LearnPass pass{.pool = pool, .scratch = scratch, .training = true};
-  learner->parameters().clear_gradients(pool);
-  learner->run(feed_.batch(1), true, pass);
-  const double once = nn::gradient_norm(learner->parameters(), pool);
-  learner->run(feed_.batch(1), true, pass);
-  EXPECT_NEAR(nn::gradient_norm(learner->parameters(), pool), 2 * once, 1e-5 * once);
+  model->parameters().clear_gradients(pool);
+  model->run(batches_.batch(1), true, pass);
+  const double once = nn::gradient_norm(model->parameters(), pool);
+  model->run(batches_.batch(1), true, pass);
+  EXPECT_NEAR(nn::gradient_norm(model->parameters(), pool), 2 * once, 1e-5 * once);
 }
 
 TEST_P(Torch, GradientsHaveTheSameBitsForAnyNumberOfThreads) {
   std::vector<std::vector<float>> want;
   for (const int threads : {1, 2, 3}) {
-    const std::unique_ptr<Learner> learner = load(GetParam(), file_);
+    const std::unique_ptr<TrainableModel> model = load(GetParam(), file_);
     ThreadPool pool(threads);
     nn::Scratch scratch;
-    learner->parameters().clear_gradients(pool);
-    learner->run(feed_.batch(0), true, {.pool = pool, .scratch = scratch, .training = true, .seed = 5});
+    model->parameters().clear_gradients(pool);
+    model->run(batches_.batch(0), true, {.pool = pool, .scratch = scratch, .training = true, .seed = 5});
     std::vector<std::vector<float>> got;
-    for (const nn::Parameter& p : learner->parameters().all())
+    for (const nn::Parameter& p : model->parameters().all())
       got.emplace_back(p.gradient.data(), p.gradient.data() + p.size());
     if (want.empty()) want = got;
     for (std::size_t n = 0; n < got.size(); ++n) {
       EXPECT_EQ(std::memcmp(got[n].data(), want[n].data(), got[n].size() * sizeof(float)), 0)
-          << learner->parameters().all()[n].name << " with " << threads << " threads";
+          << model->parameters().all()[n].name << " with " << threads << " threads";
     }
   }
 }
 
 // Without `learn` there is the same loss, and no gradient is touched.
 TEST_P(Torch, JudgingGivesTheLossAndLeavesGradientsAlone) {
-  const std::unique_ptr<Learner> learner = load(GetParam(), file_);
+  const std::unique_ptr<TrainableModel> model = load(GetParam(), file_);
   ThreadPool pool(2);
   nn::Scratch scratch;
-  learner->parameters().clear_gradients(pool);
-  const nn::Loss loss = learner->run(feed_.batch(0), false, {.pool = pool, .scratch = scratch});
+  model->parameters().clear_gradients(pool);
+  const nn::Loss loss = model->run(batches_.batch(0), false, {.pool = pool, .scratch = scratch});
   EXPECT_NEAR(loss.mean(), file_.table("losses").numbers[0], 1e-5);
-  EXPECT_EQ(nn::gradient_norm(learner->parameters(), pool), 0);
+  EXPECT_EQ(nn::gradient_norm(model->parameters(), pool), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Torch,

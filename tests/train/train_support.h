@@ -62,14 +62,14 @@ struct SmallTraining {
   explicit SmallTraining(train::Task what, std::int64_t batch = 4)
       : task(what), examples(sentences(what)), tokenizer(tokenizer_of(examples, what)), corpus(make(0.2)) {
     plan = {.steps = 8, .rate = 5e-3, .warmup = 2};
-    feed = train::make_feed({.task = task, .batch = batch, .length = 12}, corpus, tokenizer);
+    batches = train::make_batches({.task = task, .batch = batch, .length = 12}, corpus, tokenizer);
   }
 
-  [[nodiscard]] train::Corpus make(double held_out) const {
+  [[nodiscard]] train::TrainingCorpus make(double held_out) const {
     ThreadPool pool(2);
     return make_corpus(examples, task, tokenizer, held_out, pool);
   }
-  [[nodiscard]] train::Shape shape() const {
+  [[nodiscard]] train::ModelSize shape() const {
     return {.layers = 1,
             .heads = 2,
             .width = 8,
@@ -78,21 +78,21 @@ struct SmallTraining {
             .labels = corpus.labels,
             .dropout = 0.1F};
   }
-  [[nodiscard]] train::Trainer trainer(const train::Shape& of, const train::TrainPlan& by) const {
+  [[nodiscard]] train::Trainer trainer(const train::ModelSize& of, const train::TrainPlan& by) const {
     return trainer(of, by, *one_process);
   }
-  [[nodiscard]] train::Trainer trainer(const train::Shape& of, const train::TrainPlan& by, Ranks& ranks) const {
-    std::unique_ptr<train::Learner> learner = make_learner(task, of);
-    learner->initialise(by.seed);
-    return {std::move(learner), *feed, by, {{"width", std::to_string(of.width)}}, ranks};
+  [[nodiscard]] train::Trainer trainer(const train::ModelSize& of, const train::TrainPlan& by, Ranks& ranks) const {
+    std::unique_ptr<train::TrainableModel> model = make_trainable(task, of);
+    model->initialise(by.seed);
+    return {std::move(model), *batches, by, {{"width", std::to_string(of.width)}}, ranks};
   }
   [[nodiscard]] train::Trainer trainer() const { return trainer(shape(), plan); }
 
   train::Task task;
   std::vector<text::Example> examples;
   text::Tokenizer tokenizer;
-  train::Corpus corpus;
-  std::unique_ptr<train::Feed> feed;
+  train::TrainingCorpus corpus;
+  std::unique_ptr<train::BatchSource> batches;
   train::TrainPlan plan;
   std::unique_ptr<Ranks> one_process = alone();
 };

@@ -21,7 +21,7 @@ using test::argument_error;
 using testing::AllOf;
 using testing::HasSubstr;
 
-const Shape kShape{.layers = 2, .heads = 4, .width = 64, .positions = 32, .vocabulary = 500, .labels = {"a", "b"}};
+const ModelSize kShape{.layers = 2, .heads = 4, .width = 64, .positions = 32, .vocabulary = 500, .labels = {"a", "b"}};
 
 bool is_norm(const std::string& name) {
   return name.find("orm") != std::string::npos || name.find("ln_") != std::string::npos;
@@ -29,11 +29,11 @@ bool is_norm(const std::string& name) {
 
 // 0.02 for words, and as large for positions, which are sines; 0.02 at 768 inputs for what lies between layers, for
 // GPT-2 less where layers add to the residual stream (Radford et al., 2019).
-TEST(Learner, FirstNumbersAreAsLargeAsTheyShouldBe) {
+TEST(TrainableModel, FirstNumbersAreAsLargeAsTheyShouldBe) {
   for (const Task task : test::kTasks) {
-    const std::unique_ptr<Learner> learner = make_learner(task, kShape);
-    learner->initialise(1);
-    for (const nn::Parameter& p : learner->parameters().all()) {
+    const std::unique_ptr<TrainableModel> model = make_trainable(task, kShape);
+    model->initialise(1);
+    for (const nn::Parameter& p : model->parameters().all()) {
       const std::span<const float> numbers(p.value.data(), static_cast<std::size_t>(p.size()));
       if (p.shape.size() == 1) {
         const float want = is_norm(p.name) && p.name.ends_with("weight") ? 1 : 0;
@@ -57,14 +57,14 @@ TEST(Learner, FirstNumbersAreAsLargeAsTheyShouldBe) {
   }
 }
 
-TEST(Learner, PositionsBeginAsSines) {
+TEST(TrainableModel, PositionsBeginAsSines) {
   const std::pair<Task, const char*> tables[] = {{Task::lm, "transformer.wpe.weight"},
                                                  {Task::mlm, "bert.embeddings.position_embeddings.weight"},
                                                  {Task::translate, "model.decoder.embed_positions.weight"}};
   for (const auto& [task, name] : tables) {
-    const std::unique_ptr<Learner> learner = make_learner(task, kShape);
-    learner->initialise(1);
-    const nn::Matrix& table = learner->parameters().find(name)->value;
+    const std::unique_ptr<TrainableModel> model = make_trainable(task, kShape);
+    model->initialise(1);
+    const nn::Matrix& table = model->parameters().find(name)->value;
     const std::int64_t first = table.rows() - kShape.positions;  // BART never uses the first two
     for (std::int64_t i = 0; i < kShape.positions; ++i) {
       EXPECT_NEAR(table.row(first + i)[0], 0.02 * std::sqrt(2.0) * std::sin(static_cast<double>(i)), 1e-7);
@@ -73,37 +73,37 @@ TEST(Learner, PositionsBeginAsSines) {
   }
 }
 
-TEST(Learner, FirstNumbersDependOnTheSeedAlone) {
+TEST(TrainableModel, FirstNumbersDependOnTheSeedAlone) {
   const auto first = [](std::uint64_t seed) {
-    const std::unique_ptr<Learner> learner = make_learner(Task::mlm, kShape);
-    learner->initialise(seed);
-    const nn::Matrix& value = learner->parameters().all()[0].value;
+    const std::unique_ptr<TrainableModel> model = make_trainable(Task::mlm, kShape);
+    model->initialise(seed);
+    const nn::Matrix& value = model->parameters().all()[0].value;
     return std::vector<float>(value.data(), value.data() + 100);
   };
   EXPECT_EQ(first(3), first(3));
   EXPECT_NE(first(3), first(4));
 }
 
-TEST(Learner, ShapesThatCannotBeAreRefusedWithTheirNumbers) {
-  const auto refused = [](void (*change)(Shape&)) {
-    Shape shape = kShape;
+TEST(TrainableModel, ShapesThatCannotBeAreRefusedWithTheirNumbers) {
+  const auto refused = [](void (*change)(ModelSize&)) {
+    ModelSize shape = kShape;
     change(shape);
-    return argument_error([&] { make_learner(Task::lm, shape); });
+    return argument_error([&] { make_trainable(Task::lm, shape); });
   };
-  EXPECT_THAT(refused([](Shape& s) { s.heads = 7; }), AllOf(HasSubstr("64"), HasSubstr("7 heads")));
-  EXPECT_THAT(refused([](Shape& s) { s.layers = 0; }), HasSubstr("0 layers"));
-  EXPECT_THAT(refused([](Shape& s) { s.heads = 0; }), HasSubstr("0 heads"));
-  EXPECT_THAT(refused([](Shape& s) { s.width = -8; }), HasSubstr("-8"));
-  EXPECT_THAT(refused([](Shape& s) { s.positions = 0; }), HasSubstr("0 positions"));
-  EXPECT_THAT(refused([](Shape& s) { s.vocabulary = 0; }), HasSubstr("0 tokens"));
+  EXPECT_THAT(refused([](ModelSize& s) { s.heads = 7; }), AllOf(HasSubstr("64"), HasSubstr("7 heads")));
+  EXPECT_THAT(refused([](ModelSize& s) { s.layers = 0; }), HasSubstr("0 layers"));
+  EXPECT_THAT(refused([](ModelSize& s) { s.heads = 0; }), HasSubstr("0 heads"));
+  EXPECT_THAT(refused([](ModelSize& s) { s.width = -8; }), HasSubstr("-8"));
+  EXPECT_THAT(refused([](ModelSize& s) { s.positions = 0; }), HasSubstr("0 positions"));
+  EXPECT_THAT(refused([](ModelSize& s) { s.vocabulary = 0; }), HasSubstr("0 tokens"));
 }
 
 // A step that happens to ask for nothing must not divide by zero, nor move anything.
-TEST(Learner, BatchThatAsksForNothingHasNoLossAndNoGradient) {
+TEST(TrainableModel, BatchThatAsksForNothingHasNoLossAndNoGradient) {
   for (const Task task : test::kTasks) {
-    const std::unique_ptr<Learner> learner = make_learner(task, kShape);
-    learner->initialise(1);
-    Batch batch;
+    const std::unique_ptr<TrainableModel> model = make_trainable(task, kShape);
+    model->initialise(1);
+    TrainingBatch batch;
     batch.add(std::vector<std::int32_t>{5, 6, 7});
     batch.add(std::vector<std::int32_t>{8});
     if (task == Task::translate) {
@@ -113,24 +113,24 @@ TEST(Learner, BatchThatAsksForNothingHasNoLossAndNoGradient) {
     batch.labels.assign(task == Task::classify ? 2 : 4, nn::kNoLabel);
     ThreadPool pool(2);
     nn::Scratch scratch;
-    learner->parameters().clear_gradients(pool);
-    const nn::Loss loss = learner->run(batch, true, {.pool = pool, .scratch = scratch, .training = true});
+    model->parameters().clear_gradients(pool);
+    const nn::Loss loss = model->run(batch, true, {.pool = pool, .scratch = scratch, .training = true});
     EXPECT_EQ(loss.counted, 0);
     EXPECT_EQ(loss.mean(), 0);
-    EXPECT_EQ(nn::gradient_norm(learner->parameters(), pool), 0) << name_of(task);
+    EXPECT_EQ(nn::gradient_norm(model->parameters(), pool), 0) << name_of(task);
   }
 }
 
 // What a sequence gives does not depend on those that lie beside it.
-TEST(Learner, SequencesDoNotSeeEachOther) {
+TEST(TrainableModel, SequencesDoNotSeeEachOther) {
   for (const Task task : test::kTasks) {
-    const std::unique_ptr<Learner> learner = make_learner(task, kShape);
-    learner->initialise(1);
+    const std::unique_ptr<TrainableModel> model = make_trainable(task, kShape);
+    model->initialise(1);
     ThreadPool pool(2);
     nn::Scratch scratch;
     const std::vector<std::vector<std::int32_t>> sequences = {{5, 6, 7, 8, 9}, {10}, {11, 12, 13}};
     const auto loss_of = [&](std::size_t first, std::size_t count) {
-      Batch batch;
+      TrainingBatch batch;
       for (std::size_t n = first; n < first + count; ++n) {
         batch.add(sequences[n]);
         if (task == Task::translate) batch.add_source(sequences[2 - n]);
@@ -140,7 +140,7 @@ TEST(Learner, SequencesDoNotSeeEachOther) {
           batch.labels.insert(batch.labels.end(), sequences[n].begin(), sequences[n].end());
         }
       }
-      return learner->run(batch, false, {.pool = pool, .scratch = scratch}).sum;
+      return model->run(batch, false, {.pool = pool, .scratch = scratch}).sum;
     };
     EXPECT_NEAR(loss_of(0, 3), loss_of(0, 1) + loss_of(1, 1) + loss_of(2, 1), 1e-4) << name_of(task);
   }

@@ -40,7 +40,7 @@ void learn(Trainer& trainer, std::int64_t until, int threads) {
   ThreadPool pool(threads);
   while (trainer.steps_done() < until) {
     trainer.step(pool);
-    if (trainer.steps_done() % 4 == 0) trainer.judge(pool);
+    if (trainer.steps_done() % 4 == 0) trainer.evaluate(pool);
   }
 }
 
@@ -54,7 +54,7 @@ Trainer saved_after(std::int64_t steps, const SmallTraining& small, const Tempor
 
 std::vector<std::vector<float>> values_by_parameter(Trainer& trainer) {
   std::vector<std::vector<float>> all;
-  for (const nn::Parameter& p : trainer.learner().parameters().all())
+  for (const nn::Parameter& p : trainer.model().parameters().all())
     all.emplace_back(p.value.data(), p.value.data() + p.size());
   return all;
 }
@@ -74,7 +74,7 @@ TEST_P(EveryTask, GoesOnToTheSameBitsWithAnyNumberOfThreads) {
   }
   for (const char* name : {"training.safetensors", "model.safetensors", "config.json"})
     EXPECT_EQ(unbroken.read(name), broken.read(name)) << name;
-  EXPECT_EQ(once.history().judged.size(), 2);
+  EXPECT_EQ(once.history().evaluated.size(), 2);
 }
 
 TEST_P(EveryTask, LearnsTheTextsThatItSees) {
@@ -105,7 +105,7 @@ TEST_P(EveryTask, WeightsGoFromOneModelToAnother) {
   learn(trainer, 2, 2);
   trainer.save_model(folder.path(), false);
   Trainer other = small_.trainer();
-  EXPECT_EQ(take_weights(other.learner(), folder.path()), std::ssize(other.learner().parameters().all()));
+  EXPECT_EQ(take_weights(other.model(), folder.path()), std::ssize(other.model().parameters().all()));
   EXPECT_EQ(values_by_parameter(other), values_by_parameter(trainer));
 }
 
@@ -113,7 +113,7 @@ TEST_P(EveryTask, WeightsGoFromOneModelToAnother) {
 TEST_P(EveryTask, DivergedLeavesEverythingAsItWas) {
   Trainer trainer = small_.trainer();
   learn(trainer, 2, 2);
-  nn::Parameter& first = trainer.learner().parameters().all()[0];
+  nn::Parameter& first = trainer.model().parameters().all()[0];
   std::fill_n(first.value.data(), first.size(), std::numeric_limits<float>::quiet_NaN());
   std::vector<std::vector<float>> before = values_by_parameter(trainer);
   ThreadPool pool(2);
@@ -152,7 +152,7 @@ TEST(Trainer, CheckpointOfAnotherPlanIsRefusedWithBothValues) {
   const TemporaryFolder folder;
   const SmallTraining small(Task::mlm);
   saved_after(2, small, folder);
-  const auto refused = [&](const Shape& shape, const TrainPlan& plan) {
+  const auto refused = [&](const ModelSize& shape, const TrainPlan& plan) {
     Trainer other = small.trainer(shape, plan);
     return std::string(error_of([&] { other.resume(folder.path()); }).what());
   };
@@ -162,7 +162,7 @@ TEST(Trainer, CheckpointOfAnotherPlanIsRefusedWithBothValues) {
   plan = small.plan;
   plan.rate = 0.25;
   EXPECT_THAT(refused(small.shape(), plan), AllOf(HasSubstr("rate is 0.25"), HasSubstr("was 0.005")));
-  Shape shape = small.shape();
+  ModelSize shape = small.shape();
   shape.width = 16;
   EXPECT_THAT(refused(shape, small.plan), AllOf(HasSubstr("width is 16"), HasSubstr("was 8")));
   shape = small.shape();
@@ -231,10 +231,10 @@ TEST(Trainer, WeightsOfAnotherShapeAreRefusedWithBoth) {
   const TemporaryFolder folder;
   const SmallTraining small(Task::mlm);
   small.trainer().save_model(folder.path(), false);
-  Shape shape = small.shape();
+  ModelSize shape = small.shape();
   shape.positions = 20;
   Trainer other = small.trainer(shape, small.plan);
-  EXPECT_THAT(error_of([&] { take_weights(other.learner(), folder.path()); }).what(),
+  EXPECT_THAT(error_of([&] { take_weights(other.model(), folder.path()); }).what(),
               AllOf(HasSubstr("12"), HasSubstr("20")));
 }
 
@@ -244,26 +244,26 @@ TEST(Trainer, OneTaskGoesOnWithTheWeightsOfAnother) {
   const SmallTraining small(Task::mlm);
   Trainer trainer = small.trainer();
   trainer.save_model(folder.path(), false);
-  Shape shape = small.shape();
+  ModelSize shape = small.shape();
   shape.labels = {"bad", "good"};
-  const std::unique_ptr<Learner> classifier = make_learner(Task::classify, shape);
+  const std::unique_ptr<TrainableModel> classifier = make_trainable(Task::classify, shape);
   classifier->initialise(7);
   EXPECT_EQ(take_weights(*classifier, folder.path()), std::ssize(classifier->parameters().all()) - 4);
-  const nn::Parameter *from = trainer.learner().parameters().find("bert.embeddings.word_embeddings.weight"),
+  const nn::Parameter *from = trainer.model().parameters().find("bert.embeddings.word_embeddings.weight"),
                       *to = classifier->parameters().find("bert.embeddings.word_embeddings.weight");
   EXPECT_TRUE(std::equal(from->value.data(), from->value.data() + from->size(), to->value.data()));
 }
 
 TEST(Trainer, JudgingDoesNotChangeWhatIsLearned) {
   const SmallTraining small(Task::lm);
-  Trainer judged = small.trainer(), plain = small.trainer();
+  Trainer evaluated = small.trainer(), plain = small.trainer();
   ThreadPool pool(2);
   for (int n = 0; n < 5; ++n) {
-    judged.step(pool);
-    judged.judge(pool);
+    evaluated.step(pool);
+    evaluated.evaluate(pool);
     plain.step(pool);
   }
-  EXPECT_EQ(values_by_parameter(judged), values_by_parameter(plain));
+  EXPECT_EQ(values_by_parameter(evaluated), values_by_parameter(plain));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(TrainingCorpus, LabelsAreNumberedInAlphabeticalOrder) {
                                          {.text = "a dog", .label = "warm"}};
   const text::Tokenizer tokenizer = tokenizer_of(sentences(Task::classify), Task::classify);
   ThreadPool pool(2);
-  const Corpus corpus = make_corpus(examples, Task::classify, tokenizer, 0, pool);
+  const TrainingCorpus corpus = make_corpus(examples, Task::classify, tokenizer, 0, pool);
   EXPECT_THAT(corpus.labels, ElementsAre("1", "Cold", "warm"));
   EXPECT_THAT(corpus.learned.labels, ElementsAre(2, 1, 0, 2));
   EXPECT_EQ(corpus.learned.ids[1], tokenizer.ids("cold soup", true));
@@ -40,7 +40,7 @@ TEST(TrainingCorpus, WhatIsHeldOutIsNeverLearnedFrom) {
   for (const Task task : test::kTasks) {
     const std::vector<text::Example> examples = sentences(task, 400);
     const text::Tokenizer tokenizer = tokenizer_of(examples, task);
-    const Corpus corpus = make_corpus(examples, task, tokenizer, 0.25, pool);
+    const TrainingCorpus corpus = make_corpus(examples, task, tokenizer, 0.25, pool);
     EXPECT_EQ(corpus.learned.ids.size() + corpus.held_out.ids.size(), examples.size());
     EXPECT_NEAR(static_cast<double>(corpus.held_out.ids.size()), 100, 52) << "six standard deviations";
     std::size_t learned = 0, held_out = 0;

@@ -26,8 +26,8 @@ namespace attn::cli {
 namespace {
 
 using insight::Ablation;
-using insight::HeadName;
-using insight::Places;
+using insight::HeadId;
+using insight::PredictionPlaces;
 
 struct Ablate {
   SourceOption source;
@@ -41,11 +41,11 @@ struct Ablate {
 };
 
 // "3.7", "cross:3.7".
-HeadName parse_head(const std::string& name) {
+HeadId parse_head(const std::string& name) {
   const std::size_t colon = name.find(':'), point = name.find('.');
   const auto kind = colon == std::string::npos ? model::Kind::self : model::parse_kind(name.substr(0, colon));
   const std::size_t from = colon == std::string::npos ? 0 : colon + 1;
-  HeadName head;
+  HeadId head;
   const auto is_number = [&](std::size_t first, std::size_t last, std::int64_t& to) {
     const auto [end, problem] = std::from_chars(name.data() + first, name.data() + last, to);
     return first < last && problem == std::errc() && end == name.data() + last;
@@ -59,13 +59,13 @@ HeadName parse_head(const std::string& name) {
   return head;
 }
 
-std::string short_name(const HeadName& head) {
+std::string short_name(const HeadId& head) {
   const std::string kind = head.kind == model::Kind::self ? "" : std::string(name_of(head.kind)) + ":";
   return fmt::format("{}{}.{}", kind, head.layer, head.head);
 }
 
 // One place, before and after.
-struct Moved {
+struct MovedHead {
   std::int64_t token = 0;
   std::string text;
   double kl = 0;
@@ -76,7 +76,7 @@ struct AblationScene {
   const model::Reader& reader;
   const Ablation& ablation;
   const std::vector<text::Token>& tokens;  // those that the places are among
-  Places places;
+  PredictionPlaces places;
   std::int64_t top = 10;
 
   [[nodiscard]] std::vector<model::Choice> likeliest(const nn::Matrix& logits, std::size_t place) const {
@@ -109,11 +109,11 @@ Json to_json(const std::vector<model::Choice>& choices, const text::Tokenizer& t
   return words;
 }
 
-Json to_json(const std::vector<HeadName>& off, const std::vector<Moved>& moved, const AblationScene& scene) {
+Json to_json(const std::vector<HeadId>& off, const std::vector<MovedHead>& moved, const AblationScene& scene) {
   Json json = {{"off", Json::array()}, {"kl", 0}, {"positions", Json::array()}};
-  for (const HeadName& head : off) json["off"].push_back(to_json(head));
+  for (const HeadId& head : off) json["off"].push_back(to_json(head));
   std::vector<double> kl;
-  for (const Moved& one : moved) {
+  for (const MovedHead& one : moved) {
     kl.push_back(one.kl);
     json["positions"].push_back({{"token", one.token},
                                  {"text", one.text},
@@ -156,7 +156,7 @@ std::string choice_cell(const model::Choice& choice, const AblationScene& scene,
 }
 
 // Both lists side by side.
-std::string to_text(const Moved& moved, const AblationScene& scene, const Terminal& terminal) {
+std::string to_text(const MovedHead& moved, const AblationScene& scene, const Terminal& terminal) {
   const int width = (terminal.width() - 3) / 2;
   std::string out =
       terminal.sentence({{on_one_line(moved.text), Phrase::Style::bold},
@@ -171,15 +171,15 @@ std::string to_text(const Moved& moved, const AblationScene& scene, const Termin
 }
 
 // A line for each place: too many for lists.
-std::string to_lines(const std::vector<Moved>& moved, const AblationScene& scene, const Terminal& terminal) {
+std::string to_lines(const std::vector<MovedHead>& moved, const AblationScene& scene, const Terminal& terminal) {
   const int word = std::min(14, (terminal.width() - 18) / 3);
   double largest = 0;
-  for (const Moved& one : moved) largest = std::max(largest, one.kl);
+  for (const MovedHead& one : moved) largest = std::max(largest, one.kl);
   const int bar = std::clamp(terminal.width() - 3 * word - 19, 0, 24);
   std::string out = terminal.dim(fmt::format("{:>5} {} {} {} KL, nats", "token", fitted("", word),
                                              fitted("before", word), fitted("after", word))) +
                     "\n";
-  for (const Moved& one : moved) {
+  for (const MovedHead& one : moved) {
     const auto first = [&](const std::vector<model::Choice>& of) {
       return fitted(word_of(scene.reader.tokenizer, of[0].id), word);
     };
@@ -191,16 +191,16 @@ std::string to_lines(const std::vector<Moved>& moved, const AblationScene& scene
          terminal.note(fmt::format("likeliest word for {}; --at shows one place in full", scene.places.what));
 }
 
-std::string to_text(const std::vector<HeadName>& off, const std::vector<Moved>& moved, const AblationScene& scene) {
+std::string to_text(const std::vector<HeadId>& off, const std::vector<MovedHead>& moved, const AblationScene& scene) {
   constexpr std::size_t kMostLists = 3;
   const Terminal terminal = Terminal::of_stdout();
   std::string names;
-  for (const HeadName& head : off) names += (names.empty() ? "" : ", ") + short_name(head);
+  for (const HeadId& head : off) names += (names.empty() ? "" : ", ") + short_name(head);
   std::string out = terminal.sentence({{"without"}, {names, Phrase::Style::bold}});
   if (moved.size() > kMostLists) {
     out += to_lines(moved, scene, terminal);
   } else {
-    for (const Moved& one : moved) out += to_text(one, scene, terminal);
+    for (const MovedHead& one : moved) out += to_text(one, scene, terminal);
   }
   return out + terminal.note(std::string(kAblationCaution));
 }
@@ -239,10 +239,10 @@ std::string to_text(const std::vector<Ablation::Effect>& effects, const Ablation
 
 // ---- the command ----
 
-std::vector<Moved> moved_without(const AblationScene& scene, const std::vector<HeadName>& off, ThreadPool& pool) {
+std::vector<MovedHead> moved_without(const AblationScene& scene, const std::vector<HeadId>& off, ThreadPool& pool) {
   const nn::Matrix after = scene.ablation.without(off, pool);
   const std::vector<double> kl = scene.ablation.divergence(after);
-  std::vector<Moved> moved;
+  std::vector<MovedHead> moved;
   for (std::size_t p = 0; p < kl.size(); ++p) {
     check_numbers(kl[p]);
     moved.push_back({scene.places.at[p], scene.text_at(p), kl[p], scene.likeliest(scene.ablation.before(), p),
@@ -255,19 +255,19 @@ void Ablate::run(ThreadPool& pool) const {
   if (all == !heads.empty()) throw UsageError("name heads with --head LAYER.HEAD, or ask for --all");
   const SourceOption::Opened opened = source.read({.attention = false}, pool);
   const model::Facts& facts = opened.reader.model->facts();
-  std::vector<HeadName> off;
+  std::vector<HeadId> off;
   for (const std::string& name : heads) off.push_back(parse_head(name));
   or_usage([&] {
-    for (const HeadName& head : off) check_head(facts, head);
+    for (const HeadId& head : off) check_head(facts, head);
   });
-  Places places = insight::places_of(opened.reader, opened.reading, at);
+  PredictionPlaces places = insight::places_of(opened.reader, opened.recording, at);
   if (places.at.empty()) throw UsageError("the text has no word whose prediction could move");
-  const Ablation ablation(opened.reader, opened.reading, places.at, pool);
+  const Ablation ablation(opened.reader, opened.recording, places.at, pool);
   const bool by_target = facts.form == model::Form::encoder_decoder;
-  const AblationScene scene{opened.reader, ablation, by_target ? opened.reading.target : opened.reading.tokens,
+  const AblationScene scene{opened.reader, ablation, by_target ? opened.recording.target : opened.recording.tokens,
                             std::move(places), top};
   if (!all) {
-    const std::vector<Moved> moved = moved_without(scene, off, pool);
+    const std::vector<MovedHead> moved = moved_without(scene, off, pool);
     return print(json ? as_line(to_json(off, moved, scene)) : to_text(off, moved, scene));
   }
   ProgressLine line;

@@ -19,42 +19,42 @@ namespace attn::cli {
 namespace {
 
 // A text's attention, and what the model does with random tokens that come twice.
-struct Given {
-  Material material;
+struct GivenSource {
+  RankedTables ranked;
   insight::RepeatedTokens repeated;  // none: the scores come from a recording, or there are none
 
   [[nodiscard]] const nn::Matrix& induction() const {
     static const nn::Matrix none;
-    const model::Reading* reading = material.subject().reading();
-    return reading != nullptr ? reading->induction : none;
+    const model::Recording* recording = ranked.layout().recording();
+    return recording != nullptr ? recording->induction : none;
   }
 };
 
-Given open(const SourceOption& source, Ranks& ranks, ThreadPool& pool) {
+GivenSource open(const SourceOption& source, Ranks& ranks, ThreadPool& pool) {
   const bool reads = !source.table && !source.recording && (source.text.text || source.text.file);
   if (!reads) return {source.open_unchecked(ranks, pool), {}};
   SourceOption::Opened opened = source.read({}, ranks, pool);
-  Given given;
+  GivenSource given;
   on_all(ranks, [&] {
     if (ranks.rank() != 0) return;
-    opened.reading.induction = insight::induction_scores(opened.reader, pool);
+    opened.recording.induction = insight::induction_scores(opened.reader, pool);
     given.repeated = insight::repeated_tokens(opened.reader);
   });
-  given.material = Material::of(ranks, std::move(opened.reading));
+  given.ranked = RankedTables::of(ranks, std::move(opened.recording));
   return given;
 }
 
-std::string heading(const insight::Subject& subject, const insight::HeadsReport& report) {
-  const insight::Stack& first = subject.stacks().front();
+std::string heading(const insight::AttentionLayout& layout, const insight::HeadsReport& report) {
+  const insight::AttentionStack& first = layout.stacks().front();
   return counted(std::ssize(report.heads), "head") + " on " + counted(first.queries, "token") +
          ", the most interesting first:";
 }
 
-std::vector<insight::HeadStatistics> statistics_of(const insight::Specimen& specimen,
+std::vector<insight::HeadStatistics> statistics_of(const insight::AttentionTables& tables,
                                                    insight::StatisticsOptions options, ThreadPool& pool) {
   ProgressLine line;
   options.progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); };
-  return insight::statistics(specimen, options, pool);
+  return insight::statistics(tables, options, pool);
 }
 
 }  // namespace
@@ -75,25 +75,25 @@ void Analyze::write_figure(const insight::HeadsReport& report) const {
 void Analyze::run_text(Shell& shell) const {
   Ranks& ranks = shell.ranks();
   ThreadPool& pool = shell.pool();
-  const Given given = open(source, ranks, pool);
-  const insight::Subject& subject = given.material.subject();
+  const GivenSource given = open(source, ranks, pool);
+  const insight::AttentionLayout& layout = given.ranked.layout();
   watch_for_interrupt();
   insight::StatisticsOptions options{.beyond = beyond};
   if (kind_name) options.kind = model::parse_kind(*kind_name);
-  if (options.kind) on_all(ranks, [&] { or_usage([&] { static_cast<void>(subject.stack(*options.kind)); }); });
-  insight::Findings found = checked(ranks, given.material, options, pool);
+  if (options.kind) on_all(ranks, [&] { or_usage([&] { static_cast<void>(layout.stack(*options.kind)); }); });
+  insight::Findings found = checked(ranks, given.ranked, options, pool);
   on_all(ranks, [&] {
     if (found.check.no_weight && !source.recording)
       throw std::runtime_error(to_string(*found.check.no_weight) + " (attnscope heatmap draws any numbers)");
     source.judge(found.check);
   });
-  if (given.material.whole) found.statistics = statistics_of(*given.material.whole, options, pool);
+  if (given.ranked.whole) found.statistics = statistics_of(*given.ranked.whole, options, pool);
   on_all(ranks, [&] {
     if (ranks.rank() != 0) return;
     const std::vector<insight::LayerStatistics> layers = layer_statistics(found.statistics);
     const insight::HeadsReport report(std::move(found.statistics), given.induction());
     write_figure(report);
-    tell({subject, report, layers, found.check, given.repeated});
+    tell({layout, report, layers, found.check, given.repeated});
   });
 }
 
@@ -105,9 +105,9 @@ void Analyze::tell(const insight::Analysis& analysis) const {
     return;
   }
   const Terminal terminal = Terminal::of_stdout();
-  const auto& [subject, report, layers, check, repeated] = analysis;
+  const auto& [layout, report, layers, check, repeated] = analysis;
   print(figure::failed_check(check, terminal) + figure::first_line(report, terminal) + "\n" +
-        terminal.sentence({{heading(subject, report)}}) + table_of(report, terminal) +
+        terminal.sentence({{heading(layout, report)}}) + table_of(report, terminal) +
         (check.failure ? "" : terminal.note("Checked: " + in_words(check) + ".")));
 }
 

@@ -34,7 +34,7 @@ constexpr double kSaveSeconds = 1;  // between two writes of the state
 constexpr std::int64_t kMostStateBytes = std::int64_t{1} << 30;
 
 // What a run is of. A state of anything else is refused, and so is a rank.
-struct Run {
+struct CorpusRun {
   Exact options;
   Exact scores;  // of induction, on random tokens: tell models of one shape apart
 };
@@ -51,7 +51,7 @@ bool same_model(const Exact& one, const Exact& other) {
 
 class StateFile {
  public:
-  StateFile(std::string file, const Run& run) : file_(std::move(file)), run_(run) {}
+  StateFile(std::string file, const CorpusRun& run) : file_(std::move(file)), run_(run) {}
 
   // How many texts of the data set are in `corpus` now.
   std::int64_t load(insight::Corpus& corpus) const {
@@ -100,7 +100,7 @@ class StateFile {
   }
 
   std::string file_;
-  const Run& run_;
+  const CorpusRun& run_;
   std::int64_t saved_ = 0;
   Clock::time_point last_ = Clock::now();
 };
@@ -124,11 +124,11 @@ struct Opened {
   text::DataSet texts;
   model::Reader reader;
   nn::Matrix induction;
-  Run run;
+  CorpusRun run;
 };
 
 // Throws FailedTogether on all ranks where one is not of the run that rank 0 is of.
-void check_same(const Run& mine, Ranks& ranks) {
+void check_same(const CorpusRun& mine, Ranks& ranks) {
   const std::vector<std::string> all = ranks.gather(Exact{{"run", mine.options}, {"model", mine.scores}}.dump());
   const Exact first = Exact::parse(all.front());
   for (std::size_t rank = 1; rank < all.size(); ++rank) {

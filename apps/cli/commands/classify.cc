@@ -22,7 +22,7 @@ namespace {
 
 // What the first token, from which the label is told, attends to.
 struct Looked {
-  insight::HeadName head;  // its layer
+  insight::HeadId head;    // its layer
   std::int64_t heads = 0;  // of how many heads it is the mean
   bool last = false;       // whether that is the last layer
   std::vector<text::Token> words;
@@ -32,17 +32,17 @@ struct Looked {
   [[nodiscard]] double largest() const { return most.most.empty() ? 0 : most.most.front().weight; }
 };
 
-Looked look(model::Reading reading, const Classify& how, ThreadPool& pool) {
-  const auto specimen = insight::merged_words(std::make_unique<insight::RecordedSpecimen>(std::move(reading)));
+Looked look(model::Recording recording, const Classify& how, ThreadPool& pool) {
+  const auto tables = insight::merged_words(std::make_unique<insight::RecordedTables>(std::move(recording)));
   HeadOption head = how.head;
-  const insight::Stack& stack = specimen->stack(insight::Kind::self);
+  const insight::AttentionStack& stack = tables->stack(insight::Kind::self);
   if (!head.layer) head.layer = stack.layers - 1;
-  const std::vector<insight::HeadName> heads = head.chosen(*specimen);
+  const std::vector<insight::HeadId> heads = head.chosen(*tables);
   Looked looked{.head = heads.front(),
                 .heads = std::ssize(heads),
                 .last = *head.layer == stack.layers - 1,
-                .words = specimen->keys(insight::Kind::self),
-                .weights = insight::mean_row(*specimen, heads, 0, pool),
+                .words = tables->keys(insight::Kind::self),
+                .weights = insight::mean_row(*tables, heads, 0, pool),
                 .most = {}};
   looked.most = insight::attended(looked.weights, looked.words, {.top = how.top, .special = false});
   return looked;
@@ -81,7 +81,7 @@ class ShadedText {
  private:
   static std::int64_t characters(std::string_view text) {
     std::int64_t count = 0;
-    for (std::size_t at = 0; at < text.size(); at += text::first_character(text.substr(at)).size) ++count;
+    for (std::size_t at = 0; at < text.size(); at += base::first_character(text.substr(at)).size) ++count;
     return count;
   }
   void add(std::string_view text, double share) {
@@ -162,17 +162,17 @@ Json to_json(const Looked& looked) {
 void Classify::run_text(const model::Reader& reader, ThreadPool& pool) const {
   const model::Facts& facts = reader.model->facts();
   const std::string written = text.read();
-  model::Reading reading =
+  model::Recording recording =
       model::read(reader, {.text = written, .pair = pair, .target = {}, .target_ids = {}, .cut = true}, {}, pool);
-  if (std::ranges::all_of(reading.tokens, &text::Token::special)) throw UsageError("the text is empty");
-  const std::int64_t read = std::ssize(reading.tokens);
+  if (std::ranges::all_of(recording.tokens, &text::Token::special)) throw UsageError("the text is empty");
+  const std::int64_t read = std::ssize(recording.tokens);
   std::int64_t whole = read;
   if (read == facts.max_tokens)  // more may have been cut off
     whole = std::ssize((pair ? reader.tokenizer.encode(written, *pair) : reader.tokenizer.encode(written)).tokens);
-  const nn::Matrix logits = model::classify(reader, reading, pool);
+  const nn::Matrix logits = model::classify(reader, recording, pool);
   const std::vector<model::Choice> choices =
       label_choices(facts, {logits.data(), static_cast<std::size_t>(logits.columns())});
-  const Looked looked = look(std::move(reading), *this, pool);
+  const Looked looked = look(std::move(recording), *this, pool);
   if (json) {
     Json scores = Json::array();
     for (const model::Choice& choice : choices) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kBatchTokens = 4096;
 
-struct Answer {
+struct ClassifiedText {
   std::int64_t label = 0;
   std::int64_t given = -1;                // -1: the data says nothing
   std::vector<float> probabilities = {};  // by label
@@ -56,36 +56,36 @@ std::vector<std::int64_t> given_labels(std::span<const text::Example> examples, 
 }
 
 // Texts go through the model together, as many as make a batch.
-class Answers {
+class ClassifiedTexts {
  public:
-  Answers(const model::Reader& reader, ThreadPool& pool) : reader_(reader), pool_(pool) {}
+  ClassifiedTexts(const model::Reader& reader, ThreadPool& pool) : reader_(reader), pool_(pool) {}
 
   void add(const text::Example& example) {
     text::Encoding encoding = reader_.tokenizer.encode(example.text);
     const std::int64_t most = reader_.model->facts().max_tokens;
     const bool cut = most > 0 && std::ssize(encoding.tokens) > most;
     if (cut) model::cut_to(encoding.tokens, most);
-    answers_.push_back({.cut = cut});
+    classified_.push_back({.cut = cut});
     tokens_ += std::ssize(encoding.tokens);
     waiting_.push_back(std::move(encoding));
     if (tokens_ >= kBatchTokens) run();
   }
-  std::vector<Answer> finish() {
+  std::vector<ClassifiedText> finish() {
     if (!waiting_.empty()) run();
-    return std::move(answers_);
+    return std::move(classified_);
   }
 
  private:
   void run() {
     const nn::Matrix logits = model::classify(reader_, waiting_, pool_);
     for (std::int64_t i = 0; i < logits.rows(); ++i) {
-      Answer& answer = answers_[answers_.size() - waiting_.size() + static_cast<std::size_t>(i)];
+      ClassifiedText& classified = classified_[classified_.size() - waiting_.size() + static_cast<std::size_t>(i)];
       const auto choices =
           label_choices(reader_.model->facts(), {logits.row(i), static_cast<std::size_t>(logits.columns())});
-      answer.label = choices.front().id;
-      answer.probabilities.resize(choices.size());
+      classified.label = choices.front().id;
+      classified.probabilities.resize(choices.size());
       for (const model::Choice& choice : choices)
-        answer.probabilities[static_cast<std::size_t>(choice.id)] = static_cast<float>(choice.probability);
+        classified.probabilities[static_cast<std::size_t>(choice.id)] = static_cast<float>(choice.probability);
     }
     waiting_.clear();
     tokens_ = 0;
@@ -93,34 +93,34 @@ class Answers {
 
   const model::Reader& reader_;
   ThreadPool& pool_;
-  std::vector<Answer> answers_;
+  std::vector<ClassifiedText> classified_;
   std::vector<text::Encoding> waiting_;
   std::int64_t tokens_ = 0;
 };
 
 // How often each label was found, and, where the data has labels, which for which: [given][found].
-struct Tally {
+struct ClassTally {
   std::int64_t texts = 0, cut = 0, right = 0;
   bool labelled = false;
   std::vector<std::int64_t> found;
   std::vector<std::vector<std::int64_t>> confusion;
 
-  Tally(const std::vector<Answer>& answers, std::size_t labels)
-      : texts(std::ssize(answers)), found(labels), confusion(labels, std::vector<std::int64_t>(labels)) {
-    for (const Answer& answer : answers) {
-      const auto label = static_cast<std::size_t>(answer.label);
-      cut += answer.cut ? 1 : 0;
+  ClassTally(const std::vector<ClassifiedText>& all, std::size_t labels)
+      : texts(std::ssize(all)), found(labels), confusion(labels, std::vector<std::int64_t>(labels)) {
+    for (const ClassifiedText& classified : all) {
+      const auto label = static_cast<std::size_t>(classified.label);
+      cut += classified.cut ? 1 : 0;
       ++found[label];
-      if (answer.given < 0) continue;
+      if (classified.given < 0) continue;
       labelled = true;
-      right += answer.given == answer.label ? 1 : 0;
-      ++confusion[static_cast<std::size_t>(answer.given)][label];
+      right += classified.given == classified.label ? 1 : 0;
+      ++confusion[static_cast<std::size_t>(classified.given)][label];
     }
   }
   [[nodiscard]] double accuracy() const { return static_cast<double>(right) / static_cast<double>(texts); }
 };
 
-Json to_json(const Tally& tally, const std::vector<Answer>& answers, const std::vector<std::string>& labels) {
+Json to_json(const ClassTally& tally, const std::vector<ClassifiedText>& all, const std::vector<std::string>& labels) {
   Json json = {{"labels", labels}, {"texts", tally.texts}, {"cut", tally.cut}, {"found", tally.found}};
   if (tally.labelled) {
     json["right"] = tally.right;
@@ -128,15 +128,16 @@ Json to_json(const Tally& tally, const std::vector<Answer>& answers, const std::
     json["confusion"] = tally.confusion;
   }
   json["answers"] = Json::array();
-  for (const Answer& answer : answers) {
-    Json one = {{"label", labels[static_cast<std::size_t>(answer.label)]}, {"probabilities", answer.probabilities}};
-    if (answer.given >= 0) one["given"] = labels[static_cast<std::size_t>(answer.given)];
+  for (const ClassifiedText& classified : all) {
+    Json one = {{"label", labels[static_cast<std::size_t>(classified.label)]},
+                {"probabilities", classified.probabilities}};
+    if (classified.given >= 0) one["given"] = labels[static_cast<std::size_t>(classified.given)];
     json["answers"].push_back(std::move(one));
   }
   return json;
 }
 
-std::string to_table(const Tally& tally, const std::vector<std::string>& labels, const Terminal& terminal) {
+std::string to_table(const ClassTally& tally, const std::vector<std::string>& labels, const Terminal& terminal) {
   int widest = 5;
   std::vector<std::string> names;
   for (const std::string& label : labels) {
@@ -188,7 +189,7 @@ void Classify::run_data(const std::string& file, const model::Reader& reader, Th
       labelled ? given_labels(examples, facts, file) : std::vector<std::int64_t>(examples.size(), -1);
 
   watch_for_interrupt();
-  Answers all(reader, pool);
+  ClassifiedTexts all(reader, pool);
   {
     ProgressLine line;
     for (std::size_t i = 0; i < examples.size(); ++i) {
@@ -196,10 +197,11 @@ void Classify::run_data(const std::string& file, const model::Reader& reader, Th
       line.count(static_cast<std::int64_t>(i + 1), std::ssize(examples), "text");
     }
   }
-  std::vector<Answer> answers = all.finish();
-  for (std::size_t i = 0; i < answers.size(); ++i) answers[i].given = given[i];
-  const Tally tally(answers, facts.labels.size());
-  print(json ? as_line(to_json(tally, answers, facts.labels)) : to_table(tally, facts.labels, Terminal::of_stdout()));
+  std::vector<ClassifiedText> classified = all.finish();
+  for (std::size_t i = 0; i < classified.size(); ++i) classified[i].given = given[i];
+  const ClassTally tally(classified, facts.labels.size());
+  print(json ? as_line(to_json(tally, classified, facts.labels))
+             : to_table(tally, facts.labels, Terminal::of_stdout()));
 }
 
 }  // namespace attn::cli

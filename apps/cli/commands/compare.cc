@@ -28,12 +28,12 @@ namespace attn::cli {
 
 namespace {
 
+using insight::AttentionTables;
 using insight::Comparison;
 using insight::Kind;
-using insight::Specimen;
 
 struct Sides {
-  std::unique_ptr<Specimen> a, b;
+  std::unique_ptr<AttentionTables> a, b;
 };
 
 struct Compare {
@@ -54,7 +54,7 @@ struct Compare {
   [[nodiscard]] Sides two_recordings(ThreadPool& pool) const;
   [[nodiscard]] Sides two_texts(ThreadPool& pool) const;
   [[nodiscard]] Sides two_models(ThreadPool& pool) const;
-  [[nodiscard]] std::optional<insight::HeadName> drawn(const Specimen& specimen, const Comparison& found) const;
+  [[nodiscard]] std::optional<insight::HeadId> drawn(const AttentionTables& tables, const Comparison& found) const;
 };
 
 bool is_recording(const std::string& name) { return name.ends_with(".attn") && std::filesystem::is_regular_file(name); }
@@ -78,11 +78,11 @@ Sides Compare::two_texts(ThreadPool& pool) const {
   second.text.text = b;
   first.target = second.target = target;
   SourceOption::Opened opened = first.read({}, pool);
-  model::Reading other =
+  model::Recording other =
       model::read(opened.reader, model::prepared(second.text_given(), opened.reader, pool), {}, pool);
   other.origin.model = model;
-  return {std::make_unique<insight::RecordedSpecimen>(std::move(opened.reading)),
-          std::make_unique<insight::RecordedSpecimen>(std::move(other))};
+  return {std::make_unique<insight::RecordedTables>(std::move(opened.recording)),
+          std::make_unique<insight::RecordedTables>(std::move(other))};
 }
 
 Sides Compare::two_models(ThreadPool& pool) const {
@@ -112,14 +112,14 @@ Sides Compare::open(ThreadPool& pool) const {
 
 // ---- text ----
 
-struct Word {
+struct ComparedWord {
   std::string text;  // "-cat": only A has it, "+dog": only B
   bool changed = false;
 };
 
-std::vector<Word> words_of(const std::vector<text::Token>& a, const std::vector<text::Token>& b,
-                           const insight::Alignment& pairs) {
-  std::vector<Word> words;
+std::vector<ComparedWord> words_of(const std::vector<text::Token>& a, const std::vector<text::Token>& b,
+                                   const insight::Alignment& pairs) {
+  std::vector<ComparedWord> words;
   const auto add = [&](std::string_view sign, const text::Token& token) {
     std::string_view text = token.text;
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -138,14 +138,14 @@ std::vector<Word> words_of(const std::vector<text::Token>& a, const std::vector<
 }
 
 // "... on the -mat +rug because it ...": what changed, and a little around it.
-std::string as_changes(const std::vector<Word>& words) {
+std::string as_changes(const std::vector<ComparedWord>& words) {
   constexpr std::ptrdiff_t kAround = 8;
   std::string out;
   bool left_out = false;
   for (auto word = words.begin(); word != words.end(); ++word) {
     const auto from = word - std::min(kAround, word - words.begin());
     const auto to = word + std::min(kAround + 1, words.end() - word);
-    const bool near = std::any_of(from, to, [](const Word& w) { return w.changed; });
+    const bool near = std::any_of(from, to, [](const ComparedWord& w) { return w.changed; });
     if (near || !left_out) out += (out.empty() ? "" : " ") + (near ? word->text : "...");
     left_out = !near;
   }
@@ -168,7 +168,7 @@ std::string aligned_in_words(const Sides& sides, const Comparison& found, Kind k
 
 std::string to_table(const Sides& sides, const Comparison& found, std::int64_t top, const Terminal& terminal) {
   std::string out;
-  for (const insight::Stack& stack : sides.a->stacks()) {
+  for (const insight::AttentionStack& stack : sides.a->stacks()) {
     if (stack.kind == Kind::cross) continue;  // between the tokens of the other two
     out += aligned_in_words(sides, found, stack.kind, terminal);
   }
@@ -193,15 +193,15 @@ std::string to_table(const Sides& sides, const Comparison& found, std::int64_t t
 
 // ---- figure ----
 
-void draw(const FigureOption& figure, const Specimen& less, const insight::HeadName& head, ThreadPool& pool) {
+void draw(const FigureOption& figure, const AttentionTables& less, const insight::HeadId& head, ThreadPool& pool) {
   figure::Heatmap map = figure::difference_of(less, head, figure.most_cells(figure::kDifferenceCells), pool);
   figure.dress(map);
   figure.write(std::move(map));
 }
 
 // The head to draw: the one that was named, else for a file the most changed one.
-std::optional<insight::HeadName> Compare::drawn(const Specimen& specimen, const Comparison& found) const {
-  if (head.layer || head.head) return head.one(specimen);
+std::optional<insight::HeadId> Compare::drawn(const AttentionTables& tables, const Comparison& found) const {
+  if (head.layer || head.head) return head.one(tables);
   if (figure.file.empty()) return std::nullopt;
   return found.heads.front().head;
 }
@@ -216,7 +216,7 @@ void Compare::run(ThreadPool& pool) const {
     static_cast<void>(head.chosen(*sides.a));  // there are such heads
     std::erase_if(found.heads, [&](const insight::HeadChange& each) { return each.head.kind != head.kind(); });
   }
-  const std::optional<insight::HeadName> one = drawn(*sides.a, found);
+  const std::optional<insight::HeadId> one = drawn(*sides.a, found);
   print(json ? as_line(to_json(found, *sides.a, *sides.b)) : to_table(sides, found, top, Terminal::of_stdout()));
   if (!one || (json && figure.file.empty())) return;
   draw(figure, *insight::difference(*sides.a, *sides.b, found), *one, pool);

@@ -26,15 +26,15 @@ namespace attn::cli {
 namespace {
 
 using insight::Attended;
-using insight::HeadName;
-using insight::Specimen;
+using insight::AttentionTables;
+using insight::HeadId;
 
 struct Explain {
   SourceOption source;
   HeadOption heads;
   std::optional<std::string> word;
   std::optional<std::int64_t> occurrence;
-  insight::Look look;
+  insight::AttendedOptions look;
   bool json = false;
 
   void run(ThreadPool& pool) const;
@@ -42,9 +42,9 @@ struct Explain {
 
 // Words and the heads that are looked at.
 struct ExplainScene {
-  const Specimen& words;
-  std::vector<HeadName> heads;
-  insight::Look look;
+  const AttentionTables& words;
+  std::vector<HeadId> heads;
+  insight::AttendedOptions look;
 
   [[nodiscard]] const std::vector<text::Token>& queries() const { return words.queries(heads.front().kind); }
   [[nodiscard]] const std::vector<text::Token>& keys() const { return words.keys(heads.front().kind); }
@@ -54,7 +54,7 @@ struct ExplainScene {
   }
 };
 
-struct Row {
+struct ExplainRow {
   std::int64_t word = 0;
   Attended attends;
 };
@@ -66,8 +66,8 @@ Attended attended_by(const ExplainScene& scene, std::span<const float> weights) 
   return attended(weights, scene.keys(), scene.look);
 }
 
-std::vector<Row> all_rows(const ExplainScene& scene, ThreadPool& pool) {
-  std::vector<Row> rows;
+std::vector<ExplainRow> all_rows(const ExplainScene& scene, ThreadPool& pool) {
+  std::vector<ExplainRow> rows;
   ProgressLine progress;
   const auto take = [&](std::int64_t query, std::span<const float> weights) {
     progress.count(query, std::ssize(scene.queries()), "word");
@@ -82,7 +82,7 @@ std::vector<Row> all_rows(const ExplainScene& scene, ThreadPool& pool) {
 std::vector<Attended> in_every_head(const ExplainScene& scene, std::int64_t word, ThreadPool& pool) {
   std::vector<Attended> out;
   nn::Matrix row(1, std::ssize(scene.keys()));
-  for (const HeadName& head : scene.heads) {
+  for (const HeadId& head : scene.heads) {
     scene.words.weights(head, {word, 0}, row.view(), pool);
     out.push_back(attended_by(scene, {row.data(), static_cast<std::size_t>(row.columns())}));
   }
@@ -120,7 +120,7 @@ Json frame(const ExplainScene& scene, const HeadOption& option) {
           {"keys", texts_of(scene.keys())}};
 }
 
-Json to_json(const ExplainScene& scene, const Row& row) {
+Json to_json(const ExplainScene& scene, const ExplainRow& row) {
   Json json = {{"word", row.word}, {"text", scene.queries()[static_cast<std::size_t>(row.word)].text}};
   add_attended(json, row.attends, scene);
   return json;
@@ -165,21 +165,21 @@ std::string remainder(const Attended& attends, const ExplainScene& scene, const 
 }
 
 std::string heads_in_words(const ExplainScene& scene, const HeadOption& option) {
-  const insight::Stack& stack = scene.words.stack(option.kind());
+  const insight::AttentionStack& stack = scene.words.stack(option.kind());
   if (scene.heads.size() == 1) return to_string(scene.heads.front());
   if (option.layer) return fmt::format("mean over the {} of layer {}", counted(stack.heads, "head"), *option.layer);
   if (option.head) return fmt::format("mean over head {} of {}", *option.head, counted(stack.layers, "layer"));
   return fmt::format("mean over {} x {}", stack.layers, counted(stack.heads, "head"));
 }
 
-std::string to_text(const ExplainScene& scene, const std::vector<Row>& rows, const Terminal& terminal) {
+std::string to_text(const ExplainScene& scene, const std::vector<ExplainRow>& rows, const Terminal& terminal) {
   const std::string special = special_names(scene);
   constexpr int kShortest = 4, kBetween = 12;  // bar; with the weight
   const int most = (terminal.width() - kBetween - kShortest) / 2;
   const int label = std::min(widest(scene.queries()), most), name = std::min(widest(scene.keys()), most);
   float largest = 0;
   std::size_t said = 0;
-  for (const Row& row : rows) {
+  for (const ExplainRow& row : rows) {
     for (const auto& share : row.attends.most) largest = std::max(largest, share.weight);
     said = std::max(said, remainder(row.attends, scene, special).size());
   }
@@ -187,7 +187,7 @@ std::string to_text(const ExplainScene& scene, const std::vector<Row>& rows, con
   const bool beside = terminal.width() - fixed - static_cast<int>(said) >= 12;
   const int bar = std::clamp(terminal.width() - fixed - (beside ? static_cast<int>(said) + 2 : 0), kShortest, 40);
   std::string out;
-  for (const Row& row : rows) {
+  for (const ExplainRow& row : rows) {
     std::string first = terminal.bold(fitted(scene.query(row.word), label));
     const std::string rest = remainder(row.attends, scene, special);
     for (std::size_t n = 0; n < row.attends.most.size(); ++n) {
@@ -208,7 +208,7 @@ std::string to_text(const ExplainScene& scene, const std::vector<Row>& rows, con
 std::string to_grid(const ExplainScene& scene, const std::vector<Attended>& found, const Terminal& terminal) {
   constexpr int kLabel = 6;
   std::vector<std::int64_t> layers, heads;
-  for (const HeadName& head : scene.heads) {
+  for (const HeadId& head : scene.heads) {
     if (layers.empty() || layers.back() != head.layer) layers.push_back(head.layer);
     if (head.layer == scene.heads.front().layer) heads.push_back(head.head);
   }
@@ -268,17 +268,17 @@ constexpr std::string_view kAttentionCaution = "attention is where a head looks,
 
 void Explain::run(ThreadPool& pool) const {
   if (occurrence && !word) throw UsageError("--occurrence needs --word");
-  const std::unique_ptr<Specimen> words = insight::merged_words(source.open({}, pool));
+  const std::unique_ptr<AttentionTables> words = insight::merged_words(source.open({}, pool));
   const ExplainScene scene{*words, heads.chosen(*words), look};
   const Terminal terminal = Terminal::of_stdout();
   const char* const sides = heads.kind() == model::Kind::cross ? "from written words to source words; " : "";
   Json told = frame(scene, heads);
   std::string out;
   if (!word) {
-    const std::vector<Row> rows = all_rows(scene, pool);
+    const std::vector<ExplainRow> rows = all_rows(scene, pool);
     if (rows.empty()) throw UsageError("the text has no words, only special tokens: --special shows them");
     told["rows"] = Json::array();
-    for (const Row& row : rows) told["rows"].push_back(to_json(scene, row));
+    for (const ExplainRow& row : rows) told["rows"].push_back(to_json(scene, row));
     out = to_text(scene, rows, terminal) +
           terminal.note(fmt::format("{}; {}{}", heads_in_words(scene, heads), sides, kAttentionCaution));
   } else {

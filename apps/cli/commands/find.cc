@@ -71,14 +71,14 @@ std::string to_table(const std::vector<insight::Similar>& found, std::int64_t to
 
 void Find::run(ThreadPool& pool) const {
   const insight::Pattern wanted = parsed();
-  const std::unique_ptr<insight::Specimen> specimen = source.open({}, pool);
+  const std::unique_ptr<insight::AttentionTables> tables = source.open({}, pool);
   watch_for_interrupt();
   ProgressLine line;
   insight::FindOptions options;
   options.progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); };
   if (kind_name) options.kind = model::parse_kind(*kind_name);
   const std::vector<insight::Similar> found =
-      or_usage([&] { return insight::find_heads(*specimen, wanted, options, pool); });
+      or_usage([&] { return insight::find_heads(*tables, wanted, options, pool); });
   line.clear();
   print(json ? as_line({{"pattern", pattern}, {"heads", to_json(found, top)}})
              : to_table(found, top, Terminal::of_stdout()));

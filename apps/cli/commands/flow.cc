@@ -12,17 +12,17 @@ namespace attn::cli {
 
 namespace {
 
-struct Flow {
+struct FlowCommand {
   FollowOption follow;
   bool all = false;
 
   void run(ThreadPool& pool) const {
     if (follow.tokens.empty() && !all)
       throw UsageError("name a token with --token, or ask for the whole table with --all, which takes longer");
-    const std::unique_ptr<insight::Specimen> specimen = follow.source.open({}, pool);
-    Followed found{*specimen, follow.upper(*specimen), {}, "flow", "Largest flow", false};
+    const std::unique_ptr<insight::AttentionTables> tables = follow.source.open({}, pool);
+    Followed found{*tables, follow.upper(*tables), {}, "flow", "Largest flow", false};
     ProgressLine line;
-    found.numbers = insight::flow(*specimen, found.upper, pool,
+    found.numbers = insight::flow(*tables, found.upper, pool,
                                   [&](std::int64_t done, std::int64_t total) { line.count(done, total, "flow"); });
     line.clear();
     follow.show(found);
@@ -32,7 +32,7 @@ struct Flow {
 }  // namespace
 
 void add_flow(CLI::App& app, Shell& shell) {
-  auto options = std::make_shared<Flow>();
+  auto options = std::make_shared<FlowCommand>();
   CLI::App* command = app.add_subcommand("flow", "How much of the text can reach a token (attention flow)");
   options->follow.add_to(*command);
   command->add_flag("--all", options->all, "All tokens: the whole table")->excludes("--token");

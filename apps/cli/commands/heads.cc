@@ -21,13 +21,13 @@ struct HeadsCommand {
 };
 
 void HeadsCommand::run(ThreadPool& pool) const {
-  const Subject subject = view.open(pool);
-  const std::vector<insight::HeadName> names = heads.chosen(*subject.specimen);
+  const OpenedTables opened = view.open(pool);
+  const std::vector<insight::HeadId> names = heads.chosen(*opened.tables);
   const std::int64_t most = json ? figure::kGridCells : figure.most_cells(figure::kGridCells);
-  std::vector<insight::Picture> pictures = pictures_of(*subject.specimen, names, most, figure.reduce, pool);
-  if (json) print(as_line(to_json(subject, names, pictures, view)));
+  std::vector<insight::Picture> pictures = pictures_of(*opened.tables, names, most, figure.reduce, pool);
+  if (json) print(as_line(to_json(opened, names, pictures, view)));
   if (json && figure.file.empty()) return;
-  figure::Grid grid = figure::grid_of(subject.drawn(), names, std::move(pictures));
+  figure::Grid grid = figure::grid_of(opened.drawn(), names, std::move(pictures));
   grid.columns = columns;
   figure.dress(grid);
   figure.write(std::move(grid));

@@ -22,14 +22,14 @@ struct HeadviewCommand {
 };
 
 void HeadviewCommand::run(ThreadPool& pool) const {
-  const Subject subject = view.open(pool);
-  const std::vector<insight::HeadName> names = heads.chosen(*subject.specimen);
-  figure::check_lines(*subject.specimen, names.front().kind);
+  const OpenedTables opened = view.open(pool);
+  const std::vector<insight::HeadId> names = heads.chosen(*opened.tables);
+  figure::check_lines(*opened.tables, names.front().kind);
   std::vector<insight::Picture> pictures =
-      pictures_of(*subject.specimen, names, figure::kHeadViewTokens, figure.reduce, pool);
-  if (json) print(as_line(to_json(subject, names, pictures, view)));
+      pictures_of(*opened.tables, names, figure::kHeadViewTokens, figure.reduce, pool);
+  if (json) print(as_line(to_json(opened, names, pictures, view)));
   if (json && figure.file.empty()) return;
-  figure::HeadView lines = figure::head_view_of(subject.drawn(), names, std::move(pictures));
+  figure::HeadView lines = figure::head_view_of(opened.drawn(), names, std::move(pictures));
   lines.threshold = threshold;
   figure.dress(lines);
   figure.write(std::move(lines));

@@ -28,15 +28,15 @@ Json starts_of(std::int64_t cells, std::int64_t count) {
   return starts;
 }
 
-Json to_json(const Subject& subject, const insight::HeadName& name, const insight::Picture& picture,
+Json to_json(const OpenedTables& opened, const insight::HeadId& name, const insight::Picture& picture,
              const ViewOption& view) {
   Json json = {{"kind", std::string(name_of(name.kind))},
                {"layer", name.layer},
                {"head", name.head},
                {"measure", view.measure},
                {"aside", view.aside},
-               {"tokens", texts_of(subject.specimen->queries(name.kind))},
-               {"keys", texts_of(subject.specimen->keys(name.kind))},
+               {"tokens", texts_of(opened.tables->queries(name.kind))},
+               {"keys", texts_of(opened.tables->keys(name.kind))},
                {"weights", rows_of(picture.cells)}};
   if (!picture.reduced()) return json;
   json["reduce"] = std::string(figure::name_of(picture.reduce));
@@ -46,13 +46,13 @@ Json to_json(const Subject& subject, const insight::HeadName& name, const insigh
 }
 
 void HeatmapCommand::run(ThreadPool& pool) const {
-  const Subject subject = view.open(pool);
-  const insight::HeadName name = head.one(*subject.specimen);
+  const OpenedTables opened = view.open(pool);
+  const insight::HeadId name = head.one(*opened.tables);
   const std::int64_t most = json ? kMostNumbers : figure.most_cells(figure::kHeatmapCells);
-  insight::Picture picture = insight::picture(*subject.specimen, name, most, figure.reduce, pool);
-  if (json) print(as_line(to_json(subject, name, picture, view)));
+  insight::Picture picture = insight::picture(*opened.tables, name, most, figure.reduce, pool);
+  if (json) print(as_line(to_json(opened, name, picture, view)));
   if (json && figure.file.empty()) return;
-  figure::Heatmap map = figure::heatmap_of(subject.drawn(), name, std::move(picture));
+  figure::Heatmap map = figure::heatmap_of(opened.drawn(), name, std::move(picture));
   figure.dress(map);
   figure.write(std::move(map));
 }

@@ -24,7 +24,7 @@ namespace attn::cli {
 
 namespace {
 
-using lesson::Lesson;
+using course::Lesson;
 
 struct LessonOptions {
   std::string name, language = "en", input, folder;
@@ -37,8 +37,8 @@ struct LessonOptions {
 std::string list_text(const std::string& language, const Terminal& terminal) {
   std::string out = "\n";
   int widest = 0;
-  for (const Lesson& one : lesson::lessons()) widest = std::max(widest, columns_of(one.name));
-  for (const Lesson& one : lesson::lessons()) {
+  for (const Lesson& one : course::lessons()) widest = std::max(widest, columns_of(one.name));
+  for (const Lesson& one : course::lessons()) {
     out += "  " + terminal.bold(fitted(one.name, widest + 2));
     out += terminal.sentence({{one.scripts.at(language).line}}, widest + 4);
   }
@@ -54,17 +54,17 @@ bool waits(const Terminal& terminal, const std::string& language) {
 }
 
 // The reader's answers to a step's questions.
-void ask(const lesson::Step& step, const lesson::Told& told, const std::string& language) {
+void ask(const course::ScriptStep& step, const course::LessonOutput& output, const std::string& language) {
   const bool zh = language == "zh";
-  for (const lesson::Block& block : step.blocks) {
+  for (const course::ScriptBlock& block : step.blocks) {
     if (block.answer.empty()) continue;
-    const double right = lesson::number_at(block.answer, told);
+    const double right = course::number_at(block.answer, output);
     for (std::string line;
          print(zh ? "  答案： " : "  your answer: "), std::fflush(stdout), std::getline(std::cin, line);) {
       if (line.empty()) break;
-      double given = 0;
-      const auto [stop, problem] = std::from_chars(line.data(), line.data() + line.size(), given);
-      const bool is_right = problem == std::errc() && std::abs(given - right) <= block.tolerance;
+      double input = 0;
+      const auto [stop, problem] = std::from_chars(line.data(), line.data() + line.size(), input);
+      const bool is_right = problem == std::errc() && std::abs(input - right) <= block.tolerance;
       print(is_right ? (zh ? "  ✓ 对了\n" : "  ✓ right\n")
                      : (zh ? "  ✗ 不对，再试一次；回车跳过\n" : "  ✗ not yet; Enter goes on\n"));
       if (is_right) break;
@@ -78,10 +78,10 @@ std::string file_of(const Lesson& of, const std::string& figure) {
   return figure.ends_with(".png") ? figure : of.name + "-" + figure + ".png";
 }
 
-void write_figures(const std::string& folder, const Lesson& of, const lesson::Told& told) {
+void write_figures(const std::string& folder, const Lesson& of, const course::LessonOutput& output) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
-  for (const auto& [name, picture] : told.figures) {
+  for (const auto& [name, picture] : output.figures) {
     OutputFile out((std::filesystem::path(folder) / file_of(of, name)).string());
     out.write(figure::draw(picture, figure::Output{}));
     out.commit();
@@ -89,44 +89,44 @@ void write_figures(const std::string& folder, const Lesson& of, const lesson::To
 }
 
 // In the place of a text of the lesson. Throws UsageError where it has none of that name.
-void put_text(lesson::Given& given, const char* name, const std::optional<std::string>& text) {
+void put_text(course::LessonInput& input, const char* name, const std::optional<std::string>& text) {
   if (!text) return;
-  if (!given.texts.contains(name)) throw UsageError(fmt::format("this lesson takes no --{}", name));
-  given.texts[name] = *text;
+  if (!input.texts.contains(name)) throw UsageError(fmt::format("this lesson takes no --{}", name));
+  input.texts[name] = *text;
 }
 
-lesson::Given given_by(const LessonOptions& options, lesson::Given given) {
-  if (!options.input.empty()) or_usage([&] { given.read(text::read_file(options.input)); });
-  put_text(given, "text", options.text);
-  put_text(given, "model", options.model);
-  put_text(given, "data", options.data);
-  if (options.vectors) or_usage([&] { given.read_vectors(text::read_file(*options.vectors)); });
-  if (options.seed) or_usage([&] { given.set(fmt::format("seed={}", *options.seed)); });
-  for (const std::string& assignment : options.settings) or_usage([&] { given.set(assignment); });
-  return given;
+course::LessonInput given_by(const LessonOptions& options, course::LessonInput input) {
+  if (!options.input.empty()) or_usage([&] { input.read(base::read_file(options.input)); });
+  put_text(input, "text", options.text);
+  put_text(input, "model", options.model);
+  put_text(input, "data", options.data);
+  if (options.vectors) or_usage([&] { input.read_vectors(base::read_file(*options.vectors)); });
+  if (options.seed) or_usage([&] { input.set(fmt::format("seed={}", *options.seed)); });
+  for (const std::string& assignment : options.settings) or_usage([&] { input.set(assignment); });
+  return input;
 }
 
 void tell(const Lesson& chosen, const LessonOptions& options, ThreadPool& pool) {
-  const lesson::Given given = given_by(options, chosen.given);
-  const lesson::Told told = or_usage([&] { return chosen.tell(given, {.pool = pool}); });
-  if (!options.folder.empty()) write_figures(options.folder, chosen, told);
-  if (options.json) return print(lesson::numbers_json(chosen, told).dump() + "\n");
+  const course::LessonInput input = given_by(options, chosen.input);
+  const course::LessonOutput output = or_usage([&] { return chosen.tell(input, {.pool = pool}); });
+  if (!options.folder.empty()) write_figures(options.folder, chosen, output);
+  if (options.json) return print(course::numbers_json(chosen, output).dump() + "\n");
   const Terminal terminal = Terminal::of_stdout();
-  const lesson::OnScreen on{terminal, options.language};
-  const lesson::Script script = filled(chosen.scripts.at(options.language), told);
+  const course::OnScreen on{terminal, options.language};
+  const course::Script script = filled(chosen.scripts.at(options.language), output);
   print(beginning(chosen, script, on));
   const bool stops = !options.all && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
   for (std::size_t n = 0; n < script.steps.size(); ++n) {
-    print(step_text(script.steps[n], told, on));
-    if (stops) ask(script.steps[n], told, options.language);
+    print(step_text(script.steps[n], output, on));
+    if (stops) ask(script.steps[n], output, options.language);
     if (stops && n + 1 < script.steps.size() && !waits(terminal, options.language)) return;
   }
 }
 
 const Lesson& named(const std::string& name) {
-  if (const Lesson* const found = lesson::find_lesson(name)) return *found;
+  if (const Lesson* const found = course::find_lesson(name)) return *found;
   std::vector<std::string> names;
-  for (const Lesson& one : lesson::lessons()) names.push_back(one.name);
+  for (const Lesson& one : course::lessons()) names.push_back(one.name);
   throw UsageError(fmt::format("there is no lesson '{}', only {}", name, fmt::join(names, ", ")));
 }
 
@@ -153,7 +153,7 @@ void add_lesson(CLI::App& app, Shell& shell) {
   command->add_option("--output,-o", options->folder, "Write the figures into this folder")->type_name("DIR");
   command->callback([options, &shell] {
     if (!options->name.empty()) return tell(named(options->name), *options, shell.pool());
-    print(options->json ? lesson::list_json(options->language).dump() + "\n"
+    print(options->json ? course::list_json(options->language).dump() + "\n"
                         : list_text(options->language, Terminal::of_stdout()));
   });
 }

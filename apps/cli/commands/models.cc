@@ -22,7 +22,7 @@ namespace attn::cli {
 
 namespace {
 
-struct Models {
+struct ModelsCommand {
   std::vector<std::string> folders;
   bool json = false;
 
@@ -32,12 +32,12 @@ struct Models {
 // A model that was found. What cannot be read says why.
 struct Entry {
   std::string name;
-  std::optional<text::Folder> folder;  // none: it was not found
+  std::optional<base::Folder> folder;  // none: it was not found
   model::Facts facts;
   std::string problem;
 };
 
-Entry look_at(const std::string& name, const std::optional<text::Folder>& folder = std::nullopt) {
+Entry look_at(const std::string& name, const std::optional<base::Folder>& folder = std::nullopt) {
   Entry entry{name, folder, {}, {}};
   try {
     if (!folder) entry.folder = ModelOption{name}.folder();
@@ -119,13 +119,13 @@ std::string to_table(const std::vector<Entry>& entries, const Terminal& terminal
   return without_blank_ends(out);
 }
 
-void Models::run() const {
+void ModelsCommand::run() const {
   const model::HubSettings settings = model::HubSettings::from_environment();
   std::vector<Entry> entries;
   for (const std::string& folder : folders) entries.push_back(look_at(folder));
   if (folders.empty()) {
-    for (const text::BuiltInFolder& files : builtin::models())
-      entries.push_back(look_at(std::string(files.name), text::Folder(files)));
+    for (const base::BuiltInFolder& files : builtin::models())
+      entries.push_back(look_at(std::string(files.name), base::Folder(files)));
     for (const model::CachedModel& cached : model::cached_models(settings)) {
       entries.push_back(look_at(cached.name, cached.folder));
     }
@@ -147,7 +147,7 @@ void Models::run() const {
 }  // namespace
 
 void add_models(CLI::App& app, Shell& /*shell*/) {
-  auto options = std::make_shared<Models>();
+  auto options = std::make_shared<ModelsCommand>();
   CLI::App* command =
       app.add_subcommand("models", "List the models that are built in or in the cache, or describe one");
   command

@@ -21,13 +21,13 @@ struct OverviewCommand {
 };
 
 void OverviewCommand::run(ThreadPool& pool) const {
-  const Subject subject = view.open(pool);
-  const std::vector<insight::HeadName> names = kind.chosen(*subject.specimen);
+  const OpenedTables opened = view.open(pool);
+  const std::vector<insight::HeadId> names = kind.chosen(*opened.tables);
   std::vector<insight::Picture> pictures =
-      pictures_of(*subject.specimen, names, figure::kOverviewCells, figure.reduce, pool);
-  if (json) print(as_line(to_json(subject, names, pictures, view)));
+      pictures_of(*opened.tables, names, figure::kOverviewCells, figure.reduce, pool);
+  if (json) print(as_line(to_json(opened, names, pictures, view)));
   if (json && figure.file.empty()) return;
-  figure::Overview overview = figure::overview_of(subject.drawn(), kind.kind(), std::move(pictures));
+  figure::Overview overview = figure::overview_of(opened.drawn(), kind.kind(), std::move(pictures));
   figure.dress(overview);
   figure.write(std::move(overview));
 }

@@ -39,16 +39,16 @@ struct Record {
   }
 };
 
-std::string summary(const insight::Subject& subject, const std::string& file, const insight::CheckResult& result,
+std::string summary(const insight::AttentionLayout& layout, const std::string& file, const insight::CheckResult& result,
                     const Terminal& terminal) {
-  const model::Origin& origin = subject.reading()->origin;
+  const model::Origin& origin = layout.recording()->origin;
   const auto line = [&](const char* name, const std::string& text) {
     return terminal.dim(left(name, 9)) + text + "\n";
   };
   std::string out = line("file", fmt::format("{}, {}", terminal.bold(file),
                                              human_bytes(static_cast<double>(std::filesystem::file_size(file)))));
   out += line("model", fmt::format("{} ({})", origin.model, origin.type));
-  for (const insight::Stack& stack : subject.stacks()) {
+  for (const insight::AttentionStack& stack : layout.stacks()) {
     out += line(std::string(name_of(stack.kind)).c_str(),
                 fmt::format("{} layers x {} heads, {} x {} tokens", stack.layers, stack.heads, grouped(stack.queries),
                             grouped(stack.keys)));
@@ -56,17 +56,17 @@ std::string summary(const insight::Subject& subject, const std::string& file, co
   return out + line("checked", in_words(result));
 }
 
-Json to_json(const insight::Subject& subject, const std::string& file, const insight::CheckResult& result) {
-  const model::Reading& reading = *subject.reading();
+Json to_json(const insight::AttentionLayout& layout, const std::string& file, const insight::CheckResult& result) {
+  const model::Recording& recording = *layout.recording();
   Json json = {{"file", file},
                {"bytes", std::filesystem::file_size(file)},
-               {"model", reading.origin.model},
-               {"type", reading.origin.type},
-               {"tokens", texts_of(reading.tokens)},
-               {"target", texts_of(reading.target)},
-               {"written", texts_of(reading.written)},
+               {"model", recording.origin.model},
+               {"type", recording.origin.type},
+               {"tokens", texts_of(recording.tokens)},
+               {"target", texts_of(recording.target)},
+               {"written", texts_of(recording.written)},
                {"stacks", Json::array()}};
-  for (const insight::Stack& stack : subject.stacks()) {
+  for (const insight::AttentionStack& stack : layout.stacks()) {
     json["stacks"].push_back({{"kind", std::string(name_of(stack.kind))},
                               {"layers", stack.layers},
                               {"heads", stack.heads},
@@ -86,21 +86,21 @@ void Record::run(Shell& shell) const {
   const model::Keep keep{.values = all, .inputs = all, .value_norms = true, .hidden = all};
   SourceOption::Opened opened = source.read(keep, ranks, pool);
   on_all(ranks, [&] {
-    if (ranks.rank() == 0) opened.reading.induction = insight::induction_scores(opened.reader, pool);
+    if (ranks.rank() == 0) opened.recording.induction = insight::induction_scores(opened.reader, pool);
   });
-  const Material material = Material::of(ranks, std::move(opened.reading));
-  const insight::Subject& subject = material.subject();
-  const insight::CheckResult result = checked(ranks, material, std::nullopt, pool).check;
+  const RankedTables ranked = RankedTables::of(ranks, std::move(opened.recording));
+  const insight::AttentionLayout& layout = ranked.layout();
+  const insight::CheckResult result = checked(ranks, ranked, std::nullopt, pool).check;
   watch_for_interrupt();
   on_all(ranks, [&] {
     if (result.failure) throw std::runtime_error("nothing was saved, since the weights are wrong: " + in_words(result));
-    model::save_reading(ranks, *subject.reading(), name, [] {
+    model::save_recording(ranks, *layout.recording(), name, [] {
       if (interrupted()) throw Interrupted();
     });
   });
   on_all(ranks, [&] {
     if (ranks.rank() != 0) return;
-    print(json ? as_line(to_json(subject, name, result)) : summary(subject, name, result, Terminal::of_stdout()));
+    print(json ? as_line(to_json(layout, name, result)) : summary(layout, name, result, Terminal::of_stdout()));
   });
 }
 

@@ -14,12 +14,12 @@ namespace attn::cli {
 namespace {
 
 void run(const FollowOption& options, ThreadPool& pool) {
-  const std::unique_ptr<insight::Specimen> specimen = options.source.open({}, pool);
-  Followed found{*specimen, options.upper(*specimen), {}, "rollout", figure::kRolloutMeasure};
+  const std::unique_ptr<insight::AttentionTables> tables = options.source.open({}, pool);
+  Followed found{*tables, options.upper(*tables), {}, "rollout", figure::kRolloutMeasure};
   ProgressLine line;
-  const insight::Progress progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "row"); };
-  found.numbers = options.tokens.empty() ? insight::rollout(*specimen, found.upper.layer, pool, progress)
-                                         : insight::rollout(*specimen, found.upper, pool, progress);
+  const base::Progress progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "row"); };
+  found.numbers = options.tokens.empty() ? insight::rollout(*tables, found.upper.layer, pool, progress)
+                                         : insight::rollout(*tables, found.upper, pool, progress);
   line.clear();
   options.show(found);
 }

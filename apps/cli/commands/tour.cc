@@ -33,11 +33,11 @@ void paragraph(std::ostream& out, const Terminal& terminal, std::string_view tex
 }
 
 // Two blocks of lines side by side where there is room, else one below the other.
-struct Block {
+struct Paragraph {
   int width;
   std::vector<std::string> lines;
 };
-void beside(std::ostream& out, const Terminal& terminal, const Block& first, const Block& second) {
+void beside(std::ostream& out, const Terminal& terminal, const Paragraph& first, const Paragraph& second) {
   constexpr int kGap = 3;
   const bool fits = 2 + first.width + kGap + second.width <= terminal.width();
   const std::size_t count = fits ? std::max(first.lines.size(), second.lines.size()) : first.lines.size();
@@ -97,8 +97,8 @@ void sentence(std::ostream& out, const Terminal& terminal, ThreadPool& pool) {
 
   heading(out, terminal, "A sentence looks at itself");
   constexpr int kCell = 6;
-  Block picture{6 + kWords * kCell, {repeat(" ", 6)}};
-  Block words{26, {terminal.dim("each looks most of all at")}};
+  Paragraph picture{6 + kWords * kCell, {repeat(" ", 6)}};
+  Paragraph words{26, {terminal.dim("each looks most of all at")}};
   for (const std::string_view word : kText) picture.lines[0] += left(" " + std::string(word), kCell);
   for (std::int64_t i = 0; i < kWords; ++i) {
     std::string row = right(kText[i], 4) + "  ";
@@ -124,7 +124,7 @@ void masks(std::ostream& out, const Terminal& terminal) {
   const TilePlan plan(wide, {1, 1, kLarge, kLarge});
 
   heading(out, terminal, "A mask is a value, and is compiled into tiles");
-  Block picture{2 * kSmall, {}};
+  Paragraph picture{2 * kSmall, {}};
   for (std::int64_t i = 0; i < kSmall; ++i) {
     std::string row;
     for (std::int64_t j = 0; j < kSmall; ++j) row += terminal.pair(mask.allows(0, 0, i, j));
@@ -136,7 +136,7 @@ void masks(std::ostream& out, const Terminal& terminal) {
   const auto tiles = [&](std::string_view kind, std::int64_t count, std::string_view what) {
     return left(kind, 8) + right(grouped(count), 7) + "   " + terminal.dim(what);
   };
-  const Block words{
+  const Paragraph words{
       42,
       {"", terminal.bold(mask.text()), terminal.dim("16 queries down, 16 keys across"), "",
        terminal.bold(wide.text()) + " on 4,096 tokens", "",

@@ -214,20 +214,20 @@ std::string to_text(const Trace& t, const Ends& ends, const Terminal& terminal) 
 
 void TraceCommand::run(ThreadPool& pool) const {
   std::optional<model::Reader> reader;
-  std::unique_ptr<insight::Specimen> specimen;
+  std::unique_ptr<insight::AttentionTables> tables;
   if (source.recording) {
-    specimen = source.open({}, pool);
+    tables = source.open({}, pool);
   } else {
     SourceOption::Opened opened = source.read({.values = true, .inputs = true}, pool);
     reader = std::move(opened.reader);
-    specimen = std::make_unique<insight::RecordedSpecimen>(std::move(opened.reading));
+    tables = std::make_unique<insight::RecordedTables>(std::move(opened.recording));
   }
-  insight::TracePlace place{head.one(*specimen), 0, {}};
-  const auto& queries = specimen->queries(place.head.kind);
-  const auto& keys = specimen->keys(place.head.kind);
+  insight::TracePlace place{head.one(*tables), 0, {}};
+  const auto& queries = tables->queries(place.head.kind);
+  const auto& keys = tables->keys(place.head.kind);
   place.query = token_named(query, queries, "--query");
   if (key) place.key = token_named(*key, keys, "--key");
-  const Trace found = insight::trace(*specimen->reading(), place, reader ? reader->model.get() : nullptr, pool);
+  const Trace found = insight::trace(*tables->recording(), place, reader ? reader->model.get() : nullptr, pool);
   if (!std::isfinite(found.dot) || !std::isfinite(found.weight))
     throw std::runtime_error("scores are not numbers: the model's own weights are broken");
   const Ends ends{queries[static_cast<std::size_t>(found.query)], keys[static_cast<std::size_t>(found.key)]};

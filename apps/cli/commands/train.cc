@@ -17,7 +17,7 @@ TrainOptions usual(Task task) {
   TrainOptions options;
   options.task = task;
   options.shape = {.layers = 4, .heads = 4, .width = 128, .vocabulary = 8000, .labels = {}};
-  options.feed = {.batch = 32, .length = 128};
+  options.batches = {.batch = 32, .length = 128};
   options.probe = "The cat sat on the mat because it was tired.";
   switch (task) {
     case Task::lm:
@@ -28,14 +28,14 @@ TrainOptions usual(Task task) {
     case Task::classify:
       options.shape.layers = 2;
       options.shape.dropout = 0.1F;
-      options.feed.length = 256;
+      options.batches.length = 256;
       options.plan.rate = 5e-4;
       break;
     case Task::translate:
       options.shape.layers = 2;
       options.shape.vocabulary = 0;
-      options.feed.batch = 64;
-      options.feed.length = 32;
+      options.batches.batch = 64;
+      options.batches.length = 32;
       options.probe = "I love you";
       break;
   }
@@ -44,7 +44,7 @@ TrainOptions usual(Task task) {
 
 // A model to begin with has a shape of its own.
 void add_shape(CLI::App& command, TrainOptions& options, CLI::Option* from) {
-  train::Shape& shape = options.shape;
+  train::ModelSize& shape = options.shape;
   at_least(1, command.add_option("--layers", options.layers,
                                  "Layers, of encoder and decoder each where there are both; of --from, its first"))
       ->default_str(std::to_string(shape.layers));
@@ -69,9 +69,9 @@ void add_shape(CLI::App& command, TrainOptions& options, CLI::Option* from) {
 
 void add_plan(CLI::App& command, TrainOptions& options) {
   at_least(1, command.add_option("--steps", options.plan.steps, "Steps"))->capture_default_str();
-  at_least(1, command.add_option("--batch", options.feed.batch, "Sequences a step, of all processes together"))
+  at_least(1, command.add_option("--batch", options.batches.batch, "Sequences a step, of all processes together"))
       ->capture_default_str();
-  at_least(2, command.add_option("--length", options.feed.length, "Tokens of the longest sequence"))
+  at_least(2, command.add_option("--length", options.batches.length, "Tokens of the longest sequence"))
       ->capture_default_str();
   command.add_option("--rate", options.plan.rate, "The highest learning rate")
       ->check(CLI::PositiveNumber)
@@ -93,7 +93,7 @@ void add_plan(CLI::App& command, TrainOptions& options) {
 void add_outputs(CLI::App& command, TrainOptions& options) {
   at_least(1, command.add_option("--checkpoint-every", options.checkpoint_every, "Steps between checkpoints"))
       ->capture_default_str();
-  at_least(1, command.add_option("--judge-every", options.judge_every, "Steps between judgements on held-out texts"))
+  at_least(1, command.add_option("--judge-every", options.evaluate_every, "Steps between judgements on held-out texts"))
       ->capture_default_str();
   at_least(0, command.add_option("--record-every", options.record_every,
                                  "Steps between recordings of --probe, to watch heads form; 0: none"))
@@ -126,13 +126,13 @@ void add_task(CLI::App& train, Task task, const std::string& what, Shell& shell)
         ->type_name("NAME");
   }
   if (task == Task::mlm) {
-    command->add_option("--masked", options->feed.masked, "Share of tokens that are asked for")
+    command->add_option("--masked", options->batches.masked, "Share of tokens that are asked for")
         ->check(CLI::Range(0.01, 0.9))
         ->capture_default_str();
   }
   if (task == Task::lm) {
     command
-        ->add_option("--repeats", options->feed.repeats,
+        ->add_option("--repeats", options->batches.repeats,
                      "Share of sequences that are random tokens again and again: induction heads form sooner")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();

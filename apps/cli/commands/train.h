@@ -20,11 +20,11 @@ struct TrainOptions {
   std::optional<std::string> from;  // a model to go on with
   std::optional<std::string> text_column, label_column;
   std::optional<std::int64_t> layers;  // as asked for; none: the usual number, or all of `from`
-  train::Shape shape;                  // unless there is `from`; vocabulary: of the tokenizer to be trained
-  train::FeedPlan feed;
+  train::ModelSize shape;              // unless there is `from`; vocabulary: of the tokenizer to be trained
+  train::BatchPlan batches;
   train::TrainPlan plan;
   double held_out = 0.05;
-  std::int64_t checkpoint_every = 200, judge_every = 200, record_every = 0;
+  std::int64_t checkpoint_every = 200, evaluate_every = 200, record_every = 0;
   std::string probe;
   bool half = false, json = false;
 };

@@ -22,22 +22,23 @@ namespace {
 constexpr std::size_t kPoints = 200;  // of a curve: each is a mean over steps
 
 void draw_curves(const figure::Curves& curves, const std::filesystem::path& file) {
-  text::write_file(file, figure::draw(curves, figure::Output{.format = figure::Format::svg}));
+  base::write_file(file, figure::draw(curves, figure::Output{.format = figure::Format::svg}));
 }
 
 }  // namespace
 
 void write_losses(const train::History& history, const std::filesystem::path& folder) {
   std::string csv = "step,loss,held_out_loss,held_out_right\n";
-  auto judged = history.judged.begin();
+  auto evaluated = history.evaluated.begin();
   for (std::size_t n = 0; n < history.losses.size(); ++n) {
     const auto step = static_cast<std::int64_t>(n + 1);
     csv += fmt::format("{},{}", step, history.losses[n]);
-    for (; judged != history.judged.end() && judged->step < step;) ++judged;
-    csv += judged != history.judged.end() && judged->step == step ? fmt::format(",{},{}\n", judged->loss, judged->right)
-                                                                  : ",,\n";
+    for (; evaluated != history.evaluated.end() && evaluated->step < step;) ++evaluated;
+    csv += evaluated != history.evaluated.end() && evaluated->step == step
+               ? fmt::format(",{},{}\n", evaluated->loss, evaluated->right)
+               : ",,\n";
   }
-  text::write_file(folder / "loss.csv", csv);
+  base::write_file(folder / "loss.csv", csv);
   if (history.losses.size() < 2) return;
 
   figure::Curves curves;
@@ -53,11 +54,11 @@ void write_losses(const train::History& history, const std::filesystem::path& fo
     learned.y.push_back(sum / static_cast<double>(together));
   }
   curves.curves.push_back(std::move(learned));
-  if (history.judged.size() > 1) {
+  if (history.evaluated.size() > 1) {
     figure::Curves::Curve held_out{.name = "held out", .x = {}, .y = {}};
-    for (const train::Judgement& judgement : history.judged) {
-      held_out.x.push_back(static_cast<double>(judgement.step));
-      held_out.y.push_back(judgement.loss);
+    for (const train::Evaluation& evaluation : history.evaluated) {
+      held_out.x.push_back(static_cast<double>(evaluation.step));
+      held_out.y.push_back(evaluation.loss);
     }
     curves.curves.push_back(std::move(held_out));
   }
@@ -86,12 +87,13 @@ bool HeadWatch::saw(std::int64_t step) const noexcept {
 
 void HeadWatch::look(std::int64_t step, ThreadPool& pool) {
   const model::Reader reader = model::Reader::load(folder_);
-  model::Reading reading = model::read(reader, {.text = probe_, .pair = {}, .target = {}}, {.value_norms = true}, pool);
-  if (reader.model->facts().form == model::Form::decoder) reading.induction = insight::induction_scores(reader, pool);
-  model::save_reading(reading, folder_ / "recordings" / fmt::format("step-{:06}.attn", step));
-  const nn::Matrix induction = std::move(reading.induction);
-  const insight::RecordedSpecimen specimen(std::move(reading));
-  for (const insight::HeadStatistics& head : insight::statistics(specimen, {.kind = model::Kind::self}, pool)) {
+  model::Recording recording =
+      model::read(reader, {.text = probe_, .pair = {}, .target = {}}, {.value_norms = true}, pool);
+  if (reader.model->facts().form == model::Form::decoder) recording.induction = insight::induction_scores(reader, pool);
+  model::save_recording(recording, folder_ / "recordings" / fmt::format("step-{:06}.attn", step));
+  const nn::Matrix induction = std::move(recording.induction);
+  const insight::RecordedTables tables(std::move(recording));
+  for (const insight::HeadStatistics& head : insight::statistics(tables, {.kind = model::Kind::self}, pool)) {
     const double score = induction.empty() ? 0 : induction.row(head.name.layer)[head.name.head];
     seen_.push_back({step, head.name.layer, head.name.head, head.shares.offset(-1), score});
   }
@@ -106,7 +108,7 @@ void HeadWatch::write() const {
     previous = std::max(previous, seen.previous);
     induction = std::max(induction, seen.induction);
   }
-  text::write_file(folder_ / "heads.csv", csv);
+  base::write_file(folder_ / "heads.csv", csv);
   if (best.size() < 2) return;
   figure::Curves curves;
   curves.title = "Heads forming";

@@ -49,10 +49,11 @@ class Training {
   [[nodiscard]] std::vector<text::Example> read();
   void make_folder() const;
   void make_tokenizer(const std::vector<text::Example>& examples) const;
-  void copy_tokenizer(const text::Folder& from) const;
-  [[nodiscard]] std::unique_ptr<train::Learner> make_learner(const text::Tokenizer& tokenizer,
-                                                             const train::Corpus& corpus) const;
-  [[nodiscard]] train::Trainer::Facts facts(const train::Learner& learner, const train::Corpus& corpus) const;
+  void copy_tokenizer(const base::Folder& from) const;
+  [[nodiscard]] std::unique_ptr<train::TrainableModel> make_trainable(const text::Tokenizer& tokenizer,
+                                                                      const train::TrainingCorpus& corpus) const;
+  [[nodiscard]] train::Trainer::Facts facts(const train::TrainableModel& model,
+                                            const train::TrainingCorpus& corpus) const;
   void look_at_first();
   void check_probe(const text::Tokenizer& tokenizer, std::int64_t positions) const;
   void go_on(train::Trainer& trainer);
@@ -82,8 +83,8 @@ class Training {
   Ranks& ranks_;
   ThreadPool& pool_;
   std::filesystem::path folder_;
-  std::optional<text::Folder> from_;   // the model that it begins with
-  std::optional<train::Shape> first_;  // its shape
+  std::optional<base::Folder> from_;       // the model that it begins with
+  std::optional<train::ModelSize> first_;  // its shape
   ProgressLine bar_;
   std::int64_t tokens_ = 0, first_step_ = 0;
   std::int64_t kept_ = 0;  // the checkpoint's step; 0: there is none
@@ -91,11 +92,11 @@ class Training {
   double loss_ = 0;        // a running mean, for people to read
 };
 
-void Training::copy_tokenizer(const text::Folder& from) const {
+void Training::copy_tokenizer(const base::Folder& from) const {
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt",
                            "vocab.json", "merges.txt"}) {
     if (!from.has(name)) continue;
-    text::write_file(folder_ / name, from.read(name));
+    base::write_file(folder_ / name, from.read(name));
   }
 }
 
@@ -127,9 +128,9 @@ void Training::make_tokenizer(const std::vector<text::Example>& examples) const 
   });
 }
 
-std::unique_ptr<train::Learner> Training::make_learner(const text::Tokenizer& tokenizer,
-                                                       const train::Corpus& corpus) const {
-  train::Shape shape = options_.shape;
+std::unique_ptr<train::TrainableModel> Training::make_trainable(const text::Tokenizer& tokenizer,
+                                                                const train::TrainingCorpus& corpus) const {
+  train::ModelSize shape = options_.shape;
   shape.vocabulary = tokenizer.size();
   if (first_) {
     shape = *first_;
@@ -139,19 +140,19 @@ std::unique_ptr<train::Learner> Training::make_learner(const text::Tokenizer& to
     shape.layers = *options_.layers;
   }
   shape.labels = corpus.labels;
-  if (shape.positions == 0) shape.positions = options_.feed.length;
-  if (shape.positions < options_.feed.length) {
+  if (shape.positions == 0) shape.positions = options_.batches.length;
+  if (shape.positions < options_.batches.length) {
     throw UsageError(
         fmt::format("sequences of {} tokens are longer than the {} positions that the model has; give "
                     "--length {} or --positions {}",
-                    options_.feed.length, shape.positions, shape.positions, options_.feed.length));
+                    options_.batches.length, shape.positions, shape.positions, options_.batches.length));
   }
-  std::unique_ptr<train::Learner> learner = or_usage([&] { return train::make_learner(options_.task, shape); });
-  learner->initialise(options_.plan.seed);
-  if (from_ && train::take_weights(*learner, *from_) == 0) {
+  std::unique_ptr<train::TrainableModel> model = or_usage([&] { return train::make_trainable(options_.task, shape); });
+  model->initialise(options_.plan.seed);
+  if (from_ && train::take_weights(*model, *from_) == 0) {
     throw UsageError("nothing in " + from_->name() + " has the name of anything that is learned here");
   }
-  return learner;
+  return model;
 }
 
 void Training::check_probe(const text::Tokenizer& tokenizer, std::int64_t positions) const {
@@ -162,8 +163,8 @@ void Training::check_probe(const text::Tokenizer& tokenizer, std::int64_t positi
   }
 }
 
-train::Trainer::Facts Training::facts(const train::Learner& learner, const train::Corpus& corpus) const {
-  const train::Shape& shape = learner.shape();
+train::Trainer::Facts Training::facts(const train::TrainableModel& model, const train::TrainingCorpus& corpus) const {
+  const train::ModelSize& shape = model.shape();
   return {{"task", std::string(name_of(options_.task))},
           {"layers", std::to_string(shape.layers)},
           {"heads", std::to_string(shape.heads)},
@@ -172,13 +173,13 @@ train::Trainer::Facts Training::facts(const train::Learner& learner, const train
           {"positions", std::to_string(shape.positions)},
           {"vocabulary", std::to_string(shape.vocabulary)},
           {"dropout", fmt::format("{}", shape.dropout)},
-          {"batch", std::to_string(options_.feed.batch)},
-          {"length", std::to_string(options_.feed.length)},
-          {"masked", fmt::format("{}", options_.feed.masked)},
-          {"repeats", fmt::format("{}", options_.feed.repeats)},
+          {"batch", std::to_string(options_.batches.batch)},
+          {"length", std::to_string(options_.batches.length)},
+          {"masked", fmt::format("{}", options_.batches.masked)},
+          {"repeats", fmt::format("{}", options_.batches.repeats)},
           {"held_out", fmt::format("{}", options_.held_out)},
           {"from", options_.from.value_or("")},
-          {"judge_every", std::to_string(options_.judge_every)},
+          {"judge_every", std::to_string(options_.evaluate_every)},
           {"data", fmt::format("{:016x}", corpus.fingerprint)}};
 }
 
@@ -193,8 +194,8 @@ void Training::look_at_first() {
 }
 
 std::vector<text::Example> Training::read() {
-  if (options_.feed.batch < ranks_.size()) {
-    throw UsageError(fmt::format("--batch {} cannot be shared by {} processes", options_.feed.batch, ranks_.size()));
+  if (options_.batches.batch < ranks_.size()) {
+    throw UsageError(fmt::format("--batch {} cannot be shared by {} processes", options_.batches.batch, ranks_.size()));
   }
   look_at_first();
   return text::read_examples(options_.data, wanted_by(options_.task),
@@ -212,27 +213,27 @@ void Training::run() {
   });
   wait_with(fmt::format("cutting {} texts into tokens", grouped(std::ssize(examples))));
   const text::Tokenizer tokenizer = on_all(ranks_, [&] { return text::Tokenizer::load(folder_); });
-  const train::Corpus corpus = on_all(ranks_, [&] {
+  const train::TrainingCorpus corpus = on_all(ranks_, [&] {
     return or_usage([&] { return make_corpus(examples, options_.task, tokenizer, options_.held_out, pool_); });
   });
-  train::FeedPlan plan = options_.feed;
+  train::BatchPlan plan = options_.batches;
   plan.task = options_.task;
   plan.seed = options_.plan.seed;
-  const std::unique_ptr<train::Feed> feed = on_all(ranks_, [&] {
+  const std::unique_ptr<train::BatchSource> batches = on_all(ranks_, [&] {
     if (interrupted()) throw Interrupted();
-    return or_usage([&] { return make_feed(plan, corpus, tokenizer); });
+    return or_usage([&] { return make_batches(plan, corpus, tokenizer); });
   });
-  std::unique_ptr<train::Learner> learner = on_all(ranks_, [&] {
-    std::unique_ptr<train::Learner> made = make_learner(tokenizer, corpus);
+  std::unique_ptr<train::TrainableModel> model = on_all(ranks_, [&] {
+    std::unique_ptr<train::TrainableModel> made = make_trainable(tokenizer, corpus);
     check_probe(tokenizer, made->shape().positions);
     return made;
   });
   tell(fmt::format("{} texts, {} tokens to learn from, {} texts held out; {} tokens in the vocabulary; {} numbers",
                    grouped(std::ssize(corpus.learned.ids)), grouped(corpus.tokens()),
                    grouped(std::ssize(corpus.held_out.ids)), grouped(tokenizer.size()),
-                   grouped(learner->parameters().count())));
-  train::Trainer::Facts known = facts(*learner, corpus);
-  train::Trainer trainer(std::move(learner), *feed, options_.plan, std::move(known), ranks_);
+                   grouped(model->parameters().count())));
+  train::Trainer::Facts known = facts(*model, corpus);
+  train::Trainer trainer(std::move(model), *batches, options_.plan, std::move(known), ranks_);
   go_on(trainer);
   learn(trainer);
   once([&] { finish(trainer); });
@@ -265,13 +266,13 @@ void Training::show(const train::Trainer& trainer, const train::Trainer::Step& s
 void Training::after_step(train::Trainer& trainer, std::optional<HeadWatch>& watch, bool& saved) {
   const std::int64_t done = trainer.steps_done();
   const auto due = [&](std::int64_t every) { return every > 0 && (done % every == 0 || trainer.done()); };
-  const std::vector<train::Judgement>& judged = trainer.history().judged;
-  if (due(options_.judge_every) && done > 0 && (judged.empty() || judged.back().step != done)) {
-    const std::optional<train::Judgement> judgement = trainer.judge(pool_, interrupted);
-    if (judgement) {
+  const std::vector<train::Evaluation>& evaluated = trainer.history().evaluated;
+  if (due(options_.evaluate_every) && done > 0 && (evaluated.empty() || evaluated.back().step != done)) {
+    const std::optional<train::Evaluation> evaluation = trainer.evaluate(pool_, interrupted);
+    if (evaluation) {
       saved = false;
       tell(fmt::format("step {:>7}  loss {:.4f}  held out {:.4f}, {:.2f}% right  {} tokens/s", grouped(done), loss_,
-                       judgement->loss, 100 * judgement->right,
+                       evaluation->loss, 100 * evaluation->right,
                        grouped(static_cast<long long>(static_cast<double>(tokens_) / std::max(seconds_, 1e-9)))));
     }
   }
@@ -345,9 +346,9 @@ void Training::finish(const train::Trainer& trainer) {
                  {"tokens", tokens_},
                  {"seconds", seconds_},
                  {"loss", history.losses.empty() ? Json() : Json(history.losses.back())}};
-    if (!history.judged.empty()) {
-      json["held_out_loss"] = history.judged.back().loss;
-      json["held_out_right"] = history.judged.back().right;
+    if (!history.evaluated.empty()) {
+      json["held_out_loss"] = history.evaluated.back().loss;
+      json["held_out_right"] = history.evaluated.back().right;
     }
     print(as_line(json));
     return;

@@ -55,13 +55,13 @@ constexpr std::int64_t kMostTokensInTerminal = 512;
 constexpr std::int64_t kTerminalCells = 40;  // a side, at most
 
 // The head worth a look and its picture. The page asks for the same survey, which is made once.
-std::string best_head(const server::Exhibit& exhibit, const insight::Progress& progress, ThreadPool& pool) {
-  const server::Exposure& shown = exhibit.exposure(false);
-  const insight::HeadsReport& report = shown.survey(pool, progress).report;
-  const insight::HeadName best = report.best().statistics.name;
+std::string best_head(const server::StoredRecording& stored, const base::Progress& progress, ThreadPool& pool) {
+  const server::StoredTables& shown = stored.stored_tables(false);
+  const insight::HeadsReport& report = shown.summary(pool, progress).report;
+  const insight::HeadId best = report.best().statistics.name;
   const Terminal terminal = Terminal::of_stdout();
-  insight::Picture picture = insight::picture(shown.specimen(), best, kTerminalCells, insight::Reduce::max, pool);
-  figure::Heatmap map = figure::heatmap_of({shown.specimen(), exhibit.name()}, best, std::move(picture));
+  insight::Picture picture = insight::picture(shown.tables(), best, kTerminalCells, insight::Reduce::max, pool);
+  figure::Heatmap map = figure::heatmap_of({shown.tables(), stored.name()}, best, std::move(picture));
   map.title.clear();  // the sentence above it says which head it is
   return figure::first_line(report, terminal) + "\n" + figure::draw(std::move(map), terminal.screen()) + "\n";
 }
@@ -79,12 +79,12 @@ struct ViewPage {
  private:
   [[nodiscard]] bool is_file() const { return source.table || source.recording; }
   [[nodiscard]] SourceOption given() const;
-  [[nodiscard]] Subject open(ThreadPool& pool) const;
-  [[nodiscard]] Subject open_file(ThreadPool& pool) const;
+  [[nodiscard]] OpenedTables open(ThreadPool& pool) const;
+  [[nodiscard]] OpenedTables open_file(ThreadPool& pool) const;
   [[nodiscard]] server::PageFiles page() const {
     return page_folder.empty() ? server::PageFiles(builtin::page()) : server::PageFiles::read(page_folder);
   }
-  void write(Subject subject, ThreadPool& pool) const;
+  void write(OpenedTables opened_tables, ThreadPool& pool) const;
   void serve(ThreadPool& pool) const;
 };
 
@@ -94,59 +94,59 @@ SourceOption ViewPage::given() const {
   return whole;
 }
 
-Subject ViewPage::open_file(ThreadPool& pool) const {
-  Subject subject;
-  subject.specimen = source.open_unchecked({}, pool);
-  const insight::CheckResult result = checked(*subject.specimen, pool);
+OpenedTables ViewPage::open_file(ThreadPool& pool) const {
+  OpenedTables opened_tables;
+  opened_tables.tables = source.open_unchecked({}, pool);
+  const insight::CheckResult result = checked(*opened_tables.tables, pool);
   if (source.recording || !result.no_weight) source.judge(result);  // a table of other numbers is refused, in one line
-  subject.name = source.name_of(*subject.specimen);
-  return subject;
+  opened_tables.name = source.name_of(*opened_tables.tables);
+  return opened_tables;
 }
 
-Subject ViewPage::open(ThreadPool& pool) const {
+OpenedTables ViewPage::open(ThreadPool& pool) const {
   if (is_file()) return open_file(pool);
-  Subject subject;
+  OpenedTables opened_tables;
   SourceOption::Opened opened = given().read({}, pool);
-  opened.reading.induction = insight::induction_scores(opened.reader, pool);
-  subject.specimen = std::make_unique<insight::RecordedSpecimen>(std::move(opened.reading));
-  subject.name = source.name_of(*subject.specimen);
-  return subject;
+  opened.recording.induction = insight::induction_scores(opened.reader, pool);
+  opened_tables.tables = std::make_unique<insight::RecordedTables>(std::move(opened.recording));
+  opened_tables.name = source.name_of(*opened_tables.tables);
+  return opened_tables;
 }
 
 // All that are built in, and what the user named.
-server::Shelf shelf_with(const std::vector<std::string>& named) {
-  server::Shelf shelf;
-  for (const text::BuiltInFolder& model : builtin::models())
-    shelf.add(std::string(model.name), text::Folder(model), false);
-  for (const std::string& name : named) shelf.add(name, builtin::folder_of(name), true);
-  return shelf;
+server::ModelList models_with(const std::vector<std::string>& named) {
+  server::ModelList models;
+  for (const base::BuiltInFolder& model : builtin::models())
+    models.add(std::string(model.name), base::Folder(model), false);
+  for (const std::string& name : named) models.add(name, builtin::folder_of(name), true);
+  return models;
 }
 
-void ViewPage::write(Subject subject, ThreadPool& pool) const {
+void ViewPage::write(OpenedTables opened_tables, ThreadPool& pool) const {
   const server::PageFiles files = page();
-  const server::Exhibit exhibit("1", subject.name, std::move(subject.specimen));
+  const server::StoredRecording stored("1", opened_tables.name, std::move(opened_tables.tables));
   OutputFile out(output);
   ProgressLine line;
   const auto progress = [&](std::int64_t done, std::int64_t total) {
     if (interrupted()) throw Interrupted();
     line.count(done, total, "head");
   };
-  out.write(server::offline_page(files.offline(), exhibit, {}, pool, progress));
+  out.write(server::offline_page(files.offline(), stored, {}, pool, progress));
   out.commit();
 }
 
 void ViewPage::serve(ThreadPool& pool) const {
   const SourceOption asked = given();
-  server::Shelf shelf = shelf_with(with);
-  server::Recipe recipe;
-  Subject subject;
+  server::ModelList models = models_with(with);
+  server::RecordRequest record_request;
+  OpenedTables opened_tables;
   if (is_file()) {
-    subject = open_file(pool);
+    opened_tables = open_file(pool);
   } else {
     const model::Text text = asked.text_given();
-    recipe = {
-        .model = shelf.add(asked.model.chosen(), asked.model.folder(), true), .text = text.text, .pair = text.pair};
-    recipe.target = text.target;
+    record_request = {
+        .model = models.add(asked.model.chosen(), asked.model.folder(), true), .text = text.text, .pair = text.pair};
+    record_request.target = text.target;
   }
   // The pool is the program's own and outlives all requests.
   auto shared = std::shared_ptr<ThreadPool>(std::shared_ptr<void>(), &pool);
@@ -157,14 +157,13 @@ void ViewPage::serve(ThreadPool& pool) const {
   server::Server server({.page = page(),
                          .pool = [shared] { return shared; },
                          .port = port,
-                         .stock = {.models = shelf.take(), .memory = memory}});
-  const std::string id = is_file() ? server.add(subject.name, std::move(subject.specimen), until_interrupted)
-                                   : server.make(recipe, until_interrupted);
-  const auto exhibit = server.find(id);
-  if (!is_file()) note_training_length(exhibit->provenance().facts, exhibit->tokens());
-  if (exhibit->tokens() <= kMostTokensInTerminal) print(best_head(*exhibit, until_interrupted, pool));
-  print(
-      fmt::format("{}, {}: {}\nCtrl-C ends it.\n", exhibit->name(), counted(exhibit->tokens(), "token"), server.url()));
+                         .store = {.models = models.take(), .memory = memory}});
+  const std::string id = is_file() ? server.add(opened_tables.name, std::move(opened_tables.tables), until_interrupted)
+                                   : server.make(record_request, until_interrupted);
+  const auto stored = server.find(id);
+  if (!is_file()) note_training_length(stored->provenance().facts, stored->tokens());
+  if (stored->tokens() <= kMostTokensInTerminal) print(best_head(*stored, until_interrupted, pool));
+  print(fmt::format("{}, {}: {}\nCtrl-C ends it.\n", stored->name(), counted(stored->tokens(), "token"), server.url()));
   if (!no_open) open_browser(server.url());
   while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   server.stop();

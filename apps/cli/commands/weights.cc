@@ -20,10 +20,10 @@ namespace attn::cli {
 
 namespace {
 
-using insight::HeadName;
-using insight::Specimen;
+using insight::AttentionTables;
+using insight::HeadId;
 
-struct Weights {
+struct WeightsCommand {
   SourceOption source;
   HeadOption heads;
   std::optional<std::string> json, csv, npy;  // a file, or empty: standard output
@@ -32,11 +32,11 @@ struct Weights {
 };
 
 // [N, M] of one head, [H, N, M] of a layer, [L, H, N, M] of all.
-Json to_json(const Specimen& specimen, const HeadOption& option, ThreadPool& pool) {
+Json to_json(const AttentionTables& tables, const HeadOption& option, ThreadPool& pool) {
   Json layers = Json::array();
   std::int64_t last = -1;
-  for (const HeadName& head : option.chosen(specimen)) {
-    const nn::Matrix table = specimen.weights(head, pool);
+  for (const HeadId& head : option.chosen(tables)) {
+    const nn::Matrix table = tables.weights(head, pool);
     insight::check_numbers(table, head);
     if (std::exchange(last, head.layer) != head.layer) layers.push_back(Json::array());
     if (option.head) {
@@ -48,14 +48,14 @@ Json to_json(const Specimen& specimen, const HeadOption& option, ThreadPool& poo
   Json json = {{"kind", option.kind_name},
                {"layer", option.layer ? Json(*option.layer) : Json(nullptr)},
                {"head", option.head ? Json(*option.head) : Json(nullptr)},
-               {"tokens", texts_of(specimen.queries(option.kind()))},
-               {"keys", texts_of(specimen.keys(option.kind()))}};
+               {"tokens", texts_of(tables.queries(option.kind()))},
+               {"keys", texts_of(tables.keys(option.kind()))}};
   json["weights"] = option.layer ? std::move(layers[0]) : std::move(layers);
   return json;
 }
 
-void write_npy(const std::string& file, const Specimen& specimen, const HeadOption& option, ThreadPool& pool) {
-  const insight::Stack& all = specimen.stack(option.kind());
+void write_npy(const std::string& file, const AttentionTables& tables, const HeadOption& option, ThreadPool& pool) {
+  const insight::AttentionStack& all = tables.stack(option.kind());
   const std::int64_t layers = option.layer ? 1 : all.layers, heads = option.head ? 1 : all.heads;
   std::vector<std::int64_t> shape;
   if (layers > 1) shape.push_back(layers);
@@ -63,25 +63,25 @@ void write_npy(const std::string& file, const Specimen& specimen, const HeadOpti
   shape.insert(shape.end(), {all.queries, all.keys});
   OutputFile out(file);
   out.write(insight::npy_header(shape));
-  for (const HeadName& head : option.chosen(specimen))
-    insight::each_strip(specimen, head, pool,
+  for (const HeadId& head : option.chosen(tables))
+    insight::each_strip(tables, head, pool,
                         [&](std::int64_t, const nn::Matrix& part) { out.write(insight::bytes_of(part)); });
   out.commit();
 }
 
-void write_csv(const std::string& file, const Specimen& specimen, const HeadName& head, ThreadPool& pool) {
+void write_csv(const std::string& file, const AttentionTables& tables, const HeadId& head, ThreadPool& pool) {
   OutputFile out(file);
-  insight::write_table(specimen, head, insight::TableFormat::csv, pool,
+  insight::write_table(tables, head, insight::TableFormat::csv, pool,
                        [&](std::string_view bytes) { out.write(bytes); });
   out.commit();
 }
 
 // As much as the terminal has room for; the rest is counted.
-std::string to_table(const Specimen& specimen, const HeadName& head, const Terminal& terminal, ThreadPool& pool) {
+std::string to_table(const AttentionTables& tables, const HeadId& head, const Terminal& terminal, ThreadPool& pool) {
   constexpr int kCell = 6;
   constexpr std::int64_t kMostRows = 200;
-  const auto& queries = specimen.queries(head.kind);
-  const auto& keys = specimen.keys(head.kind);
+  const auto& queries = tables.queries(head.kind);
+  const auto& keys = tables.keys(head.kind);
   const auto rows = std::min<std::int64_t>(std::ssize(queries), kMostRows);
   int label = 4;
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -90,7 +90,7 @@ std::string to_table(const Specimen& specimen, const HeadName& head, const Termi
   label = std::min(label, 16);
   const auto columns = std::min<std::int64_t>(std::ssize(keys), std::max(1, (terminal.width() - label - 1) / kCell));
   nn::Matrix part(rows, columns);
-  specimen.weights(head, {}, part.view(), pool);
+  tables.weights(head, {}, part.view(), pool);
   insight::check_numbers(part, head);
 
   std::string out(static_cast<std::size_t>(label) + 1, ' ');
@@ -115,28 +115,28 @@ std::string to_table(const Specimen& specimen, const HeadName& head, const Termi
   return without_blank_ends(out);
 }
 
-void Weights::run(ThreadPool& pool) const {
+void WeightsCommand::run(ThreadPool& pool) const {
   if (npy && to_stdout(*npy)) throw UsageError("--npy needs a file's name");
   if (json && csv && to_stdout(*json) && to_stdout(*csv))
     throw UsageError("--json and --csv cannot both go to standard output");
-  const std::unique_ptr<Specimen> specimen = source.open({}, pool);
-  static_cast<void>(heads.chosen(*specimen));  // before a file is begun
+  const std::unique_ptr<AttentionTables> tables = source.open({}, pool);
+  static_cast<void>(heads.chosen(*tables));  // before a file is begun
   const bool one_more = csv || !(json || npy);
-  const std::optional<HeadName> one = one_more ? std::optional(heads.one(*specimen)) : std::nullopt;
+  const std::optional<HeadId> one = one_more ? std::optional(heads.one(*tables)) : std::nullopt;
   if (json) {
     OutputFile out(*json);
-    out.write(as_line(to_json(*specimen, heads, pool)));
+    out.write(as_line(to_json(*tables, heads, pool)));
     out.commit();
   }
-  if (npy) write_npy(*npy, *specimen, heads, pool);
-  if (csv) return write_csv(*csv, *specimen, *one, pool);
-  if (one) print(to_table(*specimen, *one, Terminal::of_stdout(), pool));
+  if (npy) write_npy(*npy, *tables, heads, pool);
+  if (csv) return write_csv(*csv, *tables, *one, pool);
+  if (one) print(to_table(*tables, *one, Terminal::of_stdout(), pool));
 }
 
 }  // namespace
 
 void add_weights(CLI::App& app, Shell& shell) {
-  auto options = std::make_shared<Weights>();
+  auto options = std::make_shared<WeightsCommand>();
   CLI::App* command = app.add_subcommand("weights", "Attention weights of one head, or of all");
   options->source.add_to(*command, SourceOption::Takes::tables);
   options->heads.add_to(*command);

@@ -23,7 +23,7 @@ namespace {
 
 using insight::Attended;
 
-const std::vector<text::Token>& tokens_of(const Followed& found) { return found.specimen.keys(insight::Kind::self); }
+const std::vector<text::Token>& tokens_of(const Followed& found) { return found.tables.keys(insight::Kind::self); }
 
 std::string name_of(const Followed& found, std::int64_t token) {
   return figure::visible(tokens_of(found)[static_cast<std::size_t>(token)].text);
@@ -122,11 +122,11 @@ void FollowOption::add_to(CLI::App& command) {
   figure.add_to(command, {.reduce = false});
 }
 
-insight::UpperTokens FollowOption::upper(const insight::Specimen& specimen) const {
-  const insight::Stack& all = specimen.stack(insight::Kind::self);
+insight::UpperTokens FollowOption::upper(const insight::AttentionTables& tables) const {
+  const insight::AttentionStack& all = tables.stack(insight::Kind::self);
   insight::UpperTokens upper{layer.value_or(all.layers - 1), {}};
   for (const std::string& name : tokens) {
-    const auto& all_tokens = specimen.queries(insight::Kind::self);
+    const auto& all_tokens = tables.queries(insight::Kind::self);
     for (const std::int64_t token : or_usage([&] { return figure::named_tokens(all_tokens, name); })) {
       if (std::ranges::find(upper.tokens, token) == upper.tokens.end()) upper.tokens.push_back(token);
     }
@@ -135,7 +135,7 @@ insight::UpperTokens FollowOption::upper(const insight::Specimen& specimen) cons
     upper.tokens.resize(static_cast<std::size_t>(all.queries));
     std::iota(upper.tokens.begin(), upper.tokens.end(), std::int64_t{0});
   }
-  or_usage([&] { check(specimen, upper); });
+  or_usage([&] { check(tables, upper); });
   return upper;
 }
 
@@ -156,7 +156,7 @@ void FollowOption::show(const Followed& found) const {
     figure.dress(bars);
     return figure.write(std::move(bars));
   }
-  figure::Heatmap map = figure::followed_of(found.specimen, {found.upper, found.numbers, found.name, found.measure});
+  figure::Heatmap map = figure::followed_of(found.tables, {found.upper, found.numbers, found.name, found.measure});
   figure.dress(map);
   figure.write(std::move(map));
 }

@@ -16,7 +16,7 @@ namespace attn::cli {
 
 // What was found, and how to call it.
 struct Followed {
-  const insight::Specimen& specimen;
+  const insight::AttentionTables& tables;
   insight::UpperTokens upper;
   nn::Matrix numbers;   // [tokens, N]
   std::string name;     // "rollout", "flow": the key in JSON
@@ -35,7 +35,7 @@ struct FollowOption {
   void add_to(CLI::App& command);
 
   // The layer and the tokens that were named; none: all of them. Throws UsageError for what is not there.
-  [[nodiscard]] insight::UpperTokens upper(const insight::Specimen& specimen) const;
+  [[nodiscard]] insight::UpperTokens upper(const insight::AttentionTables& tables) const;
 
   // As JSON; of tokens that were named as ranked lists or, in a file, as bars; else as a heatmap.
   void show(const Followed& found) const;

@@ -66,31 +66,31 @@ SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) cons
 
 SourceOption::Opened SourceOption::read(model::Keep keep, Ranks& ranks, ThreadPool& pool) const {
   model::Text given = text_given(ranks);
-  const model::ReadOptions options{.changes = {}, .on_layer = {}, .ranks = &ranks};
+  const model::RecordOptions options{.changes = {}, .on_layer = {}, .ranks = &ranks};
   Opened opened = on_all(ranks, [&] {
-    Opened loaded{model::Reader::load(model.folder()), model::Reading()};
+    Opened loaded{model::Reader::load(model.folder()), model::Recording()};
     const bool translates = loaded.reader.model->facts().form == model::Form::encoder_decoder;
     if (translates && !given.target && !given.pair && ranks.size() > 1)
       throw UsageError("what an encoder-decoder says by itself is the work of one process; several need --target");
     given = model::prepared(std::move(given), loaded.reader, pool);
     return loaded;
   });
-  on_all(ranks, [&] { opened.reading = model::begin_reading(opened.reader, given, keep, options); });
-  on_all(ranks, [&] { or_usage([&] { model::check_not_empty(opened.reading); }); });
-  model::finish_reading(opened.reader, opened.reading, pool, options);
-  opened.reading.origin.model = model.chosen();
-  note_training_length(opened.reader.model->facts(), std::ssize(opened.reading.tokens));
+  on_all(ranks, [&] { opened.recording = model::begin_recording(opened.reader, given, keep, options); });
+  on_all(ranks, [&] { or_usage([&] { model::check_not_empty(opened.recording); }); });
+  model::finish_recording(opened.reader, opened.recording, pool, options);
+  opened.recording.origin.model = model.chosen();
+  note_training_length(opened.reader.model->facts(), std::ssize(opened.recording.tokens));
   return opened;
 }
 
-std::unique_ptr<insight::Specimen> SourceOption::open(model::Keep keep, ThreadPool& pool) const {
-  auto specimen = open_unchecked(keep, pool);
-  if (table || recording) judge(checked(*specimen, pool));
-  return specimen;
+std::unique_ptr<insight::AttentionTables> SourceOption::open(model::Keep keep, ThreadPool& pool) const {
+  auto tables = open_unchecked(keep, pool);
+  if (table || recording) judge(checked(*tables, pool));
+  return tables;
 }
 
-std::string SourceOption::name_of(const insight::Specimen& opened) const {
-  if (opened.reading() != nullptr) return opened.reading()->origin.short_name();
+std::string SourceOption::name_of(const insight::AttentionTables& opened) const {
+  if (opened.recording() != nullptr) return opened.recording()->origin.short_name();
   return std::filesystem::path(table.value_or("")).stem().string();
 }
 
@@ -108,29 +108,29 @@ void SourceOption::check_given() const {
                                  model.known() ? "" : "--model and ", text.name));
 }
 
-Material SourceOption::open_unchecked(Ranks& ranks, ThreadPool& pool) const {
+RankedTables SourceOption::open_unchecked(Ranks& ranks, ThreadPool& pool) const {
   if (ranks.size() == 1) return {open_unchecked(model::Keep{}, pool), nullptr};
   on_all(ranks, [&] {
     check_given();
     if (table) throw UsageError("a table of your own is looked at by one process");
     if (!recording) static_cast<void>(text_given());
   });
-  return Material::of(ranks, on_all(ranks, [&] { return model::load_reading(recording.value(), ranks); }));
+  return RankedTables::of(ranks, on_all(ranks, [&] { return model::load_recording(recording.value(), ranks); }));
 }
 
-std::unique_ptr<insight::Specimen> SourceOption::open_unchecked(model::Keep keep, ThreadPool& pool) const {
+std::unique_ptr<insight::AttentionTables> SourceOption::open_unchecked(model::Keep keep, ThreadPool& pool) const {
   check_given();
   if (table) {
     insight::TableFile file = insight::read_table(*table);
     if (tokens) file.queries = words_of(tokens), file.keys.clear();
     if (key_tokens) file.keys = words_of(key_tokens);
     return or_usage([&] {
-      return std::make_unique<insight::TableSpecimen>(std::move(file.tables), std::move(file.queries),
-                                                      std::move(file.keys));
+      return std::make_unique<insight::InMemoryTables>(std::move(file.tables), std::move(file.queries),
+                                                       std::move(file.keys));
     });
   }
-  if (recording) return std::make_unique<insight::RecordedSpecimen>(model::load_reading(*recording));
-  return std::make_unique<insight::RecordedSpecimen>(read(keep, pool).reading);
+  if (recording) return std::make_unique<insight::RecordedTables>(model::load_recording(*recording));
+  return std::make_unique<insight::RecordedTables>(read(keep, pool).recording);
 }
 
 std::string word_of(const text::Tokenizer& tokenizer, std::int32_t id) {
@@ -154,18 +154,18 @@ void HeadOption::add_kind_to(CLI::App& command) {
 
 model::Kind HeadOption::kind() const { return model::parse_kind(kind_name).value_or(model::Kind::self); }
 
-std::vector<insight::HeadName> HeadOption::chosen(const insight::Specimen& specimen) const {
-  or_usage([&] { specimen.check({kind(), layer.value_or(0), head.value_or(0)}); });
-  std::vector<insight::HeadName> heads = specimen.heads();
-  std::erase_if(heads, [&](const insight::HeadName& name) {
+std::vector<insight::HeadId> HeadOption::chosen(const insight::AttentionTables& tables) const {
+  or_usage([&] { tables.check({kind(), layer.value_or(0), head.value_or(0)}); });
+  std::vector<insight::HeadId> heads = tables.heads();
+  std::erase_if(heads, [&](const insight::HeadId& name) {
     return name.kind != kind() || (layer && name.layer != *layer) || (head && name.head != *head);
   });
   return heads;
 }
 
-insight::HeadName HeadOption::one(const insight::Specimen& specimen) const {
-  const insight::HeadName first = chosen(specimen).front();
-  const insight::Stack& all = specimen.stack(first.kind);
+insight::HeadId HeadOption::one(const insight::AttentionTables& tables) const {
+  const insight::HeadId first = chosen(tables).front();
+  const insight::AttentionStack& all = tables.stack(first.kind);
   if (!layer && all.layers > 1) throw UsageError(fmt::format("name a layer with --layer, 0 to {}", all.layers - 1));
   if (!head && all.heads > 1) throw UsageError(fmt::format("name a head with --head, 0 to {}", all.heads - 1));
   return first;

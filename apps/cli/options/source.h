@@ -30,25 +30,25 @@ struct SourceOption {
   // of each head's rows of a longer one. A recording that fails is an attn::Error that names layer, head and row; a
   // table whose rows do not sum to 1 only gets a note on standard error. Recordings and tables have been checked, and
   // what was found judged.
-  [[nodiscard]] std::unique_ptr<insight::Specimen> open(model::Keep keep, ThreadPool& pool) const;
+  [[nodiscard]] std::unique_ptr<insight::AttentionTables> open(model::Keep keep, ThreadPool& pool) const;
   // For whoever checks everything anyway, and hands the result to judge().
-  [[nodiscard]] std::unique_ptr<insight::Specimen> open_unchecked(model::Keep keep, ThreadPool& pool) const;
+  [[nodiscard]] std::unique_ptr<insight::AttentionTables> open_unchecked(model::Keep keep, ThreadPool& pool) const;
   // Likewise, of a recording or a table; each of several processes has its part of a recording. All must call it.
-  [[nodiscard]] Material open_unchecked(Ranks& ranks, ThreadPool& pool) const;
+  [[nodiscard]] RankedTables open_unchecked(Ranks& ranks, ThreadPool& pool) const;
   // A recording that fails is an error; of a table that fails there is a line on standard error.
   void judge(const insight::CheckResult& result) const;
 
   // For commands that run the model again. Throws UsageError where there is none.
   struct Opened {
     model::Reader reader;
-    model::Reading reading;
+    model::Recording recording;
   };
   [[nodiscard]] Opened read(model::Keep keep, ThreadPool& pool) const;
-  // The same by several processes, each of which gets its part (model::ReadOptions::ranks). All must call it.
+  // The same by several processes, each of which gets its part (model::RecordOptions::ranks). All must call it.
   [[nodiscard]] Opened read(model::Keep keep, Ranks& ranks, ThreadPool& pool) const;
 
   // What was opened is called: as its model, or the table's file.
-  [[nodiscard]] std::string name_of(const insight::Specimen& opened) const;
+  [[nodiscard]] std::string name_of(const insight::AttentionTables& opened) const;
 
   [[nodiscard]] model::Text text_given() const;  // throws as TextOption::read() does
 
@@ -70,9 +70,9 @@ struct HeadOption {
   void add_kind_to(CLI::App& command);  // --kind alone
   [[nodiscard]] model::Kind kind() const;
   // All that are meant: of every layer or every head where none is named. Throws UsageError that says which there are.
-  [[nodiscard]] std::vector<insight::HeadName> chosen(const insight::Specimen& specimen) const;
+  [[nodiscard]] std::vector<insight::HeadId> chosen(const insight::AttentionTables& tables) const;
   // Throws UsageError that names the missing option or the layers and heads that there are.
-  [[nodiscard]] insight::HeadName one(const insight::Specimen& specimen) const;
+  [[nodiscard]] insight::HeadId one(const insight::AttentionTables& tables) const;
 };
 
 }  // namespace attn::cli

@@ -24,17 +24,17 @@ void ViewOption::add_to(CLI::App& command, bool with_measure) {
                    "Sinks set aside: the first key and special tokens weigh 0, rows are renormalised");
 }
 
-Subject ViewOption::open(ThreadPool& pool) const {
+OpenedTables ViewOption::open(ThreadPool& pool) const {
   const bool by_value = measure == "value";
   if (words && source.table) throw UsageError("--words needs a model: a table's tokens are words already");
   if (by_value && source.table) throw UsageError("--measure value needs a model: a table holds weights only");
   if (by_value && aside) throw UsageError("--aside renormalises weights: it does not go with --measure value");
-  Subject subject{source.open({.value_norms = by_value}, pool), "", by_value, aside};
-  subject.name = source.name_of(*subject.specimen);
-  if (by_value) subject.specimen = insight::value_weighted(std::move(subject.specimen));
-  if (words) subject.specimen = insight::merged_words(std::move(subject.specimen));
-  if (aside) subject.specimen = insight::set_aside(std::move(subject.specimen));
-  return subject;
+  OpenedTables opened{source.open({.value_norms = by_value}, pool), "", by_value, aside};
+  opened.name = source.name_of(*opened.tables);
+  if (by_value) opened.tables = insight::value_weighted(std::move(opened.tables));
+  if (words) opened.tables = insight::merged_words(std::move(opened.tables));
+  if (aside) opened.tables = insight::without_sinks(std::move(opened.tables));
+  return opened;
 }
 
 void LayerOption::add_to(CLI::App& command) {
@@ -42,29 +42,29 @@ void LayerOption::add_to(CLI::App& command) {
   command.add_option("--heads", heads, "Which heads, from 0 (default: all)")->delimiter(',')->type_name("H,...");
 }
 
-std::vector<insight::HeadName> LayerOption::chosen(const insight::Specimen& specimen) const {
+std::vector<insight::HeadId> LayerOption::chosen(const insight::AttentionTables& tables) const {
   HeadOption one = layer;
-  std::vector<insight::HeadName> names;
+  std::vector<insight::HeadId> names;
   one.head = 0;
-  const insight::HeadName first = one.one(specimen);
-  const std::int64_t count = specimen.stack(first.kind).heads;
+  const insight::HeadId first = one.one(tables);
+  const std::int64_t count = tables.stack(first.kind).heads;
   for (std::int64_t h = 0; heads.empty() && h < count; ++h) names.push_back({first.kind, first.layer, h});
   for (const std::int64_t head : heads) {
     one.head = head;
-    names.push_back(one.one(specimen));
+    names.push_back(one.one(tables));
   }
   return names;
 }
 
-std::vector<insight::Picture> pictures_of(const insight::Specimen& specimen,
-                                          const std::vector<insight::HeadName>& heads, std::int64_t most,
+std::vector<insight::Picture> pictures_of(const insight::AttentionTables& tables,
+                                          const std::vector<insight::HeadId>& heads, std::int64_t most,
                                           insight::Reduce reduce, ThreadPool& pool) {
   ProgressLine line;
   const auto progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); };
-  return figure::pictures_of(specimen, heads, {.most = most, .reduce = reduce, .progress = progress}, pool);
+  return figure::pictures_of(tables, heads, {.most = most, .reduce = reduce, .progress = progress}, pool);
 }
 
-Json to_json(const Subject& subject, const std::vector<insight::HeadName>& heads,
+Json to_json(const OpenedTables& opened, const std::vector<insight::HeadId>& heads,
              const std::vector<insight::Picture>& pictures, const ViewOption& view) {
   const model::Kind kind = heads.front().kind;
   Json tables = Json::array();
@@ -74,8 +74,8 @@ Json to_json(const Subject& subject, const std::vector<insight::HeadName>& heads
   Json json = {{"kind", std::string(name_of(kind))},
                {"measure", view.measure},
                {"aside", view.aside},
-               {"tokens", texts_of(subject.specimen->queries(kind))},
-               {"keys", texts_of(subject.specimen->keys(kind))},
+               {"tokens", texts_of(opened.tables->queries(kind))},
+               {"keys", texts_of(opened.tables->keys(kind))},
                {"heads", std::move(tables)}};
   if (pictures.front().reduced()) json["reduce"] = std::string(figure::name_of(pictures.front().reduce));
   return json;

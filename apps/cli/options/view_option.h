@@ -11,12 +11,12 @@
 
 namespace attn::cli {
 
-struct Subject {
-  std::unique_ptr<insight::Specimen> specimen;
+struct OpenedTables {
+  std::unique_ptr<insight::AttentionTables> tables;
   std::string name;  // of the model or of the file
   bool value_weighted = false, aside = false;
 
-  [[nodiscard]] figure::Subject drawn() const { return {*specimen, name, value_weighted, aside}; }
+  [[nodiscard]] figure::FigureTables drawn() const { return {*tables, name, value_weighted, aside}; }
 };
 
 // A source, as it is or seen through --measure, --words and --aside.
@@ -26,7 +26,7 @@ struct ViewOption {
   bool words = false, aside = false;
 
   void add_to(CLI::App& command, bool with_measure = true);
-  [[nodiscard]] Subject open(ThreadPool& pool) const;
+  [[nodiscard]] OpenedTables open(ThreadPool& pool) const;
 };
 
 // Heads of one layer: --layer, --kind and --heads 0,3,5.
@@ -36,17 +36,17 @@ struct LayerOption {
 
   void add_to(CLI::App& command);
   // Throws UsageError that says which there are.
-  [[nodiscard]] std::vector<insight::HeadName> chosen(const insight::Specimen& specimen) const;
+  [[nodiscard]] std::vector<insight::HeadId> chosen(const insight::AttentionTables& tables) const;
 };
 
 // With a progress line.
-std::vector<insight::Picture> pictures_of(const insight::Specimen& specimen,
-                                          const std::vector<insight::HeadName>& heads, std::int64_t most,
+std::vector<insight::Picture> pictures_of(const insight::AttentionTables& tables,
+                                          const std::vector<insight::HeadId>& heads, std::int64_t most,
                                           insight::Reduce reduce, ThreadPool& pool);
 
 // kind, measure, aside, tokens, keys, and heads as [{layer, head, weights}]; reduce, if cells are several weights each.
 // All heads are of one kind.
-Json to_json(const Subject& subject, const std::vector<insight::HeadName>& heads,
+Json to_json(const OpenedTables& opened, const std::vector<insight::HeadId>& heads,
              const std::vector<insight::Picture>& pictures, const ViewOption& view);
 
 }  // namespace attn::cli

@@ -8,31 +8,31 @@
 
 namespace attn::cli {
 
-insight::CheckResult checked(const insight::Specimen& specimen, ThreadPool& pool) {
+insight::CheckResult checked(const insight::AttentionTables& tables, ThreadPool& pool) {
   ProgressLine line;
   const auto progress = [&](std::int64_t done, std::int64_t total) { line.count(done, total, "checking head"); };
-  return insight::check_weights(specimen, {.progress = progress}, pool);
+  return insight::check_weights(tables, {.progress = progress}, pool);
 }
 
-Material Material::of(const Ranks& ranks, model::Reading reading) {
-  if (ranks.size() == 1) return {std::make_unique<insight::RecordedSpecimen>(std::move(reading)), nullptr};
-  return {nullptr, std::make_unique<insight::SpreadSubject>(std::move(reading))};
+RankedTables RankedTables::of(const Ranks& ranks, model::Recording recording) {
+  if (ranks.size() == 1) return {std::make_unique<insight::RecordedTables>(std::move(recording)), nullptr};
+  return {nullptr, std::make_unique<insight::DistributedTables>(std::move(recording))};
 }
 
-const insight::Subject& Material::subject() const {
+const insight::AttentionLayout& RankedTables::layout() const {
   if (whole) return *whole;
   return *part;
 }
 
-insight::Findings checked(Ranks& ranks, const Material& material,
+insight::Findings checked(Ranks& ranks, const RankedTables& ranked,
                           const std::optional<insight::StatisticsOptions>& statistics, ThreadPool& pool) {
-  if (material.whole) return {checked(*material.whole, pool), {}};
+  if (ranked.whole) return {checked(*ranked.whole, pool), {}};
   ProgressLine line;
   const auto progress = [&](std::int64_t done, std::int64_t total) {
     if (interrupted()) throw Interrupted();
     if (ranks.rank() == 0) line.count(done, total, statistics ? "head" : "checking head");
   };
-  return insight::examine(ranks, *material.part, {.check = {}, .statistics = statistics, .progress = progress}, pool);
+  return insight::examine(ranks, *ranked.part, {.check = {}, .statistics = statistics, .progress = progress}, pool);
 }
 
 }  // namespace attn::cli

@@ -7,6 +7,8 @@
 
 namespace attn::cli {
 
+using base::counted;
+using base::grouped;
 using figure::left;
 using figure::number;
 using figure::Phrase;
@@ -14,7 +16,5 @@ using figure::repeat;
 using figure::right;
 using figure::Terminal;
 using figure::without_blank_ends;
-using text::counted;
-using text::grouped;
 
 }  // namespace attn::cli

@@ -7,36 +7,36 @@
 
 #include "attn/attention.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
-[[noreturn]] void misfit(const char* what, const Array& a, const Array& b) {
+[[noreturn]] void misfit(const char* what, const LessonArray& a, const LessonArray& b) {
   throw std::invalid_argument(std::string(what) + ": " + shape_text(a.shape) + " and " + shape_text(b.shape));
 }
 
 View<float, 4> heads_of(nn::Matrix& matrix) { return {matrix.data(), {1, 1, matrix.rows(), matrix.columns()}}; }
 
 // [B, N, D] is [B, 1, N, D].
-Shape<4> four_axes(const Array& array, const char* name) {
+Shape<4> four_axes(const LessonArray& array, const char* name) {
   if (array.rank() == 3) return {array.shape[0], 1, array.shape[1], array.shape[2]};
   if (array.rank() != 4)
     throw std::invalid_argument(std::string(name) + " has three axes or four, not " + shape_text(array.shape));
   return {array.shape[0], array.shape[1], array.shape[2], array.shape[3]};
 }
 
-struct Heads {
+struct LessonHeads {
   std::int64_t heads, rows;
   enum Into : std::uint8_t { split, joined } into;
 };
 // `out` has the numbers of `in`: its axes of rows and heads change places.
-Array move_heads(const Array& in, Array out, const Heads& how) {
-  const std::int64_t wide = (how.into == Heads::split ? out : in).shape.back();
+LessonArray move_heads(const LessonArray& in, LessonArray out, const LessonHeads& how) {
+  const std::int64_t wide = (how.into == LessonHeads::split ? out : in).shape.back();
   const std::int64_t table = how.heads * how.rows * wide;
   for (std::int64_t n = 0; n < std::ssize(in.numbers); ++n) {
     const std::int64_t d = n % wide, h = n / wide % how.heads, i = n / wide / how.heads % how.rows;
     const std::int64_t apart = n / table * table + (h * how.rows + i) * wide + d;
-    if (how.into == Heads::split)
+    if (how.into == LessonHeads::split)
       out.numbers[static_cast<std::size_t>(apart)] = in.numbers[static_cast<std::size_t>(n)];
     else
       out.numbers[static_cast<std::size_t>(n)] = in.numbers[static_cast<std::size_t>(apart)];
@@ -46,33 +46,33 @@ Array move_heads(const Array& in, Array out, const Heads& how) {
 
 }  // namespace
 
-Array product(const Array& a, const Array& b) {
+LessonArray product(const LessonArray& a, const LessonArray& b) {
   if (a.rank() != 2 || b.rank() != 2 || a.width() != b.height())
     misfit("the first has as many columns as the second has rows", a, b);
-  Array out = Array::zeros({a.height(), b.width()});
+  LessonArray out = LessonArray::zeros({a.height(), b.width()});
   for (std::int64_t i = 0; i < a.height(); ++i)
     for (std::int64_t t = 0; t < a.width(); ++t)
       for (std::int64_t j = 0; j < b.width(); ++j) out.at(i, j) += a.at(i, t) * b.at(t, j);
   return out;
 }
 
-Array transposed(const Array& a, const Array& b) {
+LessonArray transposed(const LessonArray& a, const LessonArray& b) {
   if (a.rank() != 2 || b.rank() != 2 || a.width() != b.width()) misfit("queries are as wide as keys", a, b);
-  Array out = Array::zeros({a.height(), b.height()});
+  LessonArray out = LessonArray::zeros({a.height(), b.height()});
   for (std::int64_t i = 0; i < a.height(); ++i)
     for (std::int64_t j = 0; j < b.height(); ++j)
       for (std::int64_t t = 0; t < a.width(); ++t) out.at(i, j) += a.at(i, t) * b.at(j, t);
   return out;
 }
 
-Array times(const Array& a, double factor) {
-  Array out = a;
+LessonArray times(const LessonArray& a, double factor) {
+  LessonArray out = a;
   for (double& number : out.numbers) number *= factor;
   return out;
 }
 
-Array softmax_rows(const Array& scores) {
-  Array out = scores;
+LessonArray softmax_rows(const LessonArray& scores) {
+  LessonArray out = scores;
   for (std::int64_t i = 0; i < out.height(); ++i) {
     double* const row = out.numbers.data() + i * out.width();
     const double peak = *std::max_element(row, row + out.width());
@@ -87,8 +87,9 @@ Array softmax_rows(const Array& scores) {
   return out;
 }
 
-Attended attend(const Array& q, const Array& k, const Array& v, const How& how, ThreadPool& pool) {
-  Attended out;
+LessonAttention attend(const LessonArray& q, const LessonArray& k, const LessonArray& v, const How& how,
+                       ThreadPool& pool) {
+  LessonAttention out;
   out.scores = transposed(q, k);
   if (v.rank() != 2 || v.height() != k.height()) misfit("a value belongs to each key", k, v);
   const double scale = how.scale.value_or(1 / std::sqrt(static_cast<double>(q.width())));
@@ -100,12 +101,13 @@ Attended attend(const Array& q, const Array& k, const Array& v, const How& how, 
   options.mask = how.mask;
   attention({heads_of(queries), heads_of(keys), heads_of(values)}, options, heads_of(result), {}, heads_of(table),
             pool);
-  out.weights = Array::of(table);
-  out.output = Array::of(result);
+  out.weights = LessonArray::of(table);
+  out.result = LessonArray::of(result);
   return out;
 }
 
-AttendedMany attend_many(const Array& q, const Array& k, const Array& v, const Options& options, ThreadPool& pool) {
+AttendedMany attend_many(const LessonArray& q, const LessonArray& k, const LessonArray& v, const Options& options,
+                         ThreadPool& pool) {
   const Shape<4> of_q = four_axes(q, "Q"), of_k = four_axes(k, "K"), of_v = four_axes(v, "V");
   nn::Matrix queries = q.matrix(), keys = k.matrix(), values = v.matrix();
   const std::int64_t rows = queries.rows();
@@ -114,43 +116,45 @@ AttendedMany attend_many(const Array& q, const Array& k, const Array& v, const O
   const View<float, 4> weights(table.data(), {of_q[0], of_q[1], of_q[2], of_k[2]});
   attention({View(queries.data(), of_q), View(keys.data(), of_k), View(values.data(), of_v)}, options, out, {}, weights,
             pool);
-  AttendedMany many{Array::of(table), Array::of(result)};
-  many.weights.shape = many.output.shape = q.shape;
+  AttendedMany many{LessonArray::of(table), LessonArray::of(result)};
+  many.weights.shape = many.result.shape = q.shape;
   many.weights.shape.back() = of_k[2];
-  many.output.shape.back() = of_v[3];
+  many.result.shape.back() = of_v[3];
   return many;
 }
 
-Array split_heads(const Array& joined, std::int64_t heads) {
+LessonArray split_heads(const LessonArray& joined, std::int64_t heads) {
   const std::int64_t width = joined.shape.at(joined.shape.size() - 1);
   if (heads < 1 || width % heads != 0)
     throw std::invalid_argument("d_model " + std::to_string(width) + " cannot be split into " + std::to_string(heads) +
                                 " heads of equal width");
-  Array out = Array::zeros(joined.shape);
+  LessonArray out = LessonArray::zeros(joined.shape);
   out.shape.insert(out.shape.end() - 2, heads);
   out.shape.back() = width / heads;
-  return move_heads(joined, std::move(out), {.heads = heads, .rows = joined.shape.end()[-2], .into = Heads::split});
+  return move_heads(joined, std::move(out),
+                    {.heads = heads, .rows = joined.shape.end()[-2], .into = LessonHeads::split});
 }
 
-Array join_heads(const Array& split) {
+LessonArray join_heads(const LessonArray& split) {
   const std::int64_t heads = split.shape.at(split.shape.size() - 3);
-  Array out = Array::zeros(split.shape);
+  LessonArray out = LessonArray::zeros(split.shape);
   out.shape.erase(out.shape.end() - 3);
   out.shape.back() *= heads;
-  return move_heads(split, std::move(out), {.heads = heads, .rows = split.shape.end()[-2], .into = Heads::joined});
+  return move_heads(split, std::move(out),
+                    {.heads = heads, .rows = split.shape.end()[-2], .into = LessonHeads::joined});
 }
 
-void add(Told& told, Attended attended, const Names& names) {
+void add(LessonOutput& output, LessonAttention attended, const Names& names) {
   const auto name = [&](const char* what) { return names.prefix + what; };
-  const auto table = [&](Array array, Made made) {
+  const auto table = [&](LessonArray array, MadeFrom made) {
     return std::move(array).named(names.queries, names.keys).from(std::move(made));
   };
-  told.arrays.add(name("scores"), table(std::move(attended.scores), {Made::By::transposed, names.q, names.k}));
-  told.arrays.add(name("scaled"), table(std::move(attended.scaled), {Made::By::each, name("scores")}));
-  told.arrays.add(name("weights"), table(std::move(attended.weights), {Made::By::rows, name("scaled")}));
-  told.arrays.add(
+  output.arrays.add(name("scores"), table(std::move(attended.scores), {MadeFrom::By::transposed, names.q, names.k}));
+  output.arrays.add(name("scaled"), table(std::move(attended.scaled), {MadeFrom::By::each, name("scores")}));
+  output.arrays.add(name("weights"), table(std::move(attended.weights), {MadeFrom::By::rows, name("scaled")}));
+  output.arrays.add(
       name("output"),
-      std::move(attended.output).named(names.queries, {}).from({Made::By::product, name("weights"), names.v}));
+      std::move(attended.result).named(names.queries, {}).from({MadeFrom::By::product, name("weights"), names.v}));
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

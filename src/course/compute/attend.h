@@ -10,18 +10,19 @@
 #include "attn/thread_pool.h"
 #include "course/lesson_output.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
-Array product(const Array& a, const Array& b);     // a b
-Array transposed(const Array& a, const Array& b);  // a b^T
-Array times(const Array& a, double factor);
-Array softmax_rows(const Array& scores);  // as it is defined, in double precision: what the engine is held against
+LessonArray product(const LessonArray& a, const LessonArray& b);     // a b
+LessonArray transposed(const LessonArray& a, const LessonArray& b);  // a b^T
+LessonArray times(const LessonArray& a, double factor);
+LessonArray softmax_rows(
+    const LessonArray& scores);  // as it is defined, in double precision: what the engine is held against
 
-struct Attended {
-  Array scores;   // Q K^T
-  Array scaled;   // the same times the scale
-  Array weights;  // [N, M]
-  Array output;   // [N, E]
+struct LessonAttention {
+  LessonArray scores;   // Q K^T
+  LessonArray scaled;   // the same times the scale
+  LessonArray weights;  // [N, M]
+  LessonArray result;   // [N, E]
 };
 
 struct How {
@@ -30,19 +31,21 @@ struct How {
 };
 
 // Q [N, D], K [M, D], V [M, E]. Throws std::invalid_argument where they do not fit, with their shapes.
-Attended attend(const Array& q, const Array& k, const Array& v, const How& how, ThreadPool& pool);
+LessonAttention attend(const LessonArray& q, const LessonArray& k, const LessonArray& v, const How& how,
+                       ThreadPool& pool);
 
 // Many tables at once: q, k, v [B, N, D] or [B, H, N, D], and what comes out has as many axes.
 struct AttendedMany {
-  Array weights;  // [B, N, M] or [B, H, N, M]
-  Array output;   // [B, N, E] or [B, H, N, E]
+  LessonArray weights;  // [B, N, M] or [B, H, N, M]
+  LessonArray result;   // [B, N, E] or [B, H, N, E]
 };
-AttendedMany attend_many(const Array& q, const Array& k, const Array& v, const Options& options, ThreadPool& pool);
+AttendedMany attend_many(const LessonArray& q, const LessonArray& k, const LessonArray& v, const Options& options,
+                         ThreadPool& pool);
 
 // A row of numbers cut into heads, and back: [N, H D] to [H, N, D], [B, N, H D] to [B, H, N, D]. split_heads throws
 // std::invalid_argument with both numbers where the width is not a multiple of heads.
-Array split_heads(const Array& joined, std::int64_t heads);
-Array join_heads(const Array& split);
+LessonArray split_heads(const LessonArray& joined, std::int64_t heads);
+LessonArray join_heads(const LessonArray& split);
 
 // Adds the four as "scores", "scaled", "weights", "output", with `prefix` in front, named and with what they were made
 // from: `q`, `k` and `v` are the names of these.
@@ -50,6 +53,6 @@ struct Names {
   std::string q = "Q", k = "K", v = "V", prefix = {};
   std::vector<std::string> queries = {}, keys = {};
 };
-void add(Told& told, Attended attended, const Names& names);
+void add(LessonOutput& output, LessonAttention attended, const Names& names);
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -4,43 +4,43 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace attn::lesson {
+namespace attn::course {
 
-Array normal(std::vector<std::int64_t> shape, nn::NumpyRandom& random) {
-  Array out = Array::zeros(std::move(shape));
+LessonArray normal(std::vector<std::int64_t> shape, nn::NumpyRandom& random) {
+  LessonArray out = LessonArray::zeros(std::move(shape));
   for (double& number : out.numbers) number = random.normal();
   return out;
 }
 
-Array shape_of(const Array& array) { return Array::vector({array.shape.begin(), array.shape.end()}); }
+LessonArray shape_of(const LessonArray& array) { return LessonArray::vector({array.shape.begin(), array.shape.end()}); }
 
-Array slice(const Array& array, std::int64_t n) {
+LessonArray slice(const LessonArray& array, std::int64_t n) {
   const std::int64_t size = std::ssize(array.numbers) / array.shape.at(0);
   const auto first = array.numbers.begin() + n * size;
   return {{array.shape.begin() + 1, array.shape.end()}, {first, first + size}, array.rows, array.columns, array.made};
 }
 
-Array flipped(const Array& matrix) {
-  Array out = Array::zeros({matrix.width(), matrix.height()});
+LessonArray flipped(const LessonArray& matrix) {
+  LessonArray out = LessonArray::zeros({matrix.width(), matrix.height()});
   for (std::int64_t i = 0; i < matrix.height(); ++i)
     for (std::int64_t j = 0; j < matrix.width(); ++j) out.at(j, i) = matrix.at(i, j);
   return out;
 }
 
-Array row_sums(const Array& array) {
-  Array out = Array::zeros({array.shape.begin(), array.shape.end() - 1});
+LessonArray row_sums(const LessonArray& array) {
+  LessonArray out = LessonArray::zeros({array.shape.begin(), array.shape.end() - 1});
   const auto width = static_cast<std::size_t>(array.shape.back());
   for (std::size_t n = 0; n < array.numbers.size(); ++n) out.numbers[n / width] += array.numbers[n];
   return out;
 }
 
-Array sum(const Array& a, const Array& b) {
-  Array out = a;
+LessonArray sum(const LessonArray& a, const LessonArray& b) {
+  LessonArray out = a;
   for (std::size_t n = 0; n < out.numbers.size(); ++n) out.numbers[n] += b.numbers.at(n);
   return out;
 }
 
-double largest_difference(const Array& a, const Array& b) {
+double largest_difference(const LessonArray& a, const LessonArray& b) {
   if (a.shape != b.shape)
     throw std::invalid_argument("shapes differ: " + shape_text(a.shape) + " and " + shape_text(b.shape));
   double largest = 0;
@@ -56,7 +56,7 @@ std::vector<std::string> numbered(const std::string& prefix, std::int64_t count)
   return names;
 }
 
-figure::Heatmap heatmap_of(const Array& matrix, std::string title, figure::Shade shade) {
+figure::Heatmap heatmap_of(const LessonArray& matrix, std::string title, figure::Shade shade) {
   figure::Heatmap picture{.cells = matrix.matrix(),
                           .rows = matrix.rows,
                           .columns = matrix.columns,
@@ -66,14 +66,14 @@ figure::Heatmap heatmap_of(const Array& matrix, std::string title, figure::Shade
   return picture;
 }
 
-Array table_of(const Mask& mask, std::int64_t queries, std::int64_t keys, std::int64_t sequence) {
-  Array out = Array::zeros({queries, keys});
+LessonArray table_of(const Mask& mask, std::int64_t queries, std::int64_t keys, std::int64_t sequence) {
+  LessonArray out = LessonArray::zeros({queries, keys});
   for (std::int64_t i = 0; i < queries; ++i)
     for (std::int64_t j = 0; j < keys; ++j) out.at(i, j) = mask.allows(sequence, 0, i, j) ? 1 : 0;
   return out;
 }
 
-figure::MaskPicture picture_of(const Array& table, std::string title) {
+figure::MaskPicture picture_of(const LessonArray& table, std::string title) {
   return {.rows = table.height(),
           .columns = table.width(),
           .seen = {table.numbers.begin(), table.numbers.end()},
@@ -83,4 +83,4 @@ figure::MaskPicture picture_of(const Array& table, std::string title) {
           .caption = {}};
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -5,7 +5,7 @@
 #include "builtin/models.h"
 #include "course/compute/lesson_parts.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 model::Reader open_model(const std::string& name) { return model::Reader::load(builtin::folder_of(name)); }
 
@@ -25,16 +25,17 @@ std::string joined(const std::vector<std::string>& words, const std::string& bet
   return out;
 }
 
-Array table_of(const insight::Specimen& specimen, const insight::HeadName& head, ThreadPool& pool) {
-  return Array::of(specimen.weights(head, pool))
-      .named(names_of(specimen.queries(head.kind)), names_of(specimen.keys(head.kind)));
+LessonArray table_of(const insight::AttentionTables& tables, const insight::HeadId& head, ThreadPool& pool) {
+  return LessonArray::of(tables.weights(head, pool))
+      .named(names_of(tables.queries(head.kind)), names_of(tables.keys(head.kind)));
 }
 
-Array layer_tables(const insight::Specimen& specimen, insight::Kind kind, std::int64_t layer, ThreadPool& pool) {
-  const insight::Stack& stack = specimen.stack(kind);
-  Array out;
+LessonArray layer_tables(const insight::AttentionTables& tables, insight::Kind kind, std::int64_t layer,
+                         ThreadPool& pool) {
+  const insight::AttentionStack& stack = tables.stack(kind);
+  LessonArray out;
   for (std::int64_t head = 0; head < stack.heads; ++head) {
-    const Array table = table_of(specimen, {kind, layer, head}, pool);
+    const LessonArray table = table_of(tables, {kind, layer, head}, pool);
     out.numbers.insert(out.numbers.end(), table.numbers.begin(), table.numbers.end());
     out.rows = table.rows;
     out.columns = table.columns;
@@ -43,41 +44,41 @@ Array layer_tables(const insight::Specimen& specimen, insight::Kind kind, std::i
   return out;
 }
 
-Array all_tables(const insight::Specimen& specimen, insight::Kind kind, ThreadPool& pool) {
-  const insight::Stack& stack = specimen.stack(kind);
-  Array out;
+LessonArray all_tables(const insight::AttentionTables& tables, insight::Kind kind, ThreadPool& pool) {
+  const insight::AttentionStack& stack = tables.stack(kind);
+  LessonArray out;
   for (std::int64_t layer = 0; layer < stack.layers; ++layer) {
-    const Array tables = layer_tables(specimen, kind, layer, pool);
-    out.numbers.insert(out.numbers.end(), tables.numbers.begin(), tables.numbers.end());
-    out.rows = tables.rows;
-    out.columns = tables.columns;
+    const LessonArray arrays = layer_tables(tables, kind, layer, pool);
+    out.numbers.insert(out.numbers.end(), arrays.numbers.begin(), arrays.numbers.end());
+    out.rows = arrays.rows;
+    out.columns = arrays.columns;
   }
   out.shape = {stack.layers, stack.heads, stack.queries, stack.keys};
   return out;
 }
 
-figure::Grid blue_grid(const Array& tables, std::string title) {
+figure::Grid blue_grid(const LessonArray& arrays, std::string title) {
   constexpr std::int64_t kOneRow = 4;  // more heads than that stand in several rows
   figure::Grid grid{.panels = {},
-                    .columns = tables.shape.at(0) <= kOneRow ? tables.shape.at(0) : 0,
+                    .columns = arrays.shape.at(0) <= kOneRow ? arrays.shape.at(0) : 0,
                     .title = std::move(title),
                     .caption = {},
                     .shade = {.cmap = "Blues", .range = figure::Range{0, 1}}};
-  for (std::int64_t head = 0; head < tables.shape.at(0); ++head)
-    grid.panels.push_back(heatmap_of(slice(tables, head), "head " + std::to_string(head)));
+  for (std::int64_t head = 0; head < arrays.shape.at(0); ++head)
+    grid.panels.push_back(heatmap_of(slice(arrays, head), "head " + std::to_string(head)));
   return grid;
 }
 
-figure::HeadView lines_of(const Array& tables, std::string title) {
+figure::HeadView lines_of(const LessonArray& arrays, std::string title) {
   figure::HeadView lines{
-      .queries = tables.rows, .keys = tables.columns, .heads = {}, .title = std::move(title), .caption = {}};
-  for (std::int64_t head = 0; head < tables.shape.at(0); ++head)
-    lines.heads.push_back({"head " + std::to_string(head), slice(tables, head).matrix()});
+      .queries = arrays.rows, .keys = arrays.columns, .heads = {}, .title = std::move(title), .caption = {}};
+  for (std::int64_t head = 0; head < arrays.shape.at(0); ++head)
+    lines.heads.push_back({"head " + std::to_string(head), slice(arrays, head).matrix()});
   return lines;
 }
 
-Array hidden_of(const nn::Matrix& hidden, const std::vector<text::Token>& tokens) {
-  return Array::of(hidden).named(names_of(tokens), {});
+LessonArray hidden_of(const nn::Matrix& hidden, const std::vector<text::Token>& tokens) {
+  return LessonArray::of(hidden).named(names_of(tokens), {});
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

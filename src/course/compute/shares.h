@@ -7,16 +7,16 @@
 
 #include "course/array.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 // The keys of a row, the largest weight first; of equal ones the earlier.
-std::vector<std::int64_t> by_weight(const Array& weights, std::int64_t row);
+std::vector<std::int64_t> by_weight(const LessonArray& weights, std::int64_t row);
 
 // "x1 → x1 0.8200 (82.0%)  x2 0.0262 ( 2.6%)"
-std::string percent_lines(const Array& weights);
+std::string percent_lines(const LessonArray& weights);
 // The three largest of each row, behind 🎯 👀 📌.
-std::string top_lines(const Array& weights);
+std::string top_lines(const LessonArray& weights);
 // A line a weight, the largest first, and behind it `blocks` times the weight in blocks, cut to whole ones.
-std::string bar_lines(const Array& weights, std::int64_t blocks);
+std::string bar_lines(const LessonArray& weights, std::int64_t blocks);
 
-}  // namespace attn::lesson
+}  // namespace attn::course

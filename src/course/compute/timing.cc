@@ -12,7 +12,7 @@
 #include "nn/infer/numpy_random.h"
 #include "nn/learn/dense.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
@@ -33,7 +33,7 @@ const char* way_name(Way way) {
 // Q = K = V, as the texts measure it.
 class Runner {
  public:
-  Runner(const Problem& problem, ThreadPool& pool)
+  Runner(const TimedProblem& problem, ThreadPool& pool)
       : problem_(problem), pool_(pool), x_(problem.batch * problem.n, problem.d), out_(x_.rows(), problem.d) {
     nn::NumpyRandom random(42);
     for (std::int64_t n = 0; n < x_.rows() * x_.columns(); ++n) x_.data()[n] = static_cast<float>(random.normal());
@@ -92,49 +92,49 @@ class Runner {
     return nn::rows_of(all.view(), b * problem_.n, problem_.n);
   }
 
-  Problem problem_;
+  TimedProblem problem_;
   ThreadPool& pool_;
   nn::Matrix x_, out_;
 };
 
-Race measure(Way way, const Problem& problem, const Heats& heats, ThreadPool& pool) {
+Timing measure(Way way, const TimedProblem& problem, const TimingLimits& limits, ThreadPool& pool) {
   using Clock = std::chrono::steady_clock;
   const auto since = [](Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
   Runner runner(problem, pool);
-  Race race;
+  Timing run_timing;
   Clock::time_point start = Clock::now();
   runner.run(way);  // memory is touched for the first time, threads are woken
-  race.first = since(start);
+  run_timing.first = since(start);
   start = Clock::now();
   double took = 0;
-  while (race.runs < heats.runs && took < heats.patience) {
+  while (run_timing.runs < limits.runs && took < limits.patience) {
     runner.run(way);
     const double so_far = since(start);
-    race.best = race.runs == 0 ? so_far : std::min(race.best, so_far - took);
+    run_timing.best = run_timing.runs == 0 ? so_far : std::min(run_timing.best, so_far - took);
     took = so_far;
-    ++race.runs;
+    ++run_timing.runs;
   }
-  race.seconds = took / static_cast<double>(race.runs);
-  return race;
+  run_timing.seconds = took / static_cast<double>(run_timing.runs);
+  return run_timing;
 }
 
 }  // namespace
 
-Race race(Way way, const Problem& problem, const Heats& heats, ThreadPool& pool) {
+Timing run_timing(Way way, const TimedProblem& problem, const TimingLimits& limits, ThreadPool& pool) {
   static std::mutex one_at_a_time;  // two at once would measure each other
-  static std::map<std::tuple<Way, std::int64_t, std::int64_t, std::int64_t, std::int64_t, int>, Race> known;
+  static std::map<std::tuple<Way, std::int64_t, std::int64_t, std::int64_t, std::int64_t, int>, Timing> known;
   const std::scoped_lock lock(one_at_a_time);
   const auto [place, is_new] =
-      known.try_emplace({way, problem.batch, problem.n, problem.d, heats.runs, pool.threads()});
-  if (is_new) place->second = measure(way, problem, heats, pool);
+      known.try_emplace({way, problem.batch, problem.n, problem.d, limits.runs, pool.threads()});
+  if (is_new) place->second = measure(way, problem, limits, pool);
   return place->second;
 }
 
-void add_race(Told& told, const std::string& name, const Course& course, ThreadPool& pool) {
+void add_timings(LessonOutput& output, const std::string& name, const Course& course, ThreadPool& pool) {
   const auto lengths = std::ssize(course.lengths);
-  Array seconds = Array::zeros({std::ssize(course.ways), lengths});
+  LessonArray seconds = LessonArray::zeros({std::ssize(course.ways), lengths});
   figure::Curves curves{.curves = {}, .title = "time", .x_label = "n", .y_label = "milliseconds", .caption = {}};
   curves.log_x = curves.log_y = true;
   for (std::int64_t w = 0; w < seconds.height(); ++w) {
@@ -142,15 +142,15 @@ void add_race(Told& told, const std::string& name, const Course& course, ThreadP
     figure::Curves::Curve curve{.name = way_name(way), .x = course.lengths, .y = {}};
     for (std::int64_t i = 0; i < lengths; ++i) {
       const auto n = static_cast<std::int64_t>(course.lengths[static_cast<std::size_t>(i)]);
-      seconds.at(w, i) = race(way, {.n = n, .d = course.d}, {.runs = 5, .patience = 0.05}, pool).best;
+      seconds.at(w, i) = run_timing(way, {.n = n, .d = course.d}, {.runs = 5, .patience = 0.05}, pool).best;
       curve.y.push_back(1e3 * seconds.at(w, i));
     }
     seconds.rows.emplace_back(way_name(way));
     curves.curves.push_back(std::move(curve));
   }
   for (const double n : course.lengths) seconds.columns.push_back(std::to_string(std::llround(n)));
-  told.figures.add(name, std::move(curves));
-  told.measured.add(name, std::move(seconds));
+  output.figures.add(name, std::move(curves));
+  output.measured.add(name, std::move(seconds));
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -10,7 +10,7 @@
 #include "attn/thread_pool.h"
 #include "course/lesson_output.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 enum class Way : std::uint8_t {
   naive,   // scores, softmax, values: each step goes through a whole table [n, n] in memory
@@ -19,11 +19,11 @@ enum class Way : std::uint8_t {
   rnn,     // h = tanh(W h + U x), a token after the other
 };
 
-struct Problem {
+struct TimedProblem {
   std::int64_t batch = 1, n = 0, d = 64;
 };
 
-struct Race {
+struct Timing {
   double first = 0;       // the first run, which is not counted
   double seconds = 0;     // the mean of the others
   double best = 0;        // the shortest of them: others on the machine only make runs longer
@@ -31,11 +31,11 @@ struct Race {
 };
 
 // At most `runs`, and no new one after `patience` seconds.
-struct Heats {
+struct TimingLimits {
   std::int64_t runs = 100;
   double patience = 0.5;
 };
-Race race(Way way, const Problem& problem, const Heats& heats, ThreadPool& pool);
+Timing run_timing(Way way, const TimedProblem& problem, const TimingLimits& limits, ThreadPool& pool);
 
 // Adds measured `name` [ways, lengths], in seconds, and a figure of that name: time against n.
 struct Course {
@@ -43,6 +43,6 @@ struct Course {
   std::vector<double> lengths;
   std::int64_t d = 64;
 };
-void add_race(Told& told, const std::string& name, const Course& course, ThreadPool& pool);
+void add_timings(LessonOutput& output, const std::string& name, const Course& course, ThreadPool& pool);
 
-}  // namespace attn::lesson
+}  // namespace attn::course

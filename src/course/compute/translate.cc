@@ -5,7 +5,7 @@
 
 #include "model/run/prepare.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 namespace {
 
@@ -28,11 +28,11 @@ void check_words(const model::Reader& reader, const std::string& text) {
 
 }  // namespace
 
-model::Reading translated(const model::Reader& reader, const std::string& text, model::Keep keep, ThreadPool& pool) {
+model::Recording translated(const model::Reader& reader, const std::string& text, model::Keep keep, ThreadPool& pool) {
   if (reader.model->facts().form != model::Form::encoder_decoder)
     throw std::invalid_argument(reader.name + " does not translate: this lesson looks at an encoder-decoder");
   check_words(reader, text);
   return model::read(reader, model::prepared({.text = text, .pair = {}, .target = {}}, reader, pool), keep, pool);
 }
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -5,10 +5,10 @@
 
 #include "course/compute/model_look.h"
 
-namespace attn::lesson {
+namespace attn::course {
 
 // What the model makes of a text, and how. Throws std::invalid_argument that names the words that it does not know, and
 // for a model that is no encoder-decoder.
-model::Reading translated(const model::Reader& reader, const std::string& text, model::Keep keep, ThreadPool& pool);
+model::Recording translated(const model::Reader& reader, const std::string& text, model::Keep keep, ThreadPool& pool);
 
-}  // namespace attn::lesson
+}  // namespace attn::course

@@ -208,7 +208,7 @@ void run_head(const Call& call, const GradientPart& part, kernels::Backward& t, 
   t.lse = call.lse + call.row(s, h);
   t.delta = call.delta + call.row(s, h);
   t.scoring = p.scoring(s, h);
-  t.keep = p.keep(s, h);
+  t.dropout = p.dropout(s, h);
   t.dq = part.dq != nullptr ? part.dq + in_group * s.queries * p.sizes.width : call.to.dq.at(s.batch, h, s.first_query);
   t.dq_stride = part.dq != nullptr ? p.sizes.width : call.to.dq.strides[2];
   if (part.d_bias != nullptr) t.d_bias = part.d_bias + in_group * call.to.d_bias.shape[1] + p.bias_centre;

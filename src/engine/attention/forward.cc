@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kBlockRows = 96;
 constexpr std::int64_t kBlockRowsWithWeights = 24;
 constexpr std::int64_t kPieceRows = 170 * kTileRows;  // 2,040: K and V of as many keys fill half of a 2 MB cache
-constexpr std::int64_t kSoonBytes = std::int64_t{256} << 10;
+constexpr std::int64_t kPrefetchBytes = std::int64_t{256} << 10;
 constexpr std::int64_t kCachedBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kReadOften = 192;                         // queries a key head from which on copying V pays
 constexpr std::int64_t kStretchFloats = std::int64_t{64} << 10;  // K and V of a stretch: half of a 512 KB cache
@@ -29,7 +29,7 @@ struct RowRange {
 };
 
 // Queries of a sequence that are computed together, and the keys that they see between them.
-struct Piece {
+struct WorkPiece {
   const Sequence* sequence = nullptr;
   RowRange range;
   std::int64_t first_key = 0, keys = 0;  // first_key is a multiple of kTileKeys
@@ -37,7 +37,7 @@ struct Piece {
 
 // One key head of a piece, with its keys and values as the kernels want them.
 struct PackedHead {
-  const Piece* piece = nullptr;
+  const WorkPiece* piece = nullptr;
   std::int64_t key_head = 0;
   float* panels = nullptr;
   float* values_copy = nullptr;  // null: V is read where it is
@@ -46,11 +46,11 @@ struct PackedHead {
 };
 
 // All of a sequence.
-Piece whole(const Sequence& s) { return {&s, {0, s.queries}, 0, s.keys}; }
+WorkPiece whole(const Sequence& s) { return {&s, {0, s.queries}, 0, s.keys}; }
 
 // The part of a sequence that starts at row `first`, of at most kPieceRows, with the keys that some head sees.
-Piece piece_at(const Problem& p, const Sequence& s, std::int64_t first) {
-  Piece piece{&s, {first, std::min(kPieceRows, s.queries - first)}, 0, 0};
+WorkPiece piece_at(const Problem& p, const Sequence& s, std::int64_t first) {
+  WorkPiece piece{&s, {first, std::min(kPieceRows, s.queries - first)}, 0, 0};
   std::int64_t begin = s.keys, end = 0;
   for (std::int64_t h = 0; h < (s.plan->per_head() ? p.sizes.heads : 1); ++h) {
     for (std::int64_t row = first; row < first + piece.range.rows; row += kTileRows) {
@@ -70,8 +70,8 @@ Piece piece_at(const Problem& p, const Sequence& s, std::int64_t first) {
 
 // Long sequences whose queries look around near by are cut into pieces whose keys fit in the second cache. Not those
 // whose keys would have to be packed over and over.
-std::vector<Piece> pieces_of(const Problem& p) {
-  std::vector<Piece> pieces;
+std::vector<WorkPiece> pieces_of(const Problem& p) {
+  std::vector<WorkPiece> pieces;
   for (const Sequence& s : p.sequences) {
     const std::size_t before = pieces.size();
     std::int64_t packed = 0;
@@ -86,18 +86,18 @@ std::vector<Piece> pieces_of(const Problem& p) {
   return pieces;
 }
 
-struct Layout {
+struct ForwardLayout {
   std::int64_t panels = 0, values = 0, flags = 0;  // floats, floats, bytes of the longest piece
   bool copies_values = false;                      // as they are, a product could not read them, or not fast
   bool looks_for_not_finite = false;               // only a tile that some rows may not see needs to know
 };
 
-Layout layout_of(const Problem& p, std::span<const Piece> pieces) {
-  Layout layout;
+ForwardLayout layout_of(const Problem& p, std::span<const WorkPiece> pieces) {
+  ForwardLayout layout;
   const kernels::Rows v = p.v(p.sequences.front(), 0);
   const bool read_often = p.sizes.queries * p.sizes.group() >= kReadOften;
   layout.copies_values = read_often || !kernels::values_are_ready(v, p.sizes.value_width);
-  for (const Piece& piece : pieces) {
+  for (const WorkPiece& piece : pieces) {
     layout.panels = std::max(layout.panels, kernels::panel_floats(piece.keys, p.sizes.width));
     layout.values = std::max(layout.values, kernels::value_floats(piece.keys, p.sizes.value_width));
     layout.flags = std::max(layout.flags, (piece.keys + kTileKeys - 1) / kTileKeys);
@@ -115,7 +115,8 @@ kernels::Rows values_of(const Problem& p, const PackedHead& unit) {
 }
 
 // Packs keys and values [first, first + count) of a unit; says whether some value is not finite.
-bool pack(const Problem& p, const Layout& layout, const PackedHead& unit, std::int64_t first, std::int64_t count) {
+bool pack(const Problem& p, const ForwardLayout& layout, const PackedHead& unit, std::int64_t first,
+          std::int64_t count) {
   kernels::pack_keys({keys_of(p, unit), first, count, p.sizes.width, unit.panels});
   kernels::PackValues values;
   values.v = values_of(p, unit);
@@ -141,7 +142,7 @@ kernels::Forward forward_task(const Problem& p, const PackedHead& unit, std::int
                                          : kernels::ready_layout(values_of(p, unit));
   t.not_finite = unit.not_finite ? unit.flags : nullptr;
   t.scoring = p.scoring(s, h);
-  t.keep = p.keep(s, h);
+  t.dropout = p.dropout(s, h);
   t.sink = p.sink(h);
   t.out = p.out_row(s, h);
   t.out_stride = p.out.strides[2];
@@ -151,11 +152,12 @@ kernels::Forward forward_task(const Problem& p, const PackedHead& unit, std::int
   return t;
 }
 
-using SoonList = std::array<kernels::Soon, 3>;
+using PrefetchList = std::array<kernels::Prefetch, 3>;
 
-void run_block(const Problem& p, const PackedHead& unit, std::int64_t h, RowRange range, const SoonList& soon = {}) {
+void run_block(const Problem& p, const PackedHead& unit, std::int64_t h, RowRange range,
+               const PrefetchList& prefetch = {}) {
   Workspace& work = Workspace::mine();
-  const Piece& piece = *unit.piece;
+  const WorkPiece& piece = *unit.piece;
   const Sequence& s = *piece.sequence;
   const bool with_weights = !p.weights.empty();
   const std::int64_t stretch = std::max(
@@ -174,7 +176,7 @@ void run_block(const Problem& p, const PackedHead& unit, std::int64_t h, RowRang
     t.scratch = work.kernel.reserve(kernels::forward_with_weights_scratch(s.keys, p.sizes.value_width));
     kernels::forward_with_weights(t);
   } else {
-    std::copy(soon.begin(), soon.end(), t.soon);
+    std::copy(prefetch.begin(), prefetch.end(), t.prefetch);
     t.scratch = work.kernel.reserve(kernels::forward_scratch(range.rows, p.sizes.value_width));
     kernels::forward(t);
   }
@@ -197,15 +199,15 @@ void for_each_block(const RowRange& range, std::int64_t block, F&& f) {
 }
 
 // What a task will read, if it is little enough to wait in the second cache.
-SoonList wanted_by(const Problem& p, const PackedHead& unit) {
-  const Piece& piece = *unit.piece;
+PrefetchList wanted_by(const Problem& p, const PackedHead& unit) {
+  const WorkPiece& piece = *unit.piece;
   const kernels::Rows q = p.q(*piece.sequence, unit.key_head * p.sizes.group());
-  const SoonList soon{kernels::Soon(from_row(q, piece.range.first), piece.range.rows, p.sizes.width),
-                      kernels::Soon(keys_of(p, unit), piece.keys, p.sizes.width),
-                      kernels::Soon(values_of(p, unit), piece.keys, p.sizes.value_width)};
+  const PrefetchList prefetch{kernels::Prefetch(from_row(q, piece.range.first), piece.range.rows, p.sizes.width),
+                              kernels::Prefetch(keys_of(p, unit), piece.keys, p.sizes.width),
+                              kernels::Prefetch(values_of(p, unit), piece.keys, p.sizes.value_width)};
   std::int64_t bytes = 0;
-  for (const kernels::Soon& rows : soon) bytes += rows.rows * rows.bytes;
-  return bytes <= kSoonBytes ? soon : SoonList{};
+  for (const kernels::Prefetch& rows : prefetch) bytes += rows.rows * rows.bytes;
+  return bytes <= kPrefetchBytes ? prefetch : PrefetchList{};
 }
 
 // Whether all inputs may well lie in the second cache already.
@@ -216,7 +218,7 @@ bool is_small(const Problem& p) {
 }
 
 // Each task packs the keys of one key head of a piece for itself and computes all of its queries.
-void run_own(const Problem& p, const Layout& layout, std::span<const Piece> pieces, ThreadPool& pool) {
+void run_own(const Problem& p, const ForwardLayout& layout, std::span<const WorkPiece> pieces, ThreadPool& pool) {
   const std::int64_t tasks = std::ssize(pieces) * p.sizes.key_heads;
   const bool small = is_small(p);
   const auto unit_of = [&](std::int64_t n) {
@@ -228,7 +230,7 @@ void run_own(const Problem& p, const Layout& layout, std::span<const Piece> piec
   pool.run(tasks, [&](std::int64_t n, int) {
     Workspace& work = Workspace::mine();
     PackedHead unit = unit_of(n);
-    const Piece& piece = *unit.piece;
+    const WorkPiece& piece = *unit.piece;
     unit.panels = work.panels.reserve(layout.panels);
     if (layout.copies_values) unit.values_copy = work.values.reserve(layout.values);
     work.flags.resize(static_cast<std::size_t>(layout.flags));
@@ -237,12 +239,12 @@ void run_own(const Problem& p, const Layout& layout, std::span<const Piece> piec
     const std::int64_t block = !p.weights.empty()                   ? kBlockRowsWithWeights
                                : piece.range.rows <= 2 * kBlockRows ? piece.range.rows
                                                                     : kBlockRows;
-    SoonList soon;
-    if (!small && n + pool.threads() < tasks) soon = wanted_by(p, unit_of(n + pool.threads()));
+    PrefetchList prefetch;
+    if (!small && n + pool.threads() < tasks) prefetch = wanted_by(p, unit_of(n + pool.threads()));
     for (std::int64_t h = 0; h < p.sizes.group(); ++h) {
       for_each_block(piece.range, block, [&](RowRange range) {
-        run_block(p, unit, unit.key_head * p.sizes.group() + h, range, soon);
-        soon = {};
+        run_block(p, unit, unit.key_head * p.sizes.group() + h, range, prefetch);
+        prefetch = {};
       });
     }
     work.release();
@@ -256,7 +258,7 @@ struct BlockTask {
 };
 
 // All threads pack the keys of some heads together, then share out blocks of their queries.
-void run_shared(const Problem& p, const Layout& layout, std::span<PackedHead> units, ThreadPool& pool) {
+void run_shared(const Problem& p, const ForwardLayout& layout, std::span<PackedHead> units, ThreadPool& pool) {
   const std::int64_t tiles = (layout.flags * kTileKeys + kPackTile - 1) / kPackTile;
   std::vector<std::uint8_t> found(units.size() * static_cast<std::size_t>(tiles), 0);
   pool.run(std::ssize(units) * tiles, [&](std::int64_t n, int) {
@@ -278,21 +280,21 @@ void run_shared(const Problem& p, const Layout& layout, std::span<PackedHead> un
   }
   pool.run(std::ssize(tasks), [&](std::int64_t n, int) {
     const BlockTask& task = tasks[static_cast<std::size_t>(n)];
-    SoonList soon;
+    PrefetchList prefetch;
     if (const std::int64_t next = n + pool.threads(); next < std::ssize(tasks)) {
       const BlockTask& after = tasks[static_cast<std::size_t>(next)];
       const kernels::Rows q = p.q(*after.unit->piece->sequence, after.head);
-      soon[0] = kernels::Soon(from_row(q, after.range.first), after.range.rows, p.sizes.width);
+      prefetch[0] = kernels::Prefetch(from_row(q, after.range.first), after.range.rows, p.sizes.width);
     }
-    run_block(p, *task.unit, task.head, task.range, soon);
+    run_block(p, *task.unit, task.head, task.range, prefetch);
   });
 }
 
 }  // namespace
 
 void run_forward(const Problem& p, ThreadPool& pool) {
-  const std::vector<Piece> pieces = pieces_of(p);
-  const Layout layout = layout_of(p, pieces);
+  const std::vector<WorkPiece> pieces = pieces_of(p);
+  const ForwardLayout layout = layout_of(p, pieces);
   const std::int64_t count = std::ssize(pieces) * p.sizes.key_heads;
   const std::int64_t size = std::max<std::int64_t>(1, layout.panels + layout.values);
   if (size <= kOwnFloats && (count >= 8 * pool.threads() || p.sizes.queries <= 2 * kBlockRows)) {

@@ -140,10 +140,10 @@ void write_tokens(const Plane& p, std::int64_t at, const AnyView<4>& from, Type 
     for (std::int64_t g = 0; g < from.shape[1]; ++g) convert(from, b, g, p.head(b * from.shape[1] + g) + before);
 }
 
-void forget_tokens(const Plane& p, std::int64_t keep, std::int64_t size) {
-  if ((size - keep) * p.row_bytes < kGiveBackFrom) return;
+void forget_tokens(const Plane& p, std::int64_t dropout, std::int64_t size) {
+  if ((size - dropout) * p.row_bytes < kGiveBackFrom) return;
   for (std::int64_t h = 0; h < p.heads; ++h)
-    advise(p.head(h) + keep * p.row_bytes, p.head(h) + size * p.row_bytes, MADV_DONTNEED);
+    advise(p.head(h) + dropout * p.row_bytes, p.head(h) + size * p.row_bytes, MADV_DONTNEED);
 }
 
 void check_tokens(const char* name, const AnyView<4>& x, const Shape<4>& right) {

@@ -101,8 +101,8 @@ kernels::Scoring Problem::scoring(const Sequence& s, std::int64_t h) const noexc
   return how;
 }
 
-kernels::Keep Problem::keep(const Sequence& s, std::int64_t h) const noexcept {
-  return keep_of(options->dropout, s.number, h);
+kernels::DropoutHash Problem::dropout(const Sequence& s, std::int64_t h) const noexcept {
+  return dropout_of(options->dropout, s.number, h);
 }
 
 float Problem::sink(std::int64_t h) const noexcept {
@@ -114,19 +114,21 @@ float* Problem::lse_row(const Sequence& s, std::int64_t h) const noexcept {
   return lse.empty() ? nullptr : lse.at(s.batch, h, s.first_query);
 }
 
-kernels::Keep keep_of(const Dropout& dropout, std::int64_t b, std::int64_t h) noexcept {
+kernels::DropoutHash dropout_of(const Dropout& dropout, std::int64_t b, std::int64_t h) noexcept {
   if (dropout.rate == 0) return {};
   const auto number = static_cast<std::uint64_t>(dropout.first_sequence + b);
   const std::uint64_t batch = kernels::mix64(dropout.seed ^ kernels::mix64(number));
-  kernels::Keep keep = kernels::keep_with(dropout.rate, kernels::mix64(batch + static_cast<std::uint64_t>(h)));
-  keep.first_row = dropout.first_query;
-  keep.first_key = dropout.first_key;
-  return keep;
+  kernels::DropoutHash hash =
+      kernels::dropout_with(dropout.rate, kernels::mix64(batch + static_cast<std::uint64_t>(h)));
+  hash.first_row = dropout.first_query;
+  hash.first_key = dropout.first_key;
+  return hash;
 }
 
 bool dropout_keeps(const Dropout& dropout, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) noexcept {
-  const kernels::Keep keep = keep_of(dropout, b, h);
-  return kernels::keep_hash(kernels::keep_row_key(keep.seed, keep.first_row + i), keep.first_key + j) >= keep.threshold;
+  const kernels::DropoutHash hash = dropout_of(dropout, b, h);
+  return kernels::dropout_hash(kernels::dropout_row_key(hash.seed, hash.first_row + i), hash.first_key + j) >=
+         hash.threshold;
 }
 
 Problem make_problem(const Inputs& in, const Options& options, const Sizes& sizes) {

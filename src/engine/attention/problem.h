@@ -82,13 +82,13 @@ struct Problem {
   [[nodiscard]] kernels::Rows k(const Sequence& s, std::int64_t g) const noexcept;
   [[nodiscard]] kernels::Rows v(const Sequence& s, std::int64_t g) const noexcept;
   [[nodiscard]] kernels::Scoring scoring(const Sequence& s, std::int64_t h) const noexcept;
-  [[nodiscard]] kernels::Keep keep(const Sequence& s, std::int64_t h) const noexcept;
+  [[nodiscard]] kernels::DropoutHash dropout(const Sequence& s, std::int64_t h) const noexcept;
   [[nodiscard]] float sink(std::int64_t h) const noexcept;  // in units of log 2; -inf: none
   [[nodiscard]] float* out_row(const Sequence& s, std::int64_t h) const noexcept;
   [[nodiscard]] float* lse_row(const Sequence& s, std::int64_t h) const noexcept;  // null: not wanted
 };
 
-kernels::Keep keep_of(const Dropout& dropout, std::int64_t b, std::int64_t h) noexcept;
+kernels::DropoutHash dropout_of(const Dropout& dropout, std::int64_t b, std::int64_t h) noexcept;
 
 // Fills in all but the sequences and the outputs. Keeps a pointer to the options.
 Problem make_problem(const Inputs& in, const Options& options, const Sizes& sizes);

@@ -62,10 +62,10 @@ void read_in_place(const Problem& p, const SplitPart& part, std::int64_t first, 
   const std::int64_t h = part.key_head * p.sizes.group() + first;
   plan_visits({&s, h, 0, s.queries, part.begin, part.end, part.end}, work);
   std::vector<kernels::Scoring> scoring;
-  std::vector<kernels::Keep> keep;
+  std::vector<kernels::DropoutHash> dropout;
   for (std::int64_t n = 0; n < heads; ++n) {
     scoring.push_back(p.scoring(s, h + n));
-    keep.push_back(p.keep(s, h + n));
+    dropout.push_back(p.dropout(s, h + n));
   }
   kernels::Decode t;
   t.q = p.q(s, h);
@@ -77,7 +77,7 @@ void read_in_place(const Problem& p, const SplitPart& part, std::int64_t first, 
   t.width = p.sizes.width;
   t.value_width = p.sizes.value_width;
   t.scoring = scoring.data();
-  t.keep = keep.data();
+  t.dropout = dropout.data();
   t.segments = work.segments.data();
   t.segment_count = std::ssize(work.segments);
   const std::int64_t row = part.at + first * s.queries;
@@ -122,7 +122,7 @@ void pack_and_multiply(const Problem& p, const SplitPart& part, const Results& t
     plan_visits({&s, h, 0, s.queries, part.begin, part.end, part.end}, work);
     t.q = p.q(s, h);
     t.scoring = p.scoring(s, h);
-    t.keep = p.keep(s, h);
+    t.dropout = p.dropout(s, h);
     t.segments = work.segments.data();
     t.visits = work.visits.data();
     t.visit_count = std::ssize(work.visits);

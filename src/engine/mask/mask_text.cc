@@ -34,7 +34,7 @@ std::vector<std::int64_t> values(const Numbers& numbers) {
 }
 
 // A name, and what may stand in its parentheses. `document` and `table` read theirs themselves.
-struct Form {
+struct MaskForm {
   std::string_view name;
   std::size_t fewest, most;
   std::int64_t lowest;
@@ -43,16 +43,17 @@ struct Form {
 };
 
 constexpr std::array kForms = {
-    Form{"everything", 0, 0, 0, false, [](const Numbers&) { return Mask(); }},
-    Form{"causal", 0, 1, kAnyNumber, false, [](const Numbers& n) { return Mask(Causal{n.empty() ? 0 : n[0].value}); }},
-    Form{"window", 1, 2, 0, true, [](const Numbers& n) { return Mask(Window(n.front().value, n.back().value)); }},
-    Form{"padding", 1, kAnyCount, 0, false, [](const Numbers& n) { return Mask(Padding(values(n))); }},
-    Form{"prefix", 1, kAnyCount, 0, false, [](const Numbers& n) { return Mask(Prefix(values(n))); }},
-    Form{"document", 1, kAnyCount, kAnyNumber, false, nullptr},
-    Form{"sparse", 1, 1, 1, false, [](const Numbers& n) { return Mask(Sparse(n[0].value)); }},
-    Form{"global", 1, 1, 0, false, [](const Numbers& n) { return Mask(Global(n[0].value)); }},
-    Form{"block", 1, 1, 1, false, [](const Numbers& n) { return Mask(Block(n[0].value)); }},
-    Form{"table", 1, kAnyCount, 0, false, nullptr},
+    MaskForm{"everything", 0, 0, 0, false, [](const Numbers&) { return Mask(); }},
+    MaskForm{"causal", 0, 1, kAnyNumber, false,
+             [](const Numbers& n) { return Mask(Causal{n.empty() ? 0 : n[0].value}); }},
+    MaskForm{"window", 1, 2, 0, true, [](const Numbers& n) { return Mask(Window(n.front().value, n.back().value)); }},
+    MaskForm{"padding", 1, kAnyCount, 0, false, [](const Numbers& n) { return Mask(Padding(values(n))); }},
+    MaskForm{"prefix", 1, kAnyCount, 0, false, [](const Numbers& n) { return Mask(Prefix(values(n))); }},
+    MaskForm{"document", 1, kAnyCount, kAnyNumber, false, nullptr},
+    MaskForm{"sparse", 1, 1, 1, false, [](const Numbers& n) { return Mask(Sparse(n[0].value)); }},
+    MaskForm{"global", 1, 1, 0, false, [](const Numbers& n) { return Mask(Global(n[0].value)); }},
+    MaskForm{"block", 1, 1, 1, false, [](const Numbers& n) { return Mask(Block(n[0].value)); }},
+    MaskForm{"table", 1, kAnyCount, 0, false, nullptr},
 };
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -83,9 +84,9 @@ std::size_t columns(std::string_view text) { return text.size() - std::ranges::c
 //   any    = both { "|" both }
 //   both   = factor { "&" factor }
 //   factor = { "~" } ( "(" any ")" | name [ "(" arguments ")" ] )
-class Parser {
+class MaskParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit MaskParser(std::string_view text) : text_(text) {}
 
   Mask parse() {
     skip_spaces();
@@ -96,10 +97,10 @@ class Parser {
   }
 
  private:
-  Mask any() { return chain('|', detail::Join::any, &Parser::both); }
-  Mask both() { return chain('&', detail::Join::both, &Parser::factor); }
+  Mask any() { return chain('|', detail::Join::any, &MaskParser::both); }
+  Mask both() { return chain('&', detail::Join::both, &MaskParser::factor); }
 
-  Mask chain(char sign, detail::Join how, Mask (Parser::*part)()) {
+  Mask chain(char sign, detail::Join how, Mask (MaskParser::*part)()) {
     const std::size_t begin = at_;
     std::vector<Mask> parts{(this->*part)()};
     while (take(sign)) parts.push_back((this->*part)());
@@ -136,7 +137,7 @@ class Parser {
     const std::string_view name = text_.substr(begin, at_ - begin);
     skip_spaces();
     if (name.empty()) fail("expected a name, '~' or '(', not " + found());
-    const auto* form = std::ranges::find(kForms, name, &Form::name);
+    const auto* form = std::ranges::find(kForms, name, &MaskForm::name);
     if (form == kForms.end()) fail_at(text_, begin, unknown(name));
     if (name == "table") return table_rule();
     if (name == "document") return document_rule(*form);
@@ -155,11 +156,11 @@ class Parser {
       return quoted(name) + " has no text form: it stands for numbers or code of the caller";
     }
     std::string what = "unknown name " + quoted(name) + "; known:";
-    for (const Form& form : kForms) what.append(&form == kForms.begin() ? " " : ", ").append(form.name);
+    for (const MaskForm& form : kForms) what.append(&form == kForms.begin() ? " " : ", ").append(form.name);
     return what;
   }
 
-  static std::string count_wrong(const Form& form, std::size_t count) {
+  static std::string count_wrong(const MaskForm& form, std::size_t count) {
     std::string takes = form.most == 0           ? "no number"
                         : form.most == kAnyCount ? "at least one number"
                         : form.most == 2         ? "one or two numbers"
@@ -168,7 +169,7 @@ class Parser {
     return std::string(form.name) + " takes " + takes + ", not " + std::to_string(count);
   }
 
-  Mask document_rule(const Form& form) {
+  Mask document_rule(const MaskForm& form) {
     open_arguments(form.name);
     std::vector<std::int64_t> ids;
     std::size_t rows = 0, length = 0;
@@ -242,7 +243,7 @@ class Parser {
     return row;
   }
 
-  Numbers number_list(const Form& form) {
+  Numbers number_list(const MaskForm& form) {
     Numbers numbers;
     do {
       numbers.push_back(number(form));
@@ -250,7 +251,7 @@ class Parser {
     return numbers;
   }
 
-  Number number(const Form& form) {
+  Number number(const MaskForm& form) {
     Number n{0, at_};
     const std::string_view rest = text_.substr(at_);
     if (form.inf && rest.starts_with("inf") && (rest.size() == 3 || !is_word(rest[3]))) {
@@ -316,6 +317,6 @@ class Parser {
 
 }  // namespace
 
-Mask parse_mask(std::string_view text) { return Parser(text).parse(); }
+Mask parse_mask(std::string_view text) { return MaskParser(text).parse(); }
 
 }  // namespace attn

@@ -50,9 +50,9 @@ class KeyGradients {
 };
 
 // Computes blocks and keeps what belongs to this rank's queries.
-class Blocks {
+class RingBlocks {
  public:
-  Blocks(const RingCall& call, const Outputs& outputs, const Gradients& to, ThreadPool& pool)
+  RingBlocks(const RingCall& call, const Outputs& outputs, const Gradients& to, ThreadPool& pool)
       : call_(call), outputs_(outputs), to_(to), pool_(pool), slices_(slices_of(call.plan.queries(), call.me())) {
     write_zeros(to.dq);
     if (!to.d_dense_bias.empty()) write_zeros(to.d_dense_bias);
@@ -269,7 +269,7 @@ RingReport ring_attention_backward(const Inputs& in, const Options& options, con
   RingReport report;
   TravellingKeys keys(call, report);
   TravellingGradients gradients(call, to, report);
-  Blocks blocks(call, outputs, to, pool);
+  RingBlocks blocks(call, outputs, to, pool);
   write_zeros(to.dk);
   write_zeros(to.dv);
   for (Leg leg; leg.lap < call.plan.laps(); ++leg.lap) {

@@ -14,14 +14,14 @@ namespace {
 constexpr std::int64_t kMergeRows = 256;  // a task
 
 // A row whose lse is top + log(total) in the end: one logarithm a row, not one a merge.
-struct Row {
+struct RingRow {
   float* out;
   float& top;
   float& total;
 };
 
 // Adds what other keys gave. Its bits depend on the order: that of the ring.
-void merge_block_row(const Row& row, const float* more, float more_lse, std::int64_t width) {
+void merge_block_row(const RingRow& row, const float* more, float more_lse, std::int64_t width) {
   if (more_lse == kernels::kNever) return;
   if (row.top == kernels::kNever) {
     std::copy_n(more, width, row.out);
@@ -38,9 +38,9 @@ void merge_block_row(const Row& row, const float* more, float more_lse, std::int
 }
 
 // This rank's rows while keys come and go.
-class Sums {
+class RingSums {
  public:
-  Sums(const RingCall& call, const View<float, 4>& out, const View<float, 3>& lse, ThreadPool& pool)
+  RingSums(const RingCall& call, const View<float, 4>& out, const View<float, 3>& lse, ThreadPool& pool)
       : call_(call), out_(out), lse_(lse), pool_(pool), slices_(slices_of(call.plan.queries(), call.me())) {
     if (lse_.empty()) lse_ = {own_lse_.reserve(rows()), {n().batch, n().heads, n().queries}};
     begun_.resize(slices_.size());
@@ -80,7 +80,7 @@ class Sums {
  private:
   [[nodiscard]] const Sizes& n() const noexcept { return call_.sizes; }
   [[nodiscard]] std::int64_t rows() const noexcept { return n().batch * n().heads * n().queries; }
-  [[nodiscard]] Row row(std::int64_t b, std::int64_t h, std::int64_t i) const {
+  [[nodiscard]] RingRow row(std::int64_t b, std::int64_t h, std::int64_t i) const {
     return {out_.at(b, h, i), lse_(b, h, i), total_(b, h, i)};
   }
 
@@ -134,7 +134,7 @@ RingReport ring_attention(const Inputs& in, const Options& options, const Ring& 
       make_ring_call("ring_attention", in, options, ring, [&] { check_outputs(check_inputs(in), out, lse); });
   RingReport report;
   TravellingKeys keys(call, report);
-  Sums sums(call, out, lse, pool);
+  RingSums sums(call, out, lse, pool);
   for (int lap = 0; lap < call.plan.laps(); ++lap) {
     keys.start(lap);
     for (int step = 0; step < ring.ranks.size(); ++step) {

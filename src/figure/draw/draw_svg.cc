@@ -13,8 +13,8 @@ namespace attn::figure {
 
 namespace {
 
-using text::base64;
-using text::escaped;
+using base::base64;
+using base::escaped;
 
 // At most three digits after the point, none that says nothing.
 std::string svg_number(double value) {
@@ -45,9 +45,9 @@ std::int64_t dots_of(double length, std::int64_t cells) {
   return cell < kLeast ? 1 : static_cast<std::int64_t>(std::min(kMost, std::ceil(2 * cell)));
 }
 
-class Writer {
+class SvgWriter {
  public:
-  explicit Writer(std::string& out) : out_(out) {}
+  explicit SvgWriter(std::string& out) : out_(out) {}
 
   void operator()(const Tiles& tiles) const {
     out_ += "<image x=\"" + svg_number(tiles.box.x) + "\" y=\"" + svg_number(tiles.box.y) + "\" width=\"" +
@@ -112,7 +112,7 @@ std::string draw_svg(const Scene& scene) {
       "font-family=\"" + std::string(kSvgFamilies) + "\">\n";
   if (!scene.title.empty()) out += "<title>" + escaped(scene.title) + "</title>\n";
   out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
-  const Writer writer(out);
+  const SvgWriter writer(out);
   for (const Mark& mark : scene.marks) std::visit(writer, mark);
   return out + "</svg>\n";
 }

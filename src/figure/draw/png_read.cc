@@ -19,7 +19,7 @@ constexpr std::uint32_t kMostPixels = 4096;  // each way
 }  // namespace
 
 nn::Matrix read_brightness(const std::filesystem::path& file) {
-  const std::string bytes = text::read_file(file);
+  const std::string bytes = base::read_file(file);
   const std::unique_ptr<spng_ctx, decltype(&spng_ctx_free)> png(spng_ctx_new(0), &spng_ctx_free);
   const auto need = [&](int result) {
     if (result != 0)

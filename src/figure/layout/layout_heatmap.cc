@@ -47,16 +47,16 @@ void put_names(Sheet& sheet, const Panel& panel, const std::string& x_name, cons
 }
 
 // The numbers of a table as text, and the type in which they fit into its cells.
-struct Values {
+struct CellValues {
   std::vector<std::string> texts;
   double size = 0;        // 0: they do not fit
   double least_cell = 0;  // so that they would
 };
 
-Values values_of(const Sheet& sheet, const nn::Matrix& cells) {
+CellValues values_of(const Sheet& sheet, const nn::Matrix& cells) {
   constexpr std::int64_t kMost = 44;  // cells in a row
   constexpr double kSize = 7.5, kSmallest = 6, kMany = 24;
-  Values values;
+  CellValues values;
   if (std::max(cells.rows(), cells.columns()) > kMost) return values;
   values.size = static_cast<double>(cells.columns()) > kMany ? kSmallest : kSize;
   double widest = 0;
@@ -68,7 +68,7 @@ Values values_of(const Sheet& sheet, const nn::Matrix& cells) {
   return values;
 }
 
-void put_values(Sheet& sheet, const Panel& panel, const Heatmap& map, const Shader& shader, Values values) {
+void put_values(Sheet& sheet, const Panel& panel, const Heatmap& map, const Shader& shader, CellValues values) {
   for (std::int64_t i = 0; i < panel.rows; ++i) {
     for (std::int64_t j = 0; j < panel.columns; ++j) {
       const double x = panel.box.x + (static_cast<double>(j) + 0.5) * panel.column_pitch();
@@ -87,7 +87,7 @@ void put_values(Sheet& sheet, const Panel& panel, const Heatmap& map, const Shad
 Scene lay_out_heatmap(const Heatmap& map, double dpi) {
   Sheet sheet(dpi);
   const Shader shader(map.shade, numbers_in(map.cells));
-  Values values = map.values ? values_of(sheet, map.cells) : Values{};
+  CellValues values = map.values ? values_of(sheet, map.cells) : CellValues{};
   const Panel panel = panel_of(sheet, map.cells.rows(), map.cells.columns(), sheet.dots(values.least_cell));
   sheet.add(tiles_of(map.cells, shader, panel.box));
   part_cells(sheet, panel);

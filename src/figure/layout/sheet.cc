@@ -14,7 +14,7 @@ namespace {
 constexpr double kMargin = 8;
 constexpr double kLeastTextWidth = 260;  // that a title or a caption may have, however small the picture
 
-struct Moved {
+struct MovedMark {
   double x, y;
 
   void operator()(Tiles& tiles) const {
@@ -92,7 +92,7 @@ void Sheet::box(const Box& box, const Colour& colour) {
 }
 
 Scene Sheet::finish(const Words& words) {
-  const Type heading{kTitleSize, true};
+  const Typeface heading{kTitleSize, true};
   const std::vector<std::string> lines =
       typesetter_.lines(visible(words.title), heading, std::max(extent_.right() - words.title_at, kLeastTextWidth));
   double y = extent_.y - 6 - kTitleSize * 0.7;
@@ -107,7 +107,7 @@ Scene Sheet::finish(const Words& words) {
   }
   // Whole dots, so that what lay on dots still does.
   const auto up = [&](double length) { return std::ceil(length / dot_ - 1e-6) * dot_; };
-  const Moved moved{up(kMargin - extent_.x), up(kMargin - extent_.y)};
+  const MovedMark moved{up(kMargin - extent_.x), up(kMargin - extent_.y)};
   for (Mark& mark : marks_) std::visit(moved, mark);
   Scene scene{
       up(extent_.right() + moved.x + kMargin), up(extent_.bottom() + moved.y + kMargin), visible(words.title), {}};

@@ -43,7 +43,7 @@ Typesetter::Typesetter(cairo_t* canvas)
   layout_.reset(pango_layout_new(context_.get()));
 }
 
-void Typesetter::set(std::string_view text, const Type& type) const {
+void Typesetter::set(std::string_view text, const Typeface& type) const {
   pango_font_description_set_absolute_size(font_.get(), type.size * PANGO_SCALE);
   pango_font_description_set_weight(font_.get(), type.bold ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
   pango_layout_set_width(layout_.get(), -1);
@@ -51,14 +51,14 @@ void Typesetter::set(std::string_view text, const Type& type) const {
   pango_layout_set_text(layout_.get(), text.data(), byte_count(text));
 }
 
-double Typesetter::width(std::string_view text, const Type& type) const {
+double Typesetter::width(std::string_view text, const Typeface& type) const {
   set(text, type);
   int width = 0;
   pango_layout_get_size(layout_.get(), &width, nullptr);
   return points(width);
 }
 
-std::string Typesetter::fitted(std::string_view text, const Type& type, double room) const {
+std::string Typesetter::fitted(std::string_view text, const Typeface& type, double room) const {
   if (width(text, type) <= room) return std::string(text);
   std::vector<std::size_t> ends = {0};  // where a character, with all its marks, is over
   int count = 0;
@@ -79,7 +79,7 @@ std::string Typesetter::fitted(std::string_view text, const Type& type, double r
   return cut(ends[low]);
 }
 
-std::vector<std::string> Typesetter::lines(std::string_view text, const Type& type, double room) const {
+std::vector<std::string> Typesetter::lines(std::string_view text, const Typeface& type, double room) const {
   set(text, type);
   pango_layout_set_width(layout_.get(), static_cast<int>(room * PANGO_SCALE));
   pango_layout_set_wrap(layout_.get(), PANGO_WRAP_WORD_CHAR);

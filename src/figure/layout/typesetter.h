@@ -21,7 +21,7 @@ constexpr std::string_view kSvgFamilies =
     "'Noto Sans','Noto Sans CJK SC','DejaVu Sans','Helvetica Neue',Arial,'PingFang SC','Microsoft YaHei',"
     "sans-serif";
 
-struct Type {
+struct Typeface {
   double size = 9;
   bool bold = false;
 };
@@ -32,11 +32,11 @@ class Typesetter {
   Typesetter();
   explicit Typesetter(cairo_t* canvas);  // to draw on it
 
-  [[nodiscard]] double width(std::string_view text, const Type& type) const;
+  [[nodiscard]] double width(std::string_view text, const Typeface& type) const;
   // The text, or as much of it as fits, with … at its end.
-  [[nodiscard]] std::string fitted(std::string_view text, const Type& type, double width) const;
+  [[nodiscard]] std::string fitted(std::string_view text, const Typeface& type, double width) const;
   // Broken between words; a word that is wider than a line is broken too.
-  [[nodiscard]] std::vector<std::string> lines(std::string_view text, const Type& type, double width) const;
+  [[nodiscard]] std::vector<std::string> lines(std::string_view text, const Typeface& type, double width) const;
   // The first character that no installed font has: a box would be drawn.
   [[nodiscard]] std::optional<char32_t> first_missing(std::string_view text) const;
   // Whether a line begins at its right end.
@@ -45,7 +45,7 @@ class Typesetter {
   void draw(cairo_t* canvas, const Writing& writing) const;
 
  private:
-  void set(std::string_view text, const Type& type) const;
+  void set(std::string_view text, const Typeface& type) const;
 
   struct Unref {
     void operator()(void* object) const noexcept { g_object_unref(object); }

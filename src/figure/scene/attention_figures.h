@@ -16,8 +16,8 @@
 namespace attn::figure {
 
 // What is drawn, and what to call it.
-struct Subject {
-  const insight::Specimen& specimen;
+struct FigureTables {
+  const insight::AttentionTables& tables;
   std::string name;             // of the model or of the file; empty: none
   bool value_weighted = false;  // numbers are norms of weight x value
   bool aside = false;           // without sinks (insight/tables/without_sinks.h)
@@ -37,26 +37,26 @@ inline constexpr const char* kDifferenceColours = "RdBu";
 struct Pictures {
   std::int64_t most = kHeatmapCells;  // cells in each direction
   insight::Reduce reduce = insight::Reduce::max;
-  insight::Progress progress = {};  // in heads
+  base::Progress progress = {};  // in heads
 };
 // Of several heads, a head a thread.
-std::vector<insight::Picture> pictures_of(const insight::Specimen& specimen,
-                                          const std::vector<insight::HeadName>& heads, const Pictures& how,
+std::vector<insight::Picture> pictures_of(const insight::AttentionTables& tables,
+                                          const std::vector<insight::HeadId>& heads, const Pictures& how,
                                           ThreadPool& pool);
 
 // A figure of pictures that have been made: of one head; of heads of a layer; of all heads of a kind, in their order.
-Heatmap heatmap_of(const Subject& subject, const insight::HeadName& head, insight::Picture picture);
-Grid grid_of(const Subject& subject, const std::vector<insight::HeadName>& heads,
+Heatmap heatmap_of(const FigureTables& drawn, const insight::HeadId& head, insight::Picture picture);
+Grid grid_of(const FigureTables& drawn, const std::vector<insight::HeadId>& heads,
              std::vector<insight::Picture> pictures);
-Overview overview_of(const Subject& subject, insight::Kind kind, std::vector<insight::Picture> pictures);
+Overview overview_of(const FigureTables& drawn, insight::Kind kind, std::vector<insight::Picture> pictures);
 // Of whole tables. check_lines() says beforehand whether there are too many tokens: std::invalid_argument.
-HeadView head_view_of(const Subject& subject, const std::vector<insight::HeadName>& heads,
+HeadView head_view_of(const FigureTables& drawn, const std::vector<insight::HeadId>& heads,
                       std::vector<insight::Picture> pictures);
-void check_lines(const insight::Specimen& specimen, insight::Kind kind);
+void check_lines(const insight::AttentionTables& tables, insight::Kind kind);
 
 // What two readings have different (insight/tables/difference.h), in at most `most` cells each way, means of what is in
 // them.
-Heatmap difference_of(const insight::Specimen& less, const insight::HeadName& head, std::int64_t most,
+Heatmap difference_of(const insight::AttentionTables& less, const insight::HeadId& head, std::int64_t most,
                       ThreadPool& pool);
 
 // Tokens above a layer, followed down to the text.
@@ -67,7 +67,7 @@ struct FollowedTable {
   std::string measure;        // what a number is
 };
 inline constexpr const char* kRolloutMeasure = "Share of the text's token";
-Heatmap followed_of(const insight::Specimen& specimen, const FollowedTable& found);
+Heatmap followed_of(const insight::AttentionTables& tables, const FollowedTable& found);
 // "layer 0", "layers 0 to 3".
 std::string layers_up_to(std::int64_t layer);
 
@@ -83,7 +83,7 @@ struct AxisNames {
 AxisNames axis_names(insight::Kind kind);
 
 // "layer 5"; with the kind in front if it is not self: "cross layer 5".
-std::string layer_name(const insight::HeadName& head);
+std::string layer_name(const insight::HeadId& head);
 
 // "max", "mean" and "farthest".
 std::string_view name_of(insight::Reduce reduce) noexcept;

@@ -64,7 +64,7 @@ std::string visible(std::string_view text) {
   const std::size_t last = text.find_last_not_of(' ');
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    const text::Character next = text::first_character(text.substr(at));
+    const base::Character next = base::first_character(text.substr(at));
     const std::string_view character = text.substr(at, next.size);
     const char32_t code = next.whole ? code_of(character) : 0;
     const bool at_edge = first == std::string_view::npos || at < first || at > last;

@@ -44,17 +44,17 @@ PanelLines panel_lines(const std::string& title, const Shades& shades, std::int6
 }
 
 // How many panels stand beside each other, and how many cells each may show.
-struct Places {
+struct GridPlaces {
   std::int64_t across = 1;
   std::int64_t cells = 1;
 };
 
 // As the grid asks, unless that makes panels smaller than 16 columns and they have more cells than fit.
-Places places_for(const Grid& grid, int width) {
+GridPlaces places_for(const Grid& grid, int width) {
   constexpr std::int64_t kSmallest = 16;
   std::int64_t widest = 1;
   for (const Heatmap& panel : grid.panels) widest = std::max(widest, panel.cells.columns());
-  Places places{std::min<std::int64_t>(columns_of(grid), std::ssize(grid.panels)), 0};
+  GridPlaces places{std::min<std::int64_t>(columns_of(grid), std::ssize(grid.panels)), 0};
   for (;; --places.across) {
     places.cells = (width - kPanelGap * (places.across - 1)) / places.across;
     if (places.across == 1 || places.cells >= std::min(kSmallest, widest)) return places;
@@ -153,7 +153,7 @@ Lines lines_of(const Grid& figure, const Screen& screen) {
   Lines lines;
   const Brush brush(screen.colours);
   const Shader shader(figure.shade, numbers_in_grid(figure));
-  const Places places = places_for(figure, screen.width);
+  const GridPlaces places = places_for(figure, screen.width);
   std::string caption = figure.caption;
   add_title(lines, figure.title, screen);
   add_axes(lines, figure.y_label, figure.x_label, screen);

@@ -14,14 +14,14 @@ namespace {
 constexpr int kLongestRowLabel = 16;
 constexpr int kMostPictureLines = 24;  // of a picture whose cells are enlarged
 
-struct Table {
+struct ScreenTable {
   Shades shades;
   Lines rows, columns;         // labels; empty: none
   std::vector<Lines> numbers;  // of the cells; empty: none
 };
 
 // How the cells of a table with labels are laid out.
-struct Layout {
+struct TableLayout {
   int gutter = 0;        // columns of the row labels, with the space behind them
   int cell = 0;          // 0: does not fit
   bool upright = false;  // column labels are written downwards
@@ -31,9 +31,9 @@ int gutter_of(const Lines& labels, int width) {
   return labels.empty() ? 0 : std::min({longest(labels), kLongestRowLabel, width / 3}) + 1;
 }
 
-Layout layout_of(const Table& table, int width) {
+TableLayout layout_of(const ScreenTable& table, int width) {
   constexpr int kWidestName = 8;
-  Layout layout{.gutter = gutter_of(table.rows, width)};
+  TableLayout layout{.gutter = gutter_of(table.rows, width)};
   const auto room = static_cast<int>((width - layout.gutter) / table.shades.places.columns());
   if (!table.numbers.empty()) {
     int number = 0;
@@ -50,7 +50,7 @@ Layout layout_of(const Table& table, int width) {
 }
 
 // Labels of columns, from top to bottom. A character that is wider than a cell is left out.
-void add_upright(Lines& lines, const Table& table, const Layout& layout, const Brush& brush) {
+void add_upright(Lines& lines, const ScreenTable& table, const TableLayout& layout, const Brush& brush) {
   constexpr std::size_t kHighest = 9;
   std::vector<std::vector<Glyph>> labels;
   std::size_t height = 0;
@@ -73,7 +73,7 @@ void add_upright(Lines& lines, const Table& table, const Layout& layout, const B
   }
 }
 
-void add_column_names(Lines& lines, const Table& table, const Layout& layout, const Brush& brush) {
+void add_column_names(Lines& lines, const ScreenTable& table, const TableLayout& layout, const Brush& brush) {
   if (table.columns.empty()) return;
   if (layout.upright) return add_upright(lines, table, layout, brush);
   std::string line;
@@ -84,7 +84,7 @@ void add_column_names(Lines& lines, const Table& table, const Layout& layout, co
   lines.push_back(repeat(" ", layout.gutter) + brush.dim(line));
 }
 
-void add_rows(Lines& lines, const Table& table, const Layout& layout, const Brush& brush) {
+void add_rows(Lines& lines, const ScreenTable& table, const TableLayout& layout, const Brush& brush) {
   const nn::Matrix& places = table.shades.places;
   for (std::int64_t i = 0; i < places.rows(); ++i) {
     const auto row = static_cast<std::size_t>(i);
@@ -104,7 +104,7 @@ void add_rows(Lines& lines, const Table& table, const Layout& layout, const Brus
 }
 
 // Where cells are too many for a label each: every fifth line has its row's, and a line below every tenth column's.
-void add_raster(Lines& lines, const Table& table, int width, const Brush& brush) {
+void add_raster(Lines& lines, const ScreenTable& table, int width, const Brush& brush) {
   const nn::Matrix& places = table.shades.places;
   const int gutter = gutter_of(table.rows, width);
   const int zoom = zoom_for(places.rows(), places.columns(), {kMostPictureLines, width - gutter}, brush);
@@ -135,9 +135,9 @@ Lines thinned(const Lines& labels, std::int64_t cells) {
 }
 
 // With labels where they fit, else as squares.
-void add_table(Lines& lines, const Table& table, const Screen& screen) {
+void add_table(Lines& lines, const ScreenTable& table, const Screen& screen) {
   const Brush brush(screen.colours);
-  const Layout layout = layout_of(table, screen.width);
+  const TableLayout layout = layout_of(table, screen.width);
   const int smallest = brush.coloured() ? 2 : 1;  // half blocks show twice as much
   if (layout.cell < smallest) return add_raster(lines, table, screen.width, brush);
   add_column_names(lines, table, layout, brush);
@@ -150,7 +150,7 @@ Lines lines_of(const Heatmap& figure, const Screen& screen) {
   Lines lines;
   const Shader shader(figure.shade, numbers_in(figure.cells));
   const bool diverging = is_diverging(figure.shade.cmap);
-  Table table{.shades = {}, .rows = visible(figure.rows), .columns = visible(figure.columns), .numbers = {}};
+  ScreenTable table{.shades = {}, .rows = visible(figure.rows), .columns = visible(figure.columns), .numbers = {}};
   const int most = screen.width - gutter_of(table.rows, screen.width);
   const bool fits = figure.cells.columns() <= most && figure.cells.rows() <= 2 * most;
   std::string caption = figure.caption;
@@ -168,7 +168,7 @@ Lines lines_of(const Heatmap& figure, const Screen& screen) {
     for (std::int64_t j = 0; j < figure.cells.columns(); ++j)
       table.numbers.back().push_back(cell_text(figure.cells.row(i)[j]));
   }
-  if (const Layout layout = layout_of(table, screen.width); layout.cell == 0) table.numbers.clear();
+  if (const TableLayout layout = layout_of(table, screen.width); layout.cell == 0) table.numbers.clear();
   if (figure.values && table.numbers.empty()) caption = joined({caption, "The cells are too small for numbers."});
   add_title(lines, figure.title, screen);
   add_axes(lines, figure.y_label, figure.x_label, screen);
@@ -186,7 +186,7 @@ Lines lines_of(const MaskPicture& figure, const Screen& screen) {
   Lines lines;
   nn::Matrix cells(figure.rows, figure.columns);
   std::copy(figure.seen.begin(), figure.seen.end(), cells.data());
-  Table table{
+  ScreenTable table{
       .shades = {}, .rows = visible(figure.row_labels), .columns = visible(figure.column_labels), .numbers = {}};
   std::string caption = figure.caption;
   const int most = screen.width - gutter_of(table.rows, screen.width);

@@ -4,16 +4,16 @@
 
 namespace attn::insight {
 
-void each_tile(const Specimen& specimen, const HeadName& head, const TakeTile& take) {
-  each_tile(specimen, head, 0, specimen.stack(head.kind).queries, take);
+void each_block(const AttentionTables& tables, const HeadId& head, const TakeBlock& take) {
+  each_block(tables, head, 0, tables.stack(head.kind).queries, take);
 }
 
-void each_tile(const Specimen& specimen, const HeadName& head, std::int64_t first, std::int64_t count,
-               const TakeTile& take) {
-  each_tile(specimen, head, {first, count, 0, specimen.stack(head.kind).keys}, take);
+void each_block(const AttentionTables& tables, const HeadId& head, std::int64_t first, std::int64_t count,
+                const TakeBlock& take) {
+  each_block(tables, head, {first, count, 0, tables.stack(head.kind).keys}, take);
 }
 
-void each_tile(const Specimen& specimen, const HeadName& head, const TableWindow& window, const TakeTile& take) {
+void each_block(const AttentionTables& tables, const HeadId& head, const TableWindow& window, const TakeBlock& take) {
   const std::int64_t last_row = window.row + window.rows, last_column = window.column + window.columns;
   ThreadPool alone(1);
   nn::Matrix memory(std::min(kTileQueries, window.rows), std::min(kTileColumns, window.columns));
@@ -21,9 +21,9 @@ void each_tile(const Specimen& specimen, const HeadName& head, const TableWindow
     const std::int64_t rows = std::min(kTileQueries, last_row - row);
     for (std::int64_t col = window.column; col < last_column; col += kTileColumns) {
       const std::int64_t columns = std::min(kTileColumns, last_column - col);
-      if (specimen.cover(head, {0, head.head, row, row + rows, col, col + columns}) == Cover::none) continue;
+      if (tables.cover(head, {0, head.head, row, row + rows, col, col + columns}) == Cover::none) continue;
       const View<float, 2> tile{memory.data(), {rows, columns}, {memory.columns(), 1}};
-      specimen.weights(head, {row, col}, tile, alone);
+      tables.weights(head, {row, col}, tile, alone);
       take({row, col}, tile);
     }
   }

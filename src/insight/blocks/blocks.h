@@ -13,7 +13,7 @@ inline constexpr std::int64_t kTileQueries = 256;
 inline constexpr std::int64_t kTileColumns = 512;  // together 512 kB: they stay in a core's cache
 
 // Part of a table: weights [R, C] of the queries from window.row on and the keys from window.col on.
-using TakeTile = std::function<void(Rectangle window, View<const float, 2> weights)>;
+using TakeBlock = std::function<void(Rectangle window, View<const float, 2> weights)>;
 
 struct TableWindow {
   std::int64_t row = 0, rows = 0, column = 0, columns = 0;
@@ -21,10 +21,10 @@ struct TableWindow {
 
 // All tiles of one head, row by row of tiles, from left to right; those that the mask rules out are left out. Runs on
 // the calling thread alone: whoever has many heads gives a head to each thread.
-void each_tile(const Specimen& specimen, const HeadName& head, const TakeTile& take);
+void each_block(const AttentionTables& tables, const HeadId& head, const TakeBlock& take);
 // The same for the queries [first, first + count), and for a part of these.
-void each_tile(const Specimen& specimen, const HeadName& head, std::int64_t first, std::int64_t count,
-               const TakeTile& take);
-void each_tile(const Specimen& specimen, const HeadName& head, const TableWindow& window, const TakeTile& take);
+void each_block(const AttentionTables& tables, const HeadId& head, std::int64_t first, std::int64_t count,
+                const TakeBlock& take);
+void each_block(const AttentionTables& tables, const HeadId& head, const TableWindow& window, const TakeBlock& take);
 
 }  // namespace attn::insight

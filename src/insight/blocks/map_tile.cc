@@ -19,11 +19,11 @@ std::int64_t count_map_tiles(std::int64_t count, std::int64_t level) {
 }
 
 // On which the table is one cell.
-std::int64_t highest_level(const Stack& all) {
+std::int64_t highest_level(const AttentionStack& all) {
   return std::bit_width(static_cast<std::uint64_t>(std::max(all.queries, all.keys) - 1));
 }
 
-TableWindow window_of(const Stack& all, const MapPlace& place) {
+TableWindow window_of(const AttentionStack& all, const MapPlace& place) {
   need_index("level", place.level, highest_level(all) + 1);
   need_index("row", place.row, count_map_tiles(all.queries, place.level));
   need_index("column", place.column, count_map_tiles(all.keys, place.level));
@@ -57,24 +57,24 @@ void into_cells(const View<const float, 2>& tile, Rectangle at, std::int64_t lev
 
 }  // namespace
 
-Shape<2> map_tile_shape(const Stack& stack, const MapPlace& place) {
+Shape<2> map_tile_shape(const AttentionStack& stack, const MapPlace& place) {
   return window_cells(window_of(stack, place), place.level);
 }
 
-nn::Matrix map_tile(const Specimen& specimen, const HeadName& head, const MapPlace& place, ThreadPool& pool) {
-  specimen.check(head);
-  const TableWindow window = window_of(specimen.stack(head.kind), place);
-  const bool differences = specimen.numbers() == Numbers::differences;
+nn::Matrix map_tile(const AttentionTables& tables, const HeadId& head, const MapPlace& place, ThreadPool& pool) {
+  tables.check(head);
+  const TableWindow window = window_of(tables.stack(head.kind), place);
+  const bool differences = tables.numbers() == Numbers::differences;
   const auto [rows, columns] = window_cells(window, place.level);
   nn::Matrix out(rows, columns);
   std::fill_n(out.data(), rows * columns, differences ? std::numeric_limits<float>::quiet_NaN() : 0.0F);
   // Bands of queries that share no cell: some for each thread, but not more than needed, as each packs its keys.
   const std::int64_t least = window.rows > 4 * kTileQueries ? kTileQueries : kTileQueries / 4;
   const std::int64_t band = std::max(std::int64_t{1} << place.level, least);
-  each_head((window.rows + band - 1) / band, {}, pool, [&](std::int64_t n) {
+  base::parallel_for((window.rows + band - 1) / band, {}, pool, [&](std::int64_t n) {
     const std::int64_t row = window.row + n * band;
     const TableWindow part{row, std::min(band, window.row + window.rows - row), window.column, window.columns};
-    each_tile(specimen, head, part, [&](Rectangle at, View<const float, 2> tile) {
+    each_block(tables, head, part, [&](Rectangle at, View<const float, 2> tile) {
       const Rectangle inside{at.row - window.row, at.col - window.column};
       differences ? into_cells(tile, inside, place.level, out, Farther())
                   : into_cells(tile, inside, place.level, out, Larger());
@@ -83,13 +83,13 @@ nn::Matrix map_tile(const Specimen& specimen, const HeadName& head, const MapPla
   return out;
 }
 
-float largest_number(const Specimen& specimen, const HeadName& head, ThreadPool& pool) {
-  const Stack& all = specimen.stack(head.kind);
+float largest_number(const AttentionTables& tables, const HeadId& head, ThreadPool& pool) {
+  const AttentionStack& all = tables.stack(head.kind);
   const std::int64_t level = std::min<std::int64_t>(8, highest_level(all));  // a band of rows for each thread
   float most = 0;
   for (std::int64_t row = 0; row < count_map_tiles(all.queries, level); ++row) {
     for (std::int64_t column = 0; column < count_map_tiles(all.keys, level); ++column) {
-      const nn::Matrix tile = map_tile(specimen, head, {level, row, column}, pool);
+      const nn::Matrix tile = map_tile(tables, head, {level, row, column}, pool);
       most = std::max(most, *std::max_element(tile.data(), tile.data() + tile.rows() * tile.columns()));
     }
   }

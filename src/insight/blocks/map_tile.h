@@ -20,11 +20,11 @@ struct MapPlace {
 // likewise; a number below 0 counts as 0. Of differences it is the one that is farthest from 0, and NaN where all are.
 // Tiles at the right and lower edge are smaller. Throws std::invalid_argument for a place that is not on the map: the
 // highest level is that on which the table is one cell.
-Shape<2> map_tile_shape(const Stack& stack, const MapPlace& place);
-nn::Matrix map_tile(const Specimen& specimen, const HeadName& head, const MapPlace& place, ThreadPool& pool);
+Shape<2> map_tile_shape(const AttentionStack& stack, const MapPlace& place);
+nn::Matrix map_tile(const AttentionTables& tables, const HeadId& head, const MapPlace& place, ThreadPool& pool);
 
 // The largest number of a head's table, or 0.
-float largest_number(const Specimen& specimen, const HeadName& head, ThreadPool& pool);
+float largest_number(const AttentionTables& tables, const HeadId& head, ThreadPool& pool);
 
 // What a cell shows of two numbers. NaN is nothing: the other one is shown.
 struct Larger {

@@ -28,7 +28,7 @@ std::vector<std::int64_t> cells_of(std::int64_t count, std::int64_t cells) {
   return of;
 }
 
-void need_numbers(const View<const float, 2>& weights, const HeadName& head) {
+void need_numbers(const View<const float, 2>& weights, const HeadId& head) {
   // By bits, which the compiler does several at a time: std::isfinite made this a quarter of an overview's time.
   constexpr std::uint32_t kExponent = 0x7F80'0000;
   std::uint32_t wrong = 0;
@@ -42,9 +42,10 @@ void need_numbers(const View<const float, 2>& weights, const HeadName& head) {
 
 }  // namespace
 
-Shrinking::Shrinking(const Specimen& specimen, const HeadName& head, std::int64_t most, Reduce reduce) : head_(head) {
-  specimen.check(head);
-  const Stack& all = specimen.stack(head.kind);
+Shrinking::Shrinking(const AttentionTables& tables, const HeadId& head, std::int64_t most, Reduce reduce)
+    : head_(head) {
+  tables.check(head);
+  const AttentionStack& all = tables.stack(head.kind);
   picture_ = {.cells = nn::Matrix(std::min(most, all.queries), std::min(most, all.keys)),
               .reduce = reduce,
               .queries = all.queries,
@@ -104,12 +105,12 @@ Picture Shrinking::finish() {
   return std::move(picture_);
 }
 
-Picture picture(const Specimen& specimen, const HeadName& head, std::int64_t most, Reduce reduce, ThreadPool& pool) {
-  Shrinking shrinking(specimen, head, most, reduce);
-  if (const Stack& all = specimen.stack(head.kind); all.queries > most || all.keys > most) {
-    each_tile(specimen, head, [&](Rectangle at, View<const float, 2> tile) { shrinking.take(at, tile); });
+Picture picture(const AttentionTables& tables, const HeadId& head, std::int64_t most, Reduce reduce, ThreadPool& pool) {
+  Shrinking shrinking(tables, head, most, reduce);
+  if (const AttentionStack& all = tables.stack(head.kind); all.queries > most || all.keys > most) {
+    each_block(tables, head, [&](Rectangle at, View<const float, 2> tile) { shrinking.take(at, tile); });
   } else {
-    shrinking.take({}, specimen.weights(head, pool).view());
+    shrinking.take({}, tables.weights(head, pool).view());
   }
   return shrinking.finish();
 }

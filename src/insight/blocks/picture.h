@@ -26,12 +26,12 @@ struct Picture {
 // At most `most` cells in each direction; a table that is smaller comes as it is. Cell (r, c) covers the queries
 // [r N / rows, (r + 1) N / rows) and the keys likewise. One pass over tiles: O(N) memory beside the result. Throws
 // std::invalid_argument that names the head if a weight is not a number.
-Picture picture(const Specimen& specimen, const HeadName& head, std::int64_t most, Reduce reduce, ThreadPool& pool);
+Picture picture(const AttentionTables& tables, const HeadId& head, std::int64_t most, Reduce reduce, ThreadPool& pool);
 
 // The same while somebody else goes over the head's tiles (insight/blocks/blocks.h).
 class Shrinking {
  public:
-  Shrinking(const Specimen& specimen, const HeadName& head, std::int64_t most, Reduce reduce);
+  Shrinking(const AttentionTables& tables, const HeadId& head, std::int64_t most, Reduce reduce);
   // Throws std::invalid_argument as picture() does.
   void take(Rectangle at, const View<const float, 2>& tile);
   [[nodiscard]] Picture finish();  // all tiles have been taken
@@ -40,7 +40,7 @@ class Shrinking {
   template <typename Show>
   void take_by(Rectangle at, const View<const float, 2>& tile, Show show);
 
-  HeadName head_;
+  HeadId head_;
   Picture picture_;
   std::vector<std::int64_t> row_of_, column_of_;  // to which cell each row and each column belongs
 };

@@ -9,24 +9,24 @@
 
 namespace attn::insight {
 
-Profile profile(const Specimen& specimen, const HeadName& head, ThreadPool& pool) {
+Profile profile(const AttentionTables& tables, const HeadId& head, ThreadPool& pool) {
   constexpr std::int64_t kBands = 8;  // enough for the threads of most machines, few enough for long rows of sums
-  specimen.check(head);
-  const Stack& all = specimen.stack(head.kind);
-  std::vector<kernels::RowSurvey> rows(static_cast<std::size_t>(all.queries));
+  tables.check(head);
+  const AttentionStack& all = tables.stack(head.kind);
+  std::vector<kernels::RowStatistics> rows(static_cast<std::size_t>(all.queries));
   std::vector<std::vector<double>> received(kBands, std::vector<double>(static_cast<std::size_t>(all.keys)));
-  each_head(kBands, {}, pool, [&](std::int64_t band) {
+  base::parallel_for(kBands, {}, pool, [&](std::int64_t band) {
     const std::int64_t from = band * all.queries / kBands, to = (band + 1) * all.queries / kBands;
     if (from == to) return;
     std::vector<double>& sums = received[static_cast<std::size_t>(band)];
-    each_tile(specimen, head, from, to - from, [&](Rectangle at, View<const float, 2> tile) {
-      kernels::survey({.weights = {tile.data, tile.strides[0]},
-                       .rows = tile.shape[0],
-                       .columns = tile.shape[1],
-                       .query = at.row,
-                       .key = at.col,
-                       .by_row = rows.data() + at.row,
-                       .received = sums.data() + at.col});
+    each_block(tables, head, from, to - from, [&](Rectangle at, View<const float, 2> tile) {
+      kernels::tile_statistics({.weights = {tile.data, tile.strides[0]},
+                                .rows = tile.shape[0],
+                                .columns = tile.shape[1],
+                                .query = at.row,
+                                .key = at.col,
+                                .by_row = rows.data() + at.row,
+                                .received = sums.data() + at.col});
     });
   });
   Profile out;
@@ -35,8 +35,8 @@ Profile profile(const Specimen& specimen, const HeadName& head, ThreadPool& pool
     for (const std::vector<double>& band : received) sum += band[j];
     out.received.push_back(static_cast<float>(sum));
   }
-  const bool shares = specimen.numbers() == Numbers::weights;
-  for (const kernels::RowSurvey& row : rows) {
+  const bool shares = tables.numbers() == Numbers::weights;
+  for (const kernels::RowStatistics& row : rows) {
     // -sum (x / s) log (x / s) = -(sum x log x) / s + log s
     const double entropy = shares || row.mass <= 0 ? row.entropy : row.entropy / row.mass + std::log(row.mass);
     out.entropy.push_back(static_cast<float>(entropy));

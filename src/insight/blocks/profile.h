@@ -14,6 +14,6 @@ struct Profile {
 };
 
 // One pass over tiles on all threads; the result has the same bits whatever their number.
-Profile profile(const Specimen& specimen, const HeadName& head, ThreadPool& pool);
+Profile profile(const AttentionTables& tables, const HeadId& head, ThreadPool& pool);
 
 }  // namespace attn::insight

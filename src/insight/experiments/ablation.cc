@@ -29,11 +29,11 @@ model::Batch copies_of(const std::vector<text::Token>& tokens, std::int64_t copi
   return batch;
 }
 
-struct Heads {
+struct AblatedHeads {
   std::int64_t layers = 0, heads = 0;
 };
 
-Heads heads_of_kind(const model::Facts& facts, Kind kind) {
+AblatedHeads heads_of_kind(const model::Facts& facts, Kind kind) {
   if (kind == Kind::self) return {facts.layers, facts.heads.heads};
   if (facts.form != model::Form::encoder_decoder) return {};
   return {facts.decoder_layers, facts.decoder_heads.heads};
@@ -45,18 +45,18 @@ std::span<const float> row(const nn::Matrix& of, std::int64_t i) {
 
 }  // namespace
 
-std::vector<HeadName> heads_of(const model::Facts& facts) {
-  std::vector<HeadName> all;
+std::vector<HeadId> heads_of(const model::Facts& facts) {
+  std::vector<HeadId> all;
   for (const Kind kind : {Kind::self, Kind::decoder, Kind::cross}) {
-    const Heads of = heads_of_kind(facts, kind);
+    const AblatedHeads of = heads_of_kind(facts, kind);
     for (std::int64_t layer = 0; layer < of.layers; ++layer)
       for (std::int64_t head = 0; head < of.heads; ++head) all.push_back({kind, layer, head});
   }
   return all;
 }
 
-void check_head(const model::Facts& facts, const HeadName& head) {
-  const Heads of = heads_of_kind(facts, head.kind);
+void check_head(const model::Facts& facts, const HeadId& head) {
+  const AblatedHeads of = heads_of_kind(facts, head.kind);
   if (of.layers == 0) {
     throw std::invalid_argument("a " + facts.type + " has no attention of kind '" + std::string(name_of(head.kind)) +
                                 "', only self");
@@ -66,22 +66,23 @@ void check_head(const model::Facts& facts, const HeadName& head) {
                               std::to_string(of.layers - 1) + ", heads from 0 to " + std::to_string(of.heads - 1));
 }
 
-Places places_of(const model::Reader& reader, const model::Reading& reading, const std::vector<std::int64_t>& asked) {
+PredictionPlaces places_of(const model::Reader& reader, const model::Recording& recording,
+                           const std::vector<std::int64_t>& asked) {
   const model::Form form = reader.model->facts().form;
   if (form == model::Form::encoder) {
     if (!asked.empty()) return {asked, "what stands there"};
-    Places gaps{{}, "the gap"}, every{{}, "each token itself"};
-    for (std::size_t i = 0; i < reading.tokens.size(); ++i) {
+    PredictionPlaces gaps{{}, "the gap"}, every{{}, "each token itself"};
+    for (std::size_t i = 0; i < recording.tokens.size(); ++i) {
       const auto token = static_cast<std::int64_t>(i);
-      if (reading.tokens[i].id == reader.tokenizer.special().mask) gaps.at.push_back(token);
-      if (!reading.tokens[i].special) every.at.push_back(token);
+      if (recording.tokens[i].id == reader.tokenizer.special().mask) gaps.at.push_back(token);
+      if (!recording.tokens[i].special) every.at.push_back(token);
     }
     return gaps.at.empty() ? every : gaps;
   }
   if (!asked.empty()) return {asked, "the next token"};
-  if (form == model::Form::decoder) return {{std::ssize(reading.tokens) - 1}, "the next token"};
-  Places every{{}, "the next token"};
-  for (std::int64_t i = 0; i < std::ssize(reading.target); ++i) every.at.push_back(i);
+  if (form == model::Form::decoder) return {{std::ssize(recording.tokens) - 1}, "the next token"};
+  PredictionPlaces every{{}, "the next token"};
+  for (std::int64_t i = 0; i < std::ssize(recording.target); ++i) every.at.push_back(i);
   return every;
 }
 
@@ -103,17 +104,18 @@ double kl_divergence(std::span<const float> before, std::span<const float> after
   return std::max(sum, 0.0);  // rounding may leave -1e-17
 }
 
-Ablation::Ablation(const model::Reader& reader, const model::Reading& reading, std::vector<std::int64_t> at,
+Ablation::Ablation(const model::Reader& reader, const model::Recording& recording, std::vector<std::int64_t> at,
                    ThreadPool& pool)
-    : reader_(reader), reading_(reading), at_(std::move(at)) {
+    : reader_(reader), recording_(recording), at_(std::move(at)) {
   const model::Facts& facts = reader.model->facts();
   if (!facts.has_logits) {
     throw std::invalid_argument("this " + facts.type +
                                 " has no head that predicts words: there is no prediction to compare");
   }
   const bool by_target = facts.form == model::Form::encoder_decoder;
-  if (by_target && reading.target.empty()) throw std::invalid_argument("the encoder-decoder was given nothing to say");
-  const std::int64_t count = std::ssize(by_target ? reading.target : reading.tokens);
+  if (by_target && recording.target.empty())
+    throw std::invalid_argument("the encoder-decoder was given nothing to say");
+  const std::int64_t count = std::ssize(by_target ? recording.target : recording.tokens);
   if (at_.empty()) throw std::invalid_argument("no token was named behind which to look at the predictions");
   for (const std::int64_t token : at_) {
     if (token >= 0 && token < count) continue;
@@ -125,16 +127,16 @@ Ablation::Ablation(const model::Reader& reader, const model::Reading& reading, s
 
 nn::Matrix Ablation::hidden(Copies copies, ThreadPool& pool) const {
   const model::Model& model = *reader_.model;
-  copies.off.insert(copies.off.end(), reading_.changes.off.begin(), reading_.changes.off.end());
-  model::Pass pass{.pool = pool, .off = copies.off, .also = reading_.changes.also, .on_layer = copies.on_layer};
-  nn::Matrix states = model.read(copies_of(reading_.tokens, copies.count), pass);
-  std::int64_t length = std::ssize(reading_.tokens);
+  copies.off.insert(copies.off.end(), recording_.changes.off.begin(), recording_.changes.off.end());
+  model::Pass pass{.pool = pool, .off = copies.off, .also = recording_.changes.also, .on_layer = copies.on_layer};
+  nn::Matrix states = model.read(copies_of(recording_.tokens, copies.count), pass);
+  std::int64_t length = std::ssize(recording_.tokens);
   if (model.facts().form == model::Form::encoder_decoder) {
     model::Memory memory{std::move(states), {0}};
     for (std::int64_t c = 1; c <= copies.count; ++c) memory.starts.push_back(c * length);
     pass.memory = &memory;
-    states = model.decode(copies_of(reading_.target, copies.count), pass);
-    length = std::ssize(reading_.target);
+    states = model.decode(copies_of(recording_.target, copies.count), pass);
+    length = std::ssize(recording_.target);
   }
   nn::Matrix rows(copies.count * std::ssize(at_), states.columns());
   for (std::int64_t c = 0, to = 0; c < copies.count; ++c) {
@@ -146,9 +148,9 @@ nn::Matrix Ablation::hidden(Copies copies, ThreadPool& pool) const {
   return rows;
 }
 
-nn::Matrix Ablation::without(std::span<const HeadName> off, ThreadPool& pool) const {
+nn::Matrix Ablation::without(std::span<const HeadId> off, ThreadPool& pool) const {
   Copies one;
-  for (const HeadName& head : off) {
+  for (const HeadId& head : off) {
     check_head(reader_.model->facts(), head);
     one.off.push_back({head.kind, head.layer, head.head, -1});
   }
@@ -161,20 +163,21 @@ std::vector<double> Ablation::divergence(const nn::Matrix& after) const {
   return kl;
 }
 
-std::vector<Ablation::Effect> Ablation::rank(std::span<const HeadName> heads, const Progress& progress,
+std::vector<Ablation::Effect> Ablation::rank(std::span<const HeadId> heads, const base::Progress& progress,
                                              ThreadPool& pool) const {
-  for (const HeadName& head : heads) check_head(reader_.model->facts(), head);
-  const std::int64_t length = std::ssize(reading_.tokens) + std::ssize(reading_.target), count = std::ssize(heads);
+  for (const HeadId& head : heads) check_head(reader_.model->facts(), head);
+  const std::int64_t length = std::ssize(recording_.tokens) + std::ssize(recording_.target), count = std::ssize(heads);
   const std::int64_t step =
       std::clamp<std::int64_t>(kAblationBatchTokens / length, 1, std::max<std::int64_t>(count, 1));
   const std::int64_t places = std::ssize(at_);
   std::vector<Effect> effects;
   for (std::int64_t first = 0; first < count; first += step) {
-    tell(progress, first, count);
+    base::tell(progress, first, count);
     const std::int64_t copies = std::min(step, count - first);
-    Copies batch{.count = copies, .off = {}, .on_layer = [&](Kind, std::int64_t) { tell(progress, first, count); }};
+    Copies batch{
+        .count = copies, .off = {}, .on_layer = [&](Kind, std::int64_t) { base::tell(progress, first, count); }};
     for (std::int64_t c = 0; c < copies; ++c) {
-      const HeadName& head = heads[static_cast<std::size_t>(first + c)];
+      const HeadId& head = heads[static_cast<std::size_t>(first + c)];
       batch.off.push_back({head.kind, head.layer, head.head, c});
     }
     const nn::Matrix states = hidden(std::move(batch), pool);

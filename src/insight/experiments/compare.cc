@@ -17,12 +17,12 @@ constexpr std::int64_t kBlockRows = 64;  // a kernel's tile: keys are packed onc
 double x_log_x(double x) { return x > 0 ? x * std::log(x) : 0; }
 
 // The rows of one head, asked for in rising order, and the entropy of all of them.
-class Rows {
+class ComparedRows {
  public:
-  Rows(const Specimen& specimen, const HeadName& head)
-      : specimen_(specimen),
+  ComparedRows(const AttentionTables& tables, const HeadId& head)
+      : tables_(tables),
         head_(head),
-        all_(specimen.stack(head.kind)),
+        all_(tables.stack(head.kind)),
         block_(std::min(kBlockRows, all_.queries), all_.keys) {}
 
   const float* row(std::int64_t i) {
@@ -42,7 +42,7 @@ class Rows {
   void load() {
     first_ += count_;
     count_ = std::min(kBlockRows, all_.queries - first_);
-    specimen_.weights(head_, {first_, 0}, nn::rows_of(block_.view(), 0, count_), alone_);
+    tables_.weights(head_, {first_, 0}, nn::rows_of(block_.view(), 0, count_), alone_);
     for (std::int64_t i = 0; i < count_; ++i) {
       double sum = 0;
       for (std::int64_t j = 0; j < all_.keys; ++j) sum += x_log_x(block_.row(i)[j]);
@@ -51,9 +51,9 @@ class Rows {
     }
   }
 
-  const Specimen& specimen_;
-  HeadName head_;
-  const Stack& all_;
+  const AttentionTables& tables_;
+  HeadId head_;
+  const AttentionStack& all_;
   nn::Matrix block_;
   std::vector<double> log_sums_ = std::vector<double>(kBlockRows);
   std::int64_t first_ = 0, count_ = 0;
@@ -123,9 +123,10 @@ class RowPairs {
   std::int64_t count_ = 0;
 };
 
-HeadChange change_of(const HeadName& head, const Specimen& a, const Specimen& b, const Comparison::Tokens& tokens) {
+HeadChange change_of(const HeadId& head, const AttentionTables& a, const AttentionTables& b,
+                     const Comparison::Tokens& tokens) {
   RowPairs pairs(tokens.keys, a.stack(head.kind).keys, b.stack(head.kind).keys);
-  Rows rows_a(a, head), rows_b(b, head);
+  ComparedRows rows_a(a, head), rows_b(b, head);
   for (std::size_t k = 0; k < tokens.queries.a.size(); ++k) {
     const std::int64_t i = tokens.queries.a[k], j = tokens.queries.b[k];
     const float* const p = rows_a.row(i);
@@ -135,41 +136,42 @@ HeadChange change_of(const HeadName& head, const Specimen& a, const Specimen& b,
   return {head, pairs.mean(), rows_a.entropy(), rows_b.entropy()};
 }
 
-std::string specimen_shape(const Specimen& specimen) {
+std::string tables_shape(const AttentionTables& tables) {
   std::string words;
-  for (const Stack& stack : specimen.stacks()) {
+  for (const AttentionStack& stack : tables.stacks()) {
     words += (words.empty() ? "" : ", ") + std::to_string(stack.layers) + " layers of " + std::to_string(stack.heads) +
              " heads (" + std::string(name_of(stack.kind)) + ")";
   }
   return words;
 }
 
-void check_shapes(const Specimen& a, const Specimen& b) {
-  const auto same = [](const Stack& x, const Stack& y) {
+void check_shapes(const AttentionTables& a, const AttentionTables& b) {
+  const auto same = [](const AttentionStack& x, const AttentionStack& y) {
     return x.kind == y.kind && x.layers == y.layers && x.heads == y.heads;
   };
   if (std::ranges::equal(a.stacks(), b.stacks(), same)) return;
-  throw std::invalid_argument("only attention of one shape can be compared: A has " + specimen_shape(a) + ", B has " +
-                              specimen_shape(b));
+  throw std::invalid_argument("only attention of one shape can be compared: A has " + tables_shape(a) + ", B has " +
+                              tables_shape(b));
 }
 
 }  // namespace
 
 const Comparison::Tokens& Comparison::of(Kind kind) const { return *std::ranges::find(tokens, kind, &Tokens::kind); }
 
-Comparison compare(const Specimen& a, const Specimen& b, ThreadPool& pool, const Progress& progress) {
+Comparison compare(const AttentionTables& a, const AttentionTables& b, ThreadPool& pool,
+                   const base::Progress& progress) {
   check_shapes(a, b);
   Comparison all;
-  for (const Stack& stack : a.stacks()) {
+  for (const AttentionStack& stack : a.stacks()) {
     const Kind kind = stack.kind;
     all.tokens.push_back({kind, align(a.queries(kind), b.queries(kind)), align(a.keys(kind), b.keys(kind))});
     if (all.tokens.back().queries.size() > 0 && all.tokens.back().keys.size() > 0) continue;
     throw std::invalid_argument("A and B have no token in common (attention of kind " + std::string(name_of(kind)) +
                                 "): there is nothing to compare");
   }
-  const std::vector<HeadName> heads = a.heads();
+  const std::vector<HeadId> heads = a.heads();
   all.heads.resize(heads.size());
-  each_head(std::ssize(heads), progress, pool, [&](std::int64_t n) {
+  base::parallel_for(std::ssize(heads), progress, pool, [&](std::int64_t n) {
     const auto at = static_cast<std::size_t>(n);
     all.heads[at] = change_of(heads[at], a, b, all.of(heads[at].kind));
   });

@@ -17,7 +17,7 @@
 namespace attn::insight {
 
 struct HeadChange {
-  HeadName head;
+  HeadId head;
   double change = 0;                    // 0 to 1
   double entropy_a = 0, entropy_b = 0;  // mean over all rows, in nats
 };
@@ -34,8 +34,9 @@ struct Comparison {
   [[nodiscard]] const Tokens& of(Kind kind) const;
 };
 
-// Throws std::invalid_argument if kinds, layers or heads differ, or if no token is aligned. Rows without any weight are
-// left out. One pass over the rows of each head: O(N) memory.
-Comparison compare(const Specimen& a, const Specimen& b, ThreadPool& pool, const Progress& progress = {});
+// Throws std::invalid_argument if kinds, layers or heads differ, or if no token is aligned. ComparedRows without any
+// weight are left out. One pass over the rows of each head: O(N) memory.
+Comparison compare(const AttentionTables& a, const AttentionTables& b, ThreadPool& pool,
+                   const base::Progress& progress = {});
 
 }  // namespace attn::insight

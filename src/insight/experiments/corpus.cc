@@ -59,33 +59,32 @@ std::vector<std::vector<double>> numbers_in(const nlohmann::json& heads) {
 // ---- texts ----
 
 // One sequence of a batch.
-class SequenceSpecimen final : public Specimen {
+class SequenceTables final : public AttentionTables {
  public:
-  SequenceSpecimen(const model::Reading& batch, std::int64_t sequence, const std::vector<text::Token>& tokens)
-      : Specimen({stack_of(batch, sequence)}), batch_(batch), sequence_(sequence), tokens_(tokens) {}
+  SequenceTables(const model::Recording& batch, std::int64_t sequence, const std::vector<text::Token>& tokens)
+      : AttentionTables({stack_of(batch, sequence)}), batch_(batch), sequence_(sequence), tokens_(tokens) {}
 
-  using Specimen::weights;
+  using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind) const noexcept override { return tokens_; }
   [[nodiscard]] const std::vector<text::Token>& keys(Kind) const noexcept override { return tokens_; }
-  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
-    batch_.recording.weights({head.kind, head.layer, head.head, sequence_}, window, out, pool);
+  void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
+    batch_.log.weights({head.kind, head.layer, head.head, sequence_}, window, out, pool);
   }
-  [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override {
-    return batch_.recording.attention(head.kind, head.layer).rule.mask().cover(tile);
+  [[nodiscard]] Cover cover(const HeadId& head, const Tile& tile) const override {
+    return batch_.log.attention(head.kind, head.layer).rule.mask().cover(tile);
   }
-  [[nodiscard]] bool causal(const HeadName& head) const override {
-    return batch_.recording.attention(head.kind, head.layer).rule.causal;
+  [[nodiscard]] bool causal(const HeadId& head) const override {
+    return batch_.log.attention(head.kind, head.layer).rule.causal;
   }
-  [[nodiscard]] const model::Reading* reading() const noexcept override { return &batch_; }
+  [[nodiscard]] const model::Recording* recording() const noexcept override { return &batch_; }
 
  private:
-  static Stack stack_of(const model::Reading& batch, std::int64_t sequence) {
-    const auto [queries, keys] = batch.recording.size(Kind::self, sequence);
-    return {Kind::self, batch.recording.layers(Kind::self), batch.recording.attention(Kind::self, 0).shape.heads,
-            queries, keys};
+  static AttentionStack stack_of(const model::Recording& batch, std::int64_t sequence) {
+    const auto [queries, keys] = batch.log.size(Kind::self, sequence);
+    return {Kind::self, batch.log.layers(Kind::self), batch.log.attention(Kind::self, 0).shape.heads, queries, keys};
   }
 
-  const model::Reading& batch_;
+  const model::Recording& batch_;
   std::int64_t sequence_;
   const std::vector<text::Token>& tokens_;
 };
@@ -126,11 +125,11 @@ void Corpus::run_batch(ThreadPool& pool) {
     const text::Encoding encoding{one.tokens};
     batch.add(encoding.ids(), encoding.types());
   }
-  model::Reading reading;
-  static_cast<void>(reader_.model->read(batch, {.pool = pool, .recording = &reading.recording}));
+  model::Recording recording;
+  static_cast<void>(reader_.model->read(batch, {.pool = pool, .log = &recording.log}));
   for (std::size_t s = 0; s < waiting_.size(); ++s) {
-    const SequenceSpecimen specimen(reading, static_cast<std::int64_t>(s), waiting_[s].tokens);
-    add_to_sums(statistics(specimen, {.beyond = options_.beyond}, pool));
+    const SequenceTables tables(recording, static_cast<std::int64_t>(s), waiting_[s].tokens);
+    add_to_sums(statistics(tables, {.beyond = options_.beyond}, pool));
     ++sums_.texts.texts;
     sums_.texts.cut += waiting_[s].cut ? 1 : 0;
     sums_.texts.tokens += std::ssize(waiting_[s].tokens);

@@ -55,14 +55,15 @@ Json head_json(const HeadReport& report, std::int64_t rank) {
 }
 
 // Where one side of a comparison comes from. A table of the user's own has tokens only.
-Json side(const Specimen& specimen) {
-  const model::Reading* const reading = specimen.reading();
-  if (reading == nullptr) return tokens_json(specimen);
-  Json json = {
-      {"model", reading->origin.model}, {"text", reading->origin.text.text}, {"tokens", texts_of(reading->tokens)}};
-  if (!reading->target.empty()) {
-    json["target"] = texts_of(reading->target);
-    json["written"] = texts_of(reading->written);
+Json side(const AttentionTables& tables) {
+  const model::Recording* const recording = tables.recording();
+  if (recording == nullptr) return tokens_json(tables);
+  Json json = {{"model", recording->origin.model},
+               {"text", recording->origin.text.text},
+               {"tokens", texts_of(recording->tokens)}};
+  if (!recording->target.empty()) {
+    json["target"] = texts_of(recording->target);
+    json["written"] = texts_of(recording->written);
   }
   return json;
 }
@@ -84,7 +85,7 @@ Json rows_of(const nn::Matrix& table) {
   return rows;
 }
 
-Json to_json(const HeadName& head) {
+Json to_json(const HeadId& head) {
   return {{"kind", name_json(head.kind)}, {"layer", head.layer}, {"head", head.head}};
 }
 
@@ -97,7 +98,7 @@ Json to_json(const HeadsReport& report) {
 }
 
 Json look_at(const HeadsReport& report) {
-  const HeadName& name = report.best().statistics.name;
+  const HeadId& name = report.best().statistics.name;
   return {
       {"layer", name.layer}, {"head", name.head}, {"kind", name_json(name.kind)}, {"reason", report.best().reason()}};
 }
@@ -152,7 +153,7 @@ Json to_json(const std::vector<HeadChange>& heads) {
   return json;
 }
 
-Json to_json(const Comparison& found, const Specimen& a, const Specimen& b) {
+Json to_json(const Comparison& found, const AttentionTables& a, const AttentionTables& b) {
   Json json = {{"a", side(a)}, {"b", side(b)}, {"aligned", Json::array()}, {"heads", to_json(found.heads)}};
   for (const Comparison::Tokens& tokens : found.tokens) {
     json["aligned"].push_back(
@@ -191,14 +192,14 @@ Json to_json(const Trace& t, const std::string& query, const std::string& key) {
           {"share", or_null(t.share)}};
 }
 
-Json tokens_json(const Subject& subject) {
+Json tokens_json(const AttentionLayout& layout) {
   Json json;
-  const Stack& first = subject.stacks().front();
-  json["tokens"] = texts_of(subject.queries(first.kind));
-  if (Json keys = texts_of(subject.keys(first.kind)); keys != json["tokens"]) json["keys"] = std::move(keys);
-  for (const Stack& stack : subject.stacks()) {
-    if (stack.kind == Kind::decoder) json["target"] = texts_of(subject.queries(stack.kind));
-    if (stack.kind == Kind::cross) json["written"] = texts_of(subject.queries(stack.kind));
+  const AttentionStack& first = layout.stacks().front();
+  json["tokens"] = texts_of(layout.queries(first.kind));
+  if (Json keys = texts_of(layout.keys(first.kind)); keys != json["tokens"]) json["keys"] = std::move(keys);
+  for (const AttentionStack& stack : layout.stacks()) {
+    if (stack.kind == Kind::decoder) json["target"] = texts_of(layout.queries(stack.kind));
+    if (stack.kind == Kind::cross) json["written"] = texts_of(layout.queries(stack.kind));
   }
   return json;
 }
@@ -211,13 +212,13 @@ Json to_json(const CheckResult& check) {
 }
 
 Json to_json(const Analysis& analysis) {
-  Json json = tokens_json(analysis.subject);
+  Json json = tokens_json(analysis.layout);
   json["look_at"] = look_at(analysis.report);
   json["heads"] = to_json(analysis.report);
   json["layers"] = to_json(analysis.layers);
-  const model::Reading* const reading = analysis.subject.reading();
-  if (reading != nullptr && !reading->induction.empty()) {
-    json["induction"] = {{"scores", rows_of(reading->induction)}};
+  const model::Recording* const recording = analysis.layout.recording();
+  if (recording != nullptr && !recording->induction.empty()) {
+    json["induction"] = {{"scores", rows_of(recording->induction)}};
     if (analysis.repeated.length > 0) {
       json["induction"]["ids"] = analysis.repeated.ids;
       json["induction"]["length"] = analysis.repeated.length;

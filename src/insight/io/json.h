@@ -34,7 +34,7 @@ Json texts_of(const std::vector<text::Token>& tokens);
 // [[...], ...]
 Json rows_of(const nn::Matrix& table);
 
-Json to_json(const HeadName& head);  // kind, layer, head
+Json to_json(const HeadId& head);  // kind, layer, head
 
 // Every head in the order of layers, with its rank.
 Json to_json(const HeadsReport& report);
@@ -49,19 +49,19 @@ Json to_json(const Alignment& pairs);
 // layer, head, kind, change, entropy_a, entropy_b of each.
 Json to_json(const std::vector<HeadChange>& heads);
 // a, b, aligned, heads.
-Json to_json(const Comparison& found, const Specimen& a, const Specimen& b);
+Json to_json(const Comparison& found, const AttentionTables& a, const AttentionTables& b);
 // `query` and `key` are the tokens' texts.
 Json to_json(const Trace& trace, const std::string& query, const std::string& key);
 
 // The text's tokens; those that a decoder was given and writes, and of a table's columns where they are others.
-Json tokens_json(const Subject& subject);
+Json tokens_json(const AttentionLayout& layout);
 // passed, rows, deviation, words.
 Json to_json(const CheckResult& check);
 
 // All that is known of a subject's heads: tokens, look_at, heads, layers, induction, check. The layers' statistics are
 // those of the report.
 struct Analysis {
-  const Subject& subject;
+  const AttentionLayout& layout;
   const HeadsReport& report;
   const std::vector<LayerStatistics>& layers;
   const CheckResult& check;

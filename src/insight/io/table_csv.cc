@@ -32,9 +32,9 @@ std::optional<float> number_of(std::string_view cell) {
 }
 
 // Lines come one at a time. The first cell of each is kept as text: only the end tells whether these are names.
-class Table {
+class CsvTable {
  public:
-  Table(std::string_view text, const std::string& path) : lines_(text, path), path_(path) {}
+  CsvTable(std::string_view text, const std::string& path) : lines_(text, path), path_(path) {}
 
   TableFile read() {
     std::vector<std::string> cells;
@@ -97,7 +97,7 @@ class Table {
     std::int64_t line = 0;
   };
 
-  text::CsvLines lines_;
+  base::CsvLines lines_;
   const std::string& path_;
   std::size_t width_ = 0;  // cells a line
   bool named_rows_ = false;
@@ -109,9 +109,9 @@ class Table {
 }  // namespace
 
 TableFile read_csv(const std::string& text, const std::string& path) {
-  if (const auto bad = text::first_bad_byte(text))
+  if (const auto bad = base::first_bad_byte(text))
     throw Error(path, "is not UTF-8 from here on", static_cast<std::int64_t>(*bad));
-  return Table(text, path).read();
+  return CsvTable(text, path).read();
 }
 
 }  // namespace attn::insight

@@ -74,12 +74,12 @@ std::vector<std::string> names_in(const nlohmann::json& object, const char* key,
 
 }  // namespace
 
-TableSpecimen::Tables tables_of(std::span<const std::int64_t> shape, const std::string& path) {
+InMemoryTables::Tables tables_of(std::span<const std::int64_t> shape, const std::string& path) {
   if (shape.size() < 2 || shape.size() > kMostAxes)
     fail(path, "has shape " + model::shape_text(shape) +
                    "; [queries, keys], [heads, queries, keys] or [layers, heads, queries, keys] is needed");
   if (std::ranges::find(shape, 0) != shape.end()) fail(path, "has shape " + model::shape_text(shape) + ": it is empty");
-  TableSpecimen::Tables tables;
+  InMemoryTables::Tables tables;
   const std::size_t rank = shape.size();
   if (rank > 3) tables.layers = shape[0];
   if (rank > 2) tables.heads = shape[rank - 3];
@@ -97,7 +97,7 @@ std::string place_of(std::int64_t index, std::span<const std::int64_t> shape) {
   return text;
 }
 
-void check_finite(const TableSpecimen::Tables& tables, std::span<const std::int64_t> shape, const std::string& path) {
+void check_finite(const InMemoryTables::Tables& tables, std::span<const std::int64_t> shape, const std::string& path) {
   const float* const begin = tables.numbers.data();
   const float* const end = begin + tables.numbers.rows() * tables.numbers.columns();
   const float* const wrong = std::find_if(begin, end, [](float p) { return !std::isfinite(p); });
@@ -108,7 +108,7 @@ void check_finite(const TableSpecimen::Tables& tables, std::span<const std::int6
 }
 
 TableFile read_json(const std::string& text, const std::string& path) {
-  const nlohmann::json top = text::parse_json(text, path);
+  const nlohmann::json top = base::parse_json(text, path);
   TableFile file;
   const nlohmann::json* weights = &top;
   if (top.is_object()) {

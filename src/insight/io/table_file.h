@@ -10,7 +10,7 @@
 namespace attn::insight {
 
 struct TableFile {
-  TableSpecimen::Tables tables;
+  InMemoryTables::Tables tables;
   std::vector<std::string> queries, keys;  // where the file names them
 };
 

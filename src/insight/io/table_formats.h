@@ -15,10 +15,10 @@ TableFile read_csv(const std::string& text, const std::string& path);
 TableFile read_json(const std::string& text, const std::string& path);
 
 // [N, M], [H, N, M] or [L, H, N, M], none of them 0; the numbers are not set.
-TableSpecimen::Tables tables_of(std::span<const std::int64_t> shape, const std::string& path);
+InMemoryTables::Tables tables_of(std::span<const std::int64_t> shape, const std::string& path);
 // "layer 0, head 1, row 2, column 3" of number `index` of a table of this shape, as far as the shape goes.
 std::string place_of(std::int64_t index, std::span<const std::int64_t> shape);
 // Names the first number that is NaN or infinite.
-void check_finite(const TableSpecimen::Tables& tables, std::span<const std::int64_t> shape, const std::string& path);
+void check_finite(const InMemoryTables::Tables& tables, std::span<const std::int64_t> shape, const std::string& path);
 
 }  // namespace attn::insight

@@ -69,33 +69,33 @@ std::string csv_rows(const nn::Matrix& part, std::span<const text::Token> rows) 
   return out;
 }
 
-void check_numbers(const nn::Matrix& part, const HeadName& head) {
+void check_numbers(const nn::Matrix& part, const HeadId& head) {
   if (std::all_of(part.data(), part.data() + part.rows() * part.columns(), [](float x) { return std::isfinite(x); }))
     return;
   throw std::runtime_error("weights of " + to_string(head) + " are not numbers: the model's own weights are broken");
 }
 
-void each_strip(const Specimen& specimen, const HeadName& head, ThreadPool& pool, const TakeRows& take) {
+void each_strip(const AttentionTables& tables, const HeadId& head, ThreadPool& pool, const TakeRows& take) {
   constexpr std::int64_t kFloats = std::int64_t{4} << 20;
-  const Stack& all = specimen.stack(head.kind);
+  const AttentionStack& all = tables.stack(head.kind);
   const std::int64_t step = std::clamp<std::int64_t>(kFloats / all.keys, 1, all.queries);
   for (std::int64_t row = 0; row < all.queries; row += step) {
     nn::Matrix part(std::min(step, all.queries - row), all.keys);
-    specimen.weights(head, {row, 0}, part.view(), pool);
+    tables.weights(head, {row, 0}, part.view(), pool);
     check_numbers(part, head);
     take(row, part);
   }
 }
 
-void write_table(const Specimen& specimen, const HeadName& head, TableFormat format, ThreadPool& pool,
+void write_table(const AttentionTables& tables, const HeadId& head, TableFormat format, ThreadPool& pool,
                  const std::function<void(std::string_view)>& write) {
-  specimen.check(head);
-  const Stack& all = specimen.stack(head.kind);
+  tables.check(head);
+  const AttentionStack& all = tables.stack(head.kind);
   const bool npy = format == TableFormat::npy;
-  write(npy ? npy_header({all.queries, all.keys}) : csv_header(specimen.keys(head.kind)));
-  each_strip(specimen, head, pool, [&](std::int64_t row, const nn::Matrix& part) {
+  write(npy ? npy_header({all.queries, all.keys}) : csv_header(tables.keys(head.kind)));
+  each_strip(tables, head, pool, [&](std::int64_t row, const nn::Matrix& part) {
     npy ? write(bytes_of(part))
-        : write(csv_rows(part, std::span(specimen.queries(head.kind)).subspan(static_cast<std::size_t>(row))));
+        : write(csv_rows(part, std::span(tables.queries(head.kind)).subspan(static_cast<std::size_t>(row))));
   });
 }
 

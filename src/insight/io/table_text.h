@@ -26,13 +26,13 @@ std::string csv_rows(const nn::Matrix& part, std::span<const text::Token> rows);
 // Rebuilds a table some rows at a time, 16 MB at most, and hands them on with the number of the first: a long text's
 // table is never there as a whole. Throws std::runtime_error where a weight is not a number.
 using TakeRows = std::function<void(std::int64_t first, const nn::Matrix& part)>;
-void each_strip(const Specimen& specimen, const HeadName& head, ThreadPool& pool, const TakeRows& take);
+void each_strip(const AttentionTables& tables, const HeadId& head, ThreadPool& pool, const TakeRows& take);
 // Weights that are not numbers come from a model that is broken; nobody should draw them: std::runtime_error.
-void check_numbers(const nn::Matrix& part, const HeadName& head);
+void check_numbers(const nn::Matrix& part, const HeadId& head);
 
 // The whole file of one head, part after part.
 enum class TableFormat : std::uint8_t { csv, npy };
-void write_table(const Specimen& specimen, const HeadName& head, TableFormat format, ThreadPool& pool,
+void write_table(const AttentionTables& tables, const HeadId& head, TableFormat format, ThreadPool& pool,
                  const std::function<void(std::string_view)>& write);
 
 }  // namespace attn::insight

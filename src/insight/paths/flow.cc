@@ -21,22 +21,22 @@ Capacity whole(float capacity) {
 }
 
 // A of the layers 0 to `layer`.
-std::vector<nn::Matrix> layer_tables(const Specimen& specimen, std::int64_t layer, ThreadPool& pool) {
-  const std::int64_t n = specimen.stack(Kind::self).queries;
-  std::vector<nn::Matrix> tables;
+std::vector<nn::Matrix> layer_tables(const AttentionTables& tables, std::int64_t layer, ThreadPool& pool) {
+  const std::int64_t n = tables.stack(Kind::self).queries;
+  std::vector<nn::Matrix> layer_matrices;
   for (std::int64_t l = 0; l <= layer; ++l) {
-    tables.emplace_back(n, n);
-    with_residual(specimen, l, 0, tables.back().view(), pool);
+    layer_matrices.emplace_back(n, n);
+    with_residual(tables, l, 0, layer_matrices.back().view(), pool);
   }
-  return tables;
+  return layer_matrices;
 }
 
 // What every pair of tokens has in common: the edges between the first and the last layer.
-LayeredGraph middle_of(const std::vector<nn::Matrix>& tables) {
-  const std::int64_t n = tables.front().rows();
-  LayeredGraph graph{.nodes = n, .layers = std::ssize(tables) - 1, .between = {}};
+LayeredGraph middle_of(const std::vector<nn::Matrix>& layer_matrices) {
+  const std::int64_t n = layer_matrices.front().rows();
+  LayeredGraph graph{.nodes = n, .layers = std::ssize(layer_matrices) - 1, .between = {}};
   for (std::int64_t l = graph.layers - 1; l > 0; --l) {
-    const nn::Matrix& table = tables[static_cast<std::size_t>(l)];
+    const nn::Matrix& table = layer_matrices[static_cast<std::size_t>(l)];
     std::transform(table.data(), table.data() + n * n, std::back_inserter(graph.between), whole);
   }
   return graph;
@@ -45,10 +45,10 @@ LayeredGraph middle_of(const std::vector<nn::Matrix>& tables) {
 // One source and all sinks.
 class FlowsOf {
  public:
-  FlowsOf(const std::vector<nn::Matrix>& tables, ThreadPool& pool)
-      : first_(tables.front()),
-        last_(tables.back()),
-        graph_(middle_of(tables)),
+  FlowsOf(const std::vector<nn::Matrix>& layer_matrices, ThreadPool& pool)
+      : first_(layer_matrices.front()),
+        last_(layer_matrices.back()),
+        graph_(middle_of(layer_matrices)),
         workers_(static_cast<std::size_t>(pool.threads())),
         pool_(pool) {}
 
@@ -75,25 +75,26 @@ class FlowsOf {
 
 }  // namespace
 
-nn::Matrix flow(const Specimen& specimen, const UpperTokens& upper, ThreadPool& pool, const Progress& progress) {
-  check(specimen, upper);
-  const std::int64_t n = specimen.stack(Kind::self).queries, count = std::ssize(upper.tokens);
+nn::Matrix flow(const AttentionTables& tables, const UpperTokens& upper, ThreadPool& pool,
+                const base::Progress& progress) {
+  check(tables, upper);
+  const std::int64_t n = tables.stack(Kind::self).queries, count = std::ssize(upper.tokens);
   if (n > kMostFlowTokens) {
     throw std::invalid_argument("attention flow is computed up to " + std::to_string(kMostFlowTokens) +
                                 " tokens, and these are " + std::to_string(n) + ": rollout takes any number");
   }
-  const std::vector<nn::Matrix> tables = layer_tables(specimen, upper.layer, pool);
+  const std::vector<nn::Matrix> layer_matrices = layer_tables(tables, upper.layer, pool);
   nn::Matrix flows(count, n);
-  FlowsOf solver(tables, pool);
+  FlowsOf solver(layer_matrices, pool);
   const std::int64_t step = 4 * pool.threads();  // between two words on progress
   for (std::int64_t t = 0; t < count; ++t) {
     const std::int64_t token = upper.tokens[static_cast<std::size_t>(t)];
     if (upper.layer == 0) {  // one layer: a single edge to each
-      std::copy_n(tables.front().row(token), n, flows.row(t));
+      std::copy_n(layer_matrices.front().row(token), n, flows.row(t));
       continue;
     }
     for (std::int64_t j = 0; j < n; j += step) {
-      tell(progress, t * n + j, count * n);
+      base::tell(progress, t * n + j, count * n);
       solver.run(token, j, {flows.row(t) + j, static_cast<std::size_t>(std::min(step, n - j))});
     }
   }

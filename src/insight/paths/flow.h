@@ -24,6 +24,7 @@ inline constexpr std::int64_t kMostFlowTokens = 512;
 // [tokens, N]: a maximum flow for every chosen token and every token of the text, each an O(layers N^2) graph. Exact
 // for capacities rounded to whole numbers of 2^-50: as the paper's graph, but for at most layers N^2 2^-51 (2e-9 for
 // 12 layers and 512 tokens). Throws std::invalid_argument above kMostFlowTokens tokens.
-nn::Matrix flow(const Specimen& specimen, const UpperTokens& upper, ThreadPool& pool, const Progress& progress = {});
+nn::Matrix flow(const AttentionTables& tables, const UpperTokens& upper, ThreadPool& pool,
+                const base::Progress& progress = {});
 
 }  // namespace attn::insight

@@ -14,10 +14,10 @@ namespace {
 constexpr std::int64_t kTaskRows = 64;  // a kernel's tile
 
 // Adds the weights of all heads to rows that begin with query `first`.
-void add_heads(const Specimen& specimen, std::int64_t layer, std::int64_t first, View<float, 2> out) {
-  const std::int64_t heads = specimen.stack(Kind::self).heads;
-  for (HeadName head{Kind::self, layer, 0}; head.head < heads; ++head.head) {
-    each_tile(specimen, head, first, out.shape[0], [&](Rectangle at, View<const float, 2> tile) {
+void add_heads(const AttentionTables& tables, std::int64_t layer, std::int64_t first, View<float, 2> out) {
+  const std::int64_t heads = tables.stack(Kind::self).heads;
+  for (HeadId head{Kind::self, layer, 0}; head.head < heads; ++head.head) {
+    each_block(tables, head, first, out.shape[0], [&](Rectangle at, View<const float, 2> tile) {
       for (std::int64_t i = 0; i < tile.shape[0]; ++i) {
         float* const to = out.at(at.row - first + i, at.col);
         for (std::int64_t j = 0; j < tile.shape[1]; ++j) to[j] += tile(i, j);
@@ -39,13 +39,13 @@ void finish_row(float* row, std::int64_t columns, std::int64_t diagonal, std::in
 
 }  // namespace
 
-void check(const Specimen& specimen, const UpperTokens& upper) {
-  const Stack& all = specimen.stack(Kind::self);
+void check(const AttentionTables& tables, const UpperTokens& upper) {
+  const AttentionStack& all = tables.stack(Kind::self);
   if (all.queries != all.keys) {
     throw std::invalid_argument("tokens can be followed through square tables only: these are of " +
                                 std::to_string(all.queries) + " queries and " + std::to_string(all.keys) + " keys");
   }
-  specimen.check({Kind::self, upper.layer, 0});
+  tables.check({Kind::self, upper.layer, 0});
   if (upper.tokens.empty()) throw std::invalid_argument("name at least one token to follow");
   for (const std::int64_t token : upper.tokens) {
     if (token >= 0 && token < all.queries) continue;
@@ -54,14 +54,14 @@ void check(const Specimen& specimen, const UpperTokens& upper) {
   }
 }
 
-void with_residual(const Specimen& specimen, std::int64_t layer, std::int64_t first, View<float, 2> out,
+void with_residual(const AttentionTables& tables, std::int64_t layer, std::int64_t first, View<float, 2> out,
                    ThreadPool& pool) {
-  const Stack& all = specimen.stack(Kind::self);
+  const AttentionStack& all = tables.stack(Kind::self);
   pool.run((out.shape[0] + kTaskRows - 1) / kTaskRows, [&](std::int64_t task, int) {
     const std::int64_t row = task * kTaskRows;
     const View<float, 2> mine = nn::rows_of(out, row, std::min(kTaskRows, out.shape[0] - row));
     for (std::int64_t i = 0; i < mine.shape[0]; ++i) std::fill_n(mine.at(i), mine.shape[1], 0.0F);
-    add_heads(specimen, layer, first + row, mine);
+    add_heads(tables, layer, first + row, mine);
     for (std::int64_t i = 0; i < mine.shape[0]; ++i) finish_row(mine.at(i), mine.shape[1], first + row + i, all.heads);
   });
 }

@@ -22,10 +22,10 @@ struct UpperTokens {
 
 // Throws std::invalid_argument for what is not there, and where queries are not the keys: only attention of kind self
 // leads from tokens to the same tokens.
-void check(const Specimen& specimen, const UpperTokens& upper);
+void check(const AttentionTables& tables, const UpperTokens& upper);
 
 // Rows [first, first + R) of A of a layer into out [R, N].
-void with_residual(const Specimen& specimen, std::int64_t layer, std::int64_t first, View<float, 2> out,
+void with_residual(const AttentionTables& tables, std::int64_t layer, std::int64_t first, View<float, 2> out,
                    ThreadPool& pool);
 
 }  // namespace attn::insight

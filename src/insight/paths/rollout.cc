@@ -49,19 +49,20 @@ void add_product(const TokenShares& from, std::int64_t first, const View<const f
 
 }  // namespace
 
-nn::Matrix rollout(const Specimen& specimen, const UpperTokens& upper, ThreadPool& pool, const Progress& progress) {
-  check(specimen, upper);
-  const std::int64_t n = specimen.stack(Kind::self).queries, count = std::ssize(upper.tokens);
+nn::Matrix rollout(const AttentionTables& tables, const UpperTokens& upper, ThreadPool& pool,
+                   const base::Progress& progress) {
+  check(tables, upper);
+  const std::int64_t n = tables.stack(Kind::self).queries, count = std::ssize(upper.tokens);
   TokenShares shares(count, n);
   for (std::int64_t t = 0; t < count; ++t) shares.row(t)[upper.tokens[static_cast<std::size_t>(t)]] = 1;
   nn::Matrix memory(std::min(kBandRows, n), n);
   for (std::int64_t layer = upper.layer; layer >= 0; --layer) {
     TokenShares below(count, n);
     for (std::int64_t row = 0; row < n; row += kBandRows) {
-      tell(progress, (upper.layer - layer) * n + row, (upper.layer + 1) * n);
+      base::tell(progress, (upper.layer - layer) * n + row, (upper.layer + 1) * n);
       const View<float, 2> band = nn::rows_of(memory.view(), 0, std::min(kBandRows, n - row));
       if (!shares.any(row, band.shape[0])) continue;  // behind all chosen tokens of a causal model
-      with_residual(specimen, layer, row, band, pool);
+      with_residual(tables, layer, row, band, pool);
       add_product(shares, row, band, below, pool);
     }
     shares = std::move(below);
@@ -72,8 +73,9 @@ nn::Matrix rollout(const Specimen& specimen, const UpperTokens& upper, ThreadPoo
   return out;
 }
 
-nn::Matrix rollout(const Specimen& specimen, std::int64_t layer, ThreadPool& pool, const Progress& progress) {
-  const std::int64_t n = specimen.stack(Kind::self).queries;
+nn::Matrix rollout(const AttentionTables& tables, std::int64_t layer, ThreadPool& pool,
+                   const base::Progress& progress) {
+  const std::int64_t n = tables.stack(Kind::self).queries;
   if (n > kMostRolloutRows) {
     throw std::invalid_argument("the whole table of a rollout is made up to " + std::to_string(kMostRolloutRows) +
                                 " tokens, not " + std::to_string(n) +
@@ -81,7 +83,7 @@ nn::Matrix rollout(const Specimen& specimen, std::int64_t layer, ThreadPool& poo
   }
   UpperTokens all{layer, std::vector<std::int64_t>(static_cast<std::size_t>(n))};
   std::iota(all.tokens.begin(), all.tokens.end(), std::int64_t{0});
-  return rollout(specimen, all, pool, progress);
+  return rollout(tables, all, pool, progress);
 }
 
 }  // namespace attn::insight

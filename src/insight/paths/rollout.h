@@ -20,9 +20,11 @@ inline constexpr std::int64_t kMostRolloutRows = 512;  // of a whole table
 
 // Of the chosen tokens: [tokens, N], each row sums to 1. One pass over the tables of the layers, from the upper one
 // downwards, whatever the number of tokens; O(N) memory a token, nothing of size N x N.
-nn::Matrix rollout(const Specimen& specimen, const UpperTokens& upper, ThreadPool& pool, const Progress& progress = {});
+nn::Matrix rollout(const AttentionTables& tables, const UpperTokens& upper, ThreadPool& pool,
+                   const base::Progress& progress = {});
 
 // Of all tokens: [N, N]. Throws std::invalid_argument above kMostRolloutRows tokens.
-nn::Matrix rollout(const Specimen& specimen, std::int64_t layer, ThreadPool& pool, const Progress& progress = {});
+nn::Matrix rollout(const AttentionTables& tables, std::int64_t layer, ThreadPool& pool,
+                   const base::Progress& progress = {});
 
 }  // namespace attn::insight

@@ -27,9 +27,9 @@ std::vector<float> part_of_row(const nn::Matrix& from, std::int64_t row, std::in
 double norm(const std::vector<double>& x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
 
 // One row of the table.
-nn::Matrix row_of(const model::Recording& recording, const HeadName& head, std::int64_t query, ThreadPool& pool) {
-  nn::Matrix row(1, recording.size(head.kind)[1]);
-  recording.weights({head.kind, head.layer, head.head, 0}, {query, 0}, row.view(), pool);
+nn::Matrix row_of(const model::AttentionLog& log, const HeadId& head, std::int64_t query, ThreadPool& pool) {
+  nn::Matrix row(1, log.size(head.kind)[1]);
+  log.weights({head.kind, head.layer, head.head, 0}, {query, 0}, row.view(), pool);
   return row;
 }
 
@@ -94,10 +94,10 @@ void add_contribution(Trace& to, const model::AttentionRecord& record, const mod
 
 }  // namespace
 
-Trace trace(const model::Reading& reading, const TracePlace& place, const model::Model* model, ThreadPool& pool) {
-  const model::Recording& recording = reading.recording;
-  const HeadName& head = place.head;
-  const model::AttentionRecord& record = recording.attention(head.kind, head.layer);
+Trace trace(const model::Recording& recording, const TracePlace& place, const model::Model* model, ThreadPool& pool) {
+  const model::AttentionLog& log = recording.log;
+  const HeadId& head = place.head;
+  const model::AttentionRecord& record = log.attention(head.kind, head.layer);
   if (head.head < 0 || head.head >= record.shape.heads) {
     throw std::invalid_argument("there is no head " + std::to_string(head.head) + ": heads count from 0 to " +
                                 std::to_string(record.shape.heads - 1));
@@ -105,7 +105,7 @@ Trace trace(const model::Reading& reading, const TracePlace& place, const model:
   need_token("query", place.query, record.queries);
   if (place.key) need_token("key", *place.key, record.keys);
 
-  const nn::Matrix weights = row_of(recording, head, place.query, pool);
+  const nn::Matrix weights = row_of(log, head, place.query, pool);
   Trace out;
   out.head = head;
   out.query = place.query;

@@ -18,7 +18,7 @@ namespace attn::insight {
 
 // Empty vectors and absent numbers: neither recorded nor to be had from what there is.
 struct Trace {
-  HeadName head;
+  HeadId head;
   std::int64_t query = 0, key = 0;
   std::int64_t key_head = 0;     // which keys and values the head reads: several heads may share them
   std::vector<float> x;          // [width] what q is projected from
@@ -45,12 +45,12 @@ struct Trace {
 };
 
 struct TracePlace {
-  HeadName head;
+  HeadId head;
   std::int64_t query = 0;
   std::optional<std::int64_t> key;  // none: the one with the largest weight
 };
 
 // With a null model there is no contribution. Throws std::invalid_argument for a head or a token that is not there.
-Trace trace(const model::Reading& reading, const TracePlace& place, const model::Model* model, ThreadPool& pool);
+Trace trace(const model::Recording& recording, const TracePlace& place, const model::Model* model, ThreadPool& pool);
 
 }  // namespace attn::insight

@@ -38,27 +38,28 @@ std::array<std::int64_t, 2> span_of(const Mask& mask, std::int64_t i, std::int64
 
 }  // namespace
 
-Sight sight_of(const Specimen& specimen, const HeadName& head) {
-  Sight sight{specimen.causal(head), 0, specimen.stack(head.kind).keys};
-  if (const model::Reading* reading = specimen.reading()) {
-    const model::Rule& rule = reading->recording.attention(head.kind, head.layer).rule;
-    sight.window = rule.window;
+VisibleKeys visible_keys(const AttentionTables& tables, const HeadId& head) {
+  VisibleKeys visible{tables.causal(head), 0, tables.stack(head.kind).keys};
+  if (const model::Recording* recording = tables.recording()) {
+    const model::Rule& rule = recording->log.attention(head.kind, head.layer).rule;
+    visible.window = rule.window;
     if (!rule.also.everything()) {
       const Mask mask = rule.mask();
-      for (std::int64_t i = 0; i < specimen.stack(head.kind).queries; ++i)
-        sight.spans.push_back(span_of(mask, i, sight.keys));
+      for (std::int64_t i = 0; i < tables.stack(head.kind).queries; ++i)
+        visible.spans.push_back(span_of(mask, i, visible.keys));
     }
   }
-  return sight;
+  return visible;
 }
 
-Ground::Ground(const Specimen& specimen, const Stack& stack) : queries(stack.queries), keys(stack.keys) {
-  const std::vector<text::Token>& tokens = specimen.keys(stack.kind);
+TokenSets::TokenSets(const AttentionTables& tables, const AttentionStack& stack)
+    : queries(stack.queries), keys(stack.keys) {
+  const std::vector<text::Token>& tokens = tables.keys(stack.kind);
   for (std::size_t j = 0; j < tokens.size(); ++j) {
     separators.push_back(j > 0 && is_special(tokens[j]));
     punctuation.push_back(is_punctuation(tokens[j]));
   }
-  if (stack.kind == Kind::cross || !same_tokens(specimen.queries(stack.kind), tokens)) return;
+  if (stack.kind == Kind::cross || !same_tokens(tables.queries(stack.kind), tokens)) return;
   repeats.emplace(tokens);
   for (std::int64_t i = 0; i < queries; ++i) {
     const auto before = repeats->before(i);
@@ -67,11 +68,11 @@ Ground::Ground(const Specimen& specimen, const Stack& stack) : queries(stack.que
   }
 }
 
-Shares even_shares(const Ground& ground, const Sight& sight, std::int64_t beyond) {
+Shares even_shares(const TokenSets& sets, const VisibleKeys& visible, std::int64_t beyond) {
   Shares sums;
-  const std::vector<std::int64_t> separators = counts_of(ground.separators), marks = counts_of(ground.punctuation);
-  for (std::int64_t i = 0; i < ground.queries; ++i) {
-    const std::int64_t from = sight.from(i), to = sight.to(i);
+  const std::vector<std::int64_t> separators = counts_of(sets.separators), marks = counts_of(sets.punctuation);
+  for (std::int64_t i = 0; i < sets.queries; ++i) {
+    const std::int64_t from = visible.from(i), to = visible.to(i);
     if (to <= from) continue;
     const double each = 1 / static_cast<double>(to - from);
     const auto count = [&](const std::vector<std::int64_t>& counts) {
@@ -80,30 +81,30 @@ Shares even_shares(const Ground& ground, const Sight& sight, std::int64_t beyond
     sums.first += from == 0 ? each : 0;
     sums.separators += count(separators);
     sums.punctuation += count(marks);
-    ground.each_duplicate(i, from, to, [&](std::int64_t) { sums.duplicate += each; });
-    ground.each_follower(i, from, to, [&](std::int64_t) { sums.induction += each; });
+    sets.each_duplicate(i, from, to, [&](std::int64_t) { sums.duplicate += each; });
+    sets.each_follower(i, from, to, [&](std::int64_t) { sums.induction += each; });
     sums.near += each * static_cast<double>(within(i, kNear, from, to));
     sums.beyond += each * static_cast<double>(to - from - within(i, beyond, from, to));
     for (std::int64_t o = -kFarthestOffset; o <= kFarthestOffset; ++o) {
       if (i + o >= from && i + o < to) sums.offsets[static_cast<std::size_t>(o + kFarthestOffset)] += each;
     }
   }
-  return means_of(sums, ground);
+  return means_of(sums, sets);
 }
 
-Shares means_of(const Shares& sums, const Ground& ground) {
+Shares means_of(const Shares& sums, const TokenSets& sets) {
   const auto mean = [](double sum, std::int64_t count) { return count > 0 ? sum / static_cast<double>(count) : 0; };
   Shares means;
-  means.first = mean(sums.first, ground.queries);
-  means.separators = mean(sums.separators, ground.queries);
-  means.punctuation = mean(sums.punctuation, ground.queries);
-  means.duplicate = mean(sums.duplicate, ground.duplicate_queries);
-  means.induction = mean(sums.induction, ground.induction_queries);
-  means.near = mean(sums.near, ground.queries);
-  means.beyond = mean(sums.beyond, ground.queries);
+  means.first = mean(sums.first, sets.queries);
+  means.separators = mean(sums.separators, sets.queries);
+  means.punctuation = mean(sums.punctuation, sets.queries);
+  means.duplicate = mean(sums.duplicate, sets.duplicate_queries);
+  means.induction = mean(sums.induction, sets.induction_queries);
+  means.near = mean(sums.near, sets.queries);
+  means.beyond = mean(sums.beyond, sets.queries);
   for (std::int64_t o = -kFarthestOffset; o <= kFarthestOffset; ++o) {
     const auto at = static_cast<std::size_t>(o + kFarthestOffset);
-    means.offsets[at] = mean(sums.offsets[at], pairs_at(o, ground.queries, ground.keys));
+    means.offsets[at] = mean(sums.offsets[at], pairs_at(o, sets.queries, sets.keys));
   }
   return means;
 }

@@ -15,7 +15,7 @@
 namespace attn::insight {
 
 // The keys that a query may see: [from, to). Where a mask has holes, they count as seen.
-struct Sight {
+struct VisibleKeys {
   bool causal = false;
   std::int64_t window = 0;  // as model::Rule's
   std::int64_t keys = 0;
@@ -31,13 +31,13 @@ struct Sight {
     if (causal) return std::min(i + 1, keys);
     return window > 0 ? std::min(i + 1 + window, keys) : keys;
   }
-  friend bool operator==(const Sight&, const Sight&) = default;
+  friend bool operator==(const VisibleKeys&, const VisibleKeys&) = default;
 };
-Sight sight_of(const Specimen& specimen, const HeadName& head);
+VisibleKeys visible_keys(const AttentionTables& tables, const HeadId& head);
 
 // Tokens of one kind of attention, in sets.
-struct Ground {
-  Ground(const Specimen& specimen, const Stack& stack);
+struct TokenSets {
+  TokenSets(const AttentionTables& tables, const AttentionStack& stack);
 
   // Calls take(j) for the keys j in [from, to) that are equal tokens before query i, or what followed those before i.
   template <typename F>
@@ -58,9 +58,9 @@ struct Ground {
 };
 
 // Sums over queries become means: each share over the queries that it is about.
-Shares means_of(const Shares& sums, const Ground& ground);
+Shares means_of(const Shares& sums, const TokenSets& sets);
 
 // Of a head that looks at all that it may see equally.
-Shares even_shares(const Ground& ground, const Sight& sight, std::int64_t beyond);
+Shares even_shares(const TokenSets& sets, const VisibleKeys& visible, std::int64_t beyond);
 
 }  // namespace attn::insight

@@ -25,10 +25,10 @@ namespace {
 // One head's rows, while they go by in parts from left to right.
 class HeadCheck {
  public:
-  HeadCheck(const Specimen& specimen, const HeadName& head)
-      : specimen_(specimen), head_(head), keys_(specimen.stack(head.kind).keys) {
-    if (specimen.reading() != nullptr) {
-      record_ = &specimen.reading()->recording.attention(head.kind, head.layer);
+  HeadCheck(const AttentionTables& tables, const HeadId& head)
+      : tables_(tables), head_(head), keys_(tables.stack(head.kind).keys) {
+    if (tables.recording() != nullptr) {
+      record_ = &tables.recording()->log.attention(head.kind, head.layer);
       mask_ = record_->rule.mask();
     }
   }
@@ -42,8 +42,8 @@ class HeadCheck {
   }
 
   void all_rows() {
-    sums_.assign(static_cast<std::size_t>(specimen_.stack(head_.kind).queries), 0.0);
-    each_tile(specimen_, head_, [&](Rectangle at, View<const float, 2> tile) {
+    sums_.assign(static_cast<std::size_t>(tables_.stack(head_.kind).queries), 0.0);
+    each_block(tables_, head_, [&](Rectangle at, View<const float, 2> tile) {
       for (std::int64_t r = 0; r < tile.shape[0]; ++r)
         sums_[static_cast<std::size_t>(at.row + r)] += part_of_row(at.row + r, at.col, tile.at(r), tile.shape[1]);
     });
@@ -52,12 +52,12 @@ class HeadCheck {
 
   // At least two strips, from the first row to the last.
   void some_rows(std::int64_t strips) {
-    const std::int64_t queries = specimen_.stack(head_.kind).queries;
+    const std::int64_t queries = tables_.stack(head_.kind).queries;
     ThreadPool alone(1);
     nn::Matrix strip(kCheckedStrip, keys_);
     for (std::int64_t n = 0; n < strips; ++n) {
       const std::int64_t first = n * (queries - kCheckedStrip) / (strips - 1);
-      specimen_.weights(head_, {first, 0}, strip.view(), alone);
+      tables_.weights(head_, {first, 0}, strip.view(), alone);
       for (std::int64_t r = 0; r < kCheckedStrip; ++r)
         check_sum(first + r, part_of_row(first + r, 0, strip.row(r), keys_));
     }
@@ -130,8 +130,8 @@ class HeadCheck {
     return sum_bound(record_ != nullptr ? record_->lse.row(head_.head)[i] : 0);
   }
 
-  const Specimen& specimen_;
-  HeadName head_;
+  const AttentionTables& tables_;
+  HeadId head_;
   std::int64_t keys_;
   const model::AttentionRecord* record_ = nullptr;  // null: a table of the user's own
   Mask mask_;
@@ -149,29 +149,29 @@ std::string to_string(const CheckFailure& failure) {
 std::string in_words(const CheckResult& result) {
   if (result.failure) return to_string(*result.failure);
   const std::string rows = result.rows == result.all_rows
-                               ? text::counted(result.rows, "row")
-                               : text::grouped(result.rows) + " of " + text::counted(result.all_rows, "row");
+                               ? base::counted(result.rows, "row")
+                               : base::grouped(result.rows) + " of " + base::counted(result.all_rows, "row");
   std::array<char, 32> deviation{};
   std::snprintf(deviation.data(), deviation.size(), "%.0e", result.deviation);
-  return rows + " of " + text::counted(result.heads, "head") + " sum" + (result.rows == 1 ? "s" : "") +
+  return rows + " of " + base::counted(result.heads, "head") + " sum" + (result.rows == 1 ? "s" : "") +
          " to 1 within " + deviation.data() + ", masked weights are 0, all are finite";
 }
 
-double count_weights(const Subject& subject) {
+double count_weights(const AttentionLayout& layout) {
   double weights = 0;
-  for (const Stack& stack : subject.stacks())
+  for (const AttentionStack& stack : layout.stacks())
     weights += static_cast<double>(stack.layers * stack.heads) * static_cast<double>(stack.queries * stack.keys);
   return weights;
 }
 
-CheckResult check_weights(const Specimen& specimen, const CheckOptions& options, ThreadPool& pool) {
-  const std::vector<HeadName> heads = specimen.heads();
-  const double weights = options.all_weights > 0 ? options.all_weights : count_weights(specimen);
+CheckResult check_weights(const AttentionTables& tables, const CheckOptions& options, ThreadPool& pool) {
+  const std::vector<HeadId> heads = tables.heads();
+  const double weights = options.all_weights > 0 ? options.all_weights : count_weights(tables);
   const double share = std::min(1.0, static_cast<double>(options.most_weights) / weights);
-  const auto strips_of = [&](const Stack& stack) {
+  const auto strips_of = [&](const AttentionStack& stack) {
     return std::max<std::int64_t>(2, std::llround(share * static_cast<double>(stack.queries) / kCheckedStrip));
   };
-  const auto rows_of = [&](const Stack& stack) {
+  const auto rows_of = [&](const AttentionStack& stack) {
     return share < 1 ? std::min(strips_of(stack) * kCheckedStrip, stack.queries) : stack.queries;
   };
   struct Found {
@@ -179,18 +179,18 @@ CheckResult check_weights(const Specimen& specimen, const CheckOptions& options,
     std::optional<CheckFailure> failure, no_weight;
   };
   std::vector<Found> found(heads.size());
-  each_head(std::ssize(heads), options.progress, pool, [&](std::int64_t n) {
-    const HeadName& head = heads[static_cast<std::size_t>(n)];
-    HeadCheck check(specimen, head);
+  base::parallel_for(std::ssize(heads), options.progress, pool, [&](std::int64_t n) {
+    const HeadId& head = heads[static_cast<std::size_t>(n)];
+    HeadCheck check(tables, head);
     check.check_lse();
-    const Stack& stack = specimen.stack(head.kind);
+    const AttentionStack& stack = tables.stack(head.kind);
     rows_of(stack) < stack.queries ? check.some_rows(strips_of(stack)) : check.all_rows();
     found[static_cast<std::size_t>(n)] = {check.deviation(), check.failure(), check.no_weight()};
   });
   CheckResult result;
   result.heads = std::ssize(heads);
   for (std::size_t n = 0; n < heads.size(); ++n) {
-    const Stack& stack = specimen.stack(heads[n].kind);
+    const AttentionStack& stack = tables.stack(heads[n].kind);
     result.rows += rows_of(stack);
     result.all_rows += stack.queries;
     result.deviation = std::max(result.deviation, found[n].deviation);

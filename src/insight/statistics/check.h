@@ -21,7 +21,7 @@ constexpr double sum_bound(double lse) noexcept { return 1e-3 + 0x1p-20 * (lse <
 std::string short_number(double value);
 
 struct CheckFailure {
-  HeadName head;
+  HeadId head;
   std::int64_t row = 0;
   std::string problem;  // "the weights sum to 1.37; 1 is right"
 };
@@ -44,18 +44,18 @@ std::string in_words(const CheckResult& result);
 inline constexpr std::int64_t kCheckedStrip = 16;
 
 // Of all heads.
-double count_weights(const Subject& subject);
+double count_weights(const AttentionLayout& layout);
 
 struct CheckOptions {
   // With more weights than this, each head is looked at in strips of kCheckedStrip rows that come to about this number,
   // evenly spaced, the first and the last row among them. (That lse is finite is looked at in all rows.)
   std::int64_t most_weights = 100'000'000;
   double all_weights = 0;  // how many there are, where the specimen has some of the heads only; 0: as many as it has
-  Progress progress = {};  // in heads
+  base::Progress progress = {};  // in heads
 };
 
 // Every weight is finite and in [0, 1], exactly 0 where the mask forbids, and a row's weights sum to 1, or to 0 where
 // the mask lets it see nothing. One pass over tiles, a head a thread.
-CheckResult check_weights(const Specimen& specimen, const CheckOptions& options, ThreadPool& pool);
+CheckResult check_weights(const AttentionTables& tables, const CheckOptions& options, ThreadPool& pool);
 
 }  // namespace attn::insight

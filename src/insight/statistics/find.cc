@@ -20,13 +20,13 @@ namespace {
 
 // ---- names ----
 
-struct Named {
+struct PatternName {
   std::string_view name;
   double (*similarity)(const HeadStatistics& head, std::int64_t offset);
 };
 
 using Head = const HeadStatistics&;
-constexpr std::array<Named, 11> kNamed = {{
+constexpr std::array<PatternName, 11> kNamed = {{
     {"previous", [](Head head, std::int64_t) { return head.shares.offset(-1); }},
     {"next", [](Head head, std::int64_t) { return head.shares.offset(1); }},
     {"same", [](Head head, std::int64_t) { return head.shares.offset(0); }},
@@ -40,15 +40,15 @@ constexpr std::array<Named, 11> kNamed = {{
     {"broad", [](Head head, std::int64_t) { return head.entropy_share; }},
 }};
 
-std::vector<Similar> by_name(const Specimen& specimen, const NamedPattern& pattern, const FindOptions& options,
+std::vector<Similar> by_name(const AttentionTables& tables, const NamedPattern& pattern, const FindOptions& options,
                              ThreadPool& pool) {
-  const auto named = std::ranges::find(kNamed, pattern.name, &Named::name);
+  const auto named = std::ranges::find(kNamed, pattern.name, &PatternName::name);
   if (named == kNamed.end() || std::abs(pattern.offset) > kFarthestOffset) {
     throw std::invalid_argument("there is no pattern '" + pattern.name + "' with offset " +
                                 std::to_string(pattern.offset));
   }
   std::vector<Similar> found;
-  for (const HeadStatistics& head : statistics(specimen, {.kind = options.kind, .progress = options.progress}, pool)) {
+  for (const HeadStatistics& head : statistics(tables, {.kind = options.kind, .progress = options.progress}, pool)) {
     found.push_back({head.name, std::clamp(named->similarity(head, pattern.offset), 0.0, 1.0)});
   }
   return found;
@@ -64,11 +64,11 @@ std::uint64_t inside(std::int64_t j, std::int64_t from, std::int64_t to) {
   return below(to - j) & ~below(from - j);
 }
 
-double overlap_with_mask(const Specimen& specimen, const HeadName& head, const Mask& mask) {
-  const Stack& all = specimen.stack(head.kind);
-  const Sight sight = sight_of(specimen, head);
+double overlap_with_mask(const AttentionTables& tables, const HeadId& head, const Mask& mask) {
+  const AttentionStack& all = tables.stack(head.kind);
+  const VisibleKeys visible = visible_keys(tables, head);
   const auto bits = [&](std::int64_t i, std::int64_t j) {
-    return mask.row(0, head.head, i, j) & inside(j, sight.from(i), sight.to(i));
+    return mask.row(0, head.head, i, j) & inside(j, visible.from(i), visible.to(i));
   };
   std::vector<float> each(static_cast<std::size_t>(all.queries));  // what every key that is allowed should have
   std::int64_t rows = 0;
@@ -81,7 +81,7 @@ double overlap_with_mask(const Specimen& specimen, const HeadName& head, const M
   if (rows == 0) throw std::invalid_argument("the mask allows nothing that " + to_string(head) + " may see");
   double sum = 0;
   static_assert(kTileColumns % 64 == 0);
-  each_tile(specimen, head, [&](Rectangle at, View<const float, 2> tile) {
+  each_block(tables, head, [&](Rectangle at, View<const float, 2> tile) {
     for (std::int64_t r = 0; r < tile.shape[0]; ++r) {
       const float should = each[static_cast<std::size_t>(at.row + r)];
       if (should == 0) continue;
@@ -133,11 +133,11 @@ void check_picture(const nn::Matrix& picture) {
 std::int64_t cell_of(std::int64_t i, std::int64_t cells, std::int64_t count) { return ((i + 1) * cells - 1) / count; }
 
 // Weights of a head, added up over the keys of a cell and averaged over its queries.
-nn::Matrix mass_of(const Specimen& specimen, const HeadName& head, std::int64_t rows, std::int64_t columns) {
-  const Stack& all = specimen.stack(head.kind);
+nn::Matrix mass_of(const AttentionTables& tables, const HeadId& head, std::int64_t rows, std::int64_t columns) {
+  const AttentionStack& all = tables.stack(head.kind);
   nn::Matrix mass(rows, columns);
   std::fill_n(mass.data(), rows * columns, 0.0F);
-  each_tile(specimen, head, [&](Rectangle at, View<const float, 2> tile) {
+  each_block(tables, head, [&](Rectangle at, View<const float, 2> tile) {
     const std::int64_t end = at.col + tile.shape[1];
     for (std::int64_t i = 0; i < tile.shape[0]; ++i) {
       const std::int64_t r = cell_of(at.row + i, rows, all.queries);
@@ -154,10 +154,10 @@ nn::Matrix mass_of(const Specimen& specimen, const HeadName& head, std::int64_t 
   return mass;
 }
 
-double overlap_with_picture(const Specimen& specimen, const HeadName& head, const nn::Matrix& picture) {
-  const Stack& all = specimen.stack(head.kind);
+double overlap_with_picture(const AttentionTables& tables, const HeadId& head, const nn::Matrix& picture) {
+  const AttentionStack& all = tables.stack(head.kind);
   const nn::Matrix wanted = as_shares(picture, all.queries, all.keys);
-  const nn::Matrix mass = mass_of(specimen, head, wanted.rows(), wanted.columns());
+  const nn::Matrix mass = mass_of(tables, head, wanted.rows(), wanted.columns());
   double sum = 0;
   std::int64_t rows = 0;
   for (std::int64_t r = 0; r < wanted.rows(); ++r) {
@@ -170,13 +170,13 @@ double overlap_with_picture(const Specimen& specimen, const HeadName& head, cons
 }
 
 template <typename F>
-std::vector<Similar> by_overlap(const Specimen& specimen, const FindOptions& options, ThreadPool& pool,
+std::vector<Similar> by_overlap(const AttentionTables& tables, const FindOptions& options, ThreadPool& pool,
                                 const F& overlap) {
   std::vector<Similar> found;
-  for (const HeadName& head : specimen.heads()) {
+  for (const HeadId& head : tables.heads()) {
     if (!options.kind || *options.kind == head.kind) found.push_back({head, 0});
   }
-  each_head(std::ssize(found), options.progress, pool, [&](std::int64_t n) {
+  base::parallel_for(std::ssize(found), options.progress, pool, [&](std::int64_t n) {
     Similar& one = found[static_cast<std::size_t>(n)];
     one.similarity = std::clamp(overlap(one.head), 0.0, 1.0);
   });
@@ -194,13 +194,13 @@ std::optional<NamedPattern> parse_pattern(std::string_view text) {
       throw std::invalid_argument("offset(o) takes a whole number from -16 to 16, not '" + std::string(number) + "'");
     return NamedPattern{"offset", offset};
   }
-  const bool known = text != "offset" && std::ranges::find(kNamed, text, &Named::name) != kNamed.end();
+  const bool known = text != "offset" && std::ranges::find(kNamed, text, &PatternName::name) != kNamed.end();
   return known ? std::optional(NamedPattern{std::string(text), 0}) : std::nullopt;
 }
 
 std::vector<std::string_view> pattern_names() {
   std::vector<std::string_view> names;
-  for (const Named& named : kNamed) names.push_back(named.name == "offset" ? "offset(-3)" : named.name);
+  for (const PatternName& named : kNamed) names.push_back(named.name == "offset" ? "offset(-3)" : named.name);
   return names;
 }
 
@@ -225,23 +225,23 @@ std::string to_string(const Pattern& pattern) {
   return "a picture of " + std::to_string(picture.rows()) + " x " + std::to_string(picture.columns());
 }
 
-std::vector<Similar> find_heads(const Specimen& specimen, const Pattern& pattern, const FindOptions& options,
+std::vector<Similar> find_heads(const AttentionTables& tables, const Pattern& pattern, const FindOptions& options,
                                 ThreadPool& pool) {
-  if (options.kind) static_cast<void>(specimen.stack(*options.kind));
+  if (options.kind) static_cast<void>(tables.stack(*options.kind));
   std::vector<Similar> found;
   if (const auto* name = std::get_if<NamedPattern>(&pattern)) {
-    found = by_name(specimen, *name, options, pool);
+    found = by_name(tables, *name, options, pool);
   } else if (const auto* mask = std::get_if<Mask>(&pattern)) {
-    for (const Stack& stack : specimen.stacks()) {
+    for (const AttentionStack& stack : tables.stacks()) {
       if (!options.kind || *options.kind == stack.kind) mask->check({1, stack.heads, stack.queries, stack.keys});
     }
-    found = by_overlap(specimen, options, pool,
-                       [&](const HeadName& head) { return overlap_with_mask(specimen, head, *mask); });
+    found =
+        by_overlap(tables, options, pool, [&](const HeadId& head) { return overlap_with_mask(tables, head, *mask); });
   } else {
     const nn::Matrix& picture = std::get<nn::Matrix>(pattern);
     check_picture(picture);
-    found = by_overlap(specimen, options, pool,
-                       [&](const HeadName& head) { return overlap_with_picture(specimen, head, picture); });
+    found = by_overlap(tables, options, pool,
+                       [&](const HeadId& head) { return overlap_with_picture(tables, head, picture); });
   }
   std::ranges::stable_sort(found, std::ranges::greater(), &Similar::similarity);
   return found;

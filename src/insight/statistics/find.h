@@ -43,7 +43,7 @@ Pattern parse_name_or_mask(const std::string& text);
 std::string to_string(const Pattern& pattern);
 
 struct Similar {
-  HeadName head;
+  HeadId head;
   double similarity = 0;
 };
 
@@ -51,9 +51,9 @@ struct Similar {
 // not fit, and for a picture that is empty, has negative numbers or says nothing.
 struct FindOptions {
   std::optional<Kind> kind = std::nullopt;
-  Progress progress = {};  // in heads
+  base::Progress progress = {};  // in heads
 };
-std::vector<Similar> find_heads(const Specimen& specimen, const Pattern& pattern, const FindOptions& options,
+std::vector<Similar> find_heads(const AttentionTables& tables, const Pattern& pattern, const FindOptions& options,
                                 ThreadPool& pool);
 
 }  // namespace attn::insight

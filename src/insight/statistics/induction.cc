@@ -45,20 +45,20 @@ RepeatedTokens repeated_tokens(const model::Reader& reader) {
   return out;
 }
 
-nn::Matrix induction_scores(const model::Reader& reader, ThreadPool& pool, const Progress& progress) {
+nn::Matrix induction_scores(const model::Reader& reader, ThreadPool& pool, const base::Progress& progress) {
   const RepeatedTokens tokens = repeated_tokens(reader);
   if (tokens.length == 0) return {};
   const model::Facts& facts = reader.model->facts();
-  model::Recording recording;
-  const auto on_layer = [&](model::Kind, std::int64_t layer) { tell(progress, layer, facts.layers); };
-  const model::Pass pass{.pool = pool, .recording = &recording, .on_layer = on_layer};
+  model::AttentionLog log;
+  const auto on_layer = [&](model::Kind, std::int64_t layer) { base::tell(progress, layer, facts.layers); };
+  const model::Pass pass{.pool = pool, .log = &log, .on_layer = on_layer};
   static_cast<void>(reader.model->read(model::Batch(tokens.ids), pass));
   nn::Matrix scores(facts.layers, facts.heads.heads);
   pool.run(scores.rows() * scores.columns(), [&](std::int64_t t, int) {
     ThreadPool alone(1);
     nn::Matrix second(tokens.length, tokens.length);  // the second copy's queries, and keys from the first one's second
-    const model::Recording::Which which{model::Kind::self, t / scores.columns(), t % scores.columns(), 0};
-    recording.weights(which, {tokens.front + tokens.length, tokens.front + 1}, second.view(), alone);
+    const model::AttentionLog::Which which{model::Kind::self, t / scores.columns(), t % scores.columns(), 0};
+    log.weights(which, {tokens.front + tokens.length, tokens.front + 1}, second.view(), alone);
     double sum = 0;
     for (std::int64_t i = 0; i < tokens.length; ++i) sum += second.row(i)[i];
     scores.data()[t] = static_cast<float>(sum / static_cast<double>(tokens.length));

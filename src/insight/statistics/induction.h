@@ -22,6 +22,6 @@ RepeatedTokens repeated_tokens(const model::Reader& reader);
 // Of each head of kind self, the mean over the second copy of p[i, i - (length - 1)]: what is given to the token that
 // followed the same token the first time. [layers, heads]; empty where length is 0. One pass through the model.
 // `progress` is in layers.
-nn::Matrix induction_scores(const model::Reader& reader, ThreadPool& pool, const Progress& progress = {});
+nn::Matrix induction_scores(const model::Reader& reader, ThreadPool& pool, const base::Progress& progress = {});
 
 }  // namespace attn::insight

@@ -14,62 +14,62 @@ namespace attn::insight {
 namespace {
 
 // Sums of one head, while its tiles go by.
-class Tally {
+class HeadTally {
  public:
-  Tally(const Ground& ground, std::int64_t beyond)
-      : ground_(ground),
+  HeadTally(const TokenSets& sets, std::int64_t beyond)
+      : sets_(sets),
         beyond_(beyond),
-        rows_(static_cast<std::size_t>(ground.queries)),
-        received_(static_cast<std::size_t>(ground.keys)),
-        diagonal_(static_cast<std::size_t>(std::min(ground.queries, ground.keys))) {}
+        rows_(static_cast<std::size_t>(sets.queries)),
+        received_(static_cast<std::size_t>(sets.keys)),
+        diagonal_(static_cast<std::size_t>(std::min(sets.queries, sets.keys))) {}
 
   void take(Rectangle at, View<const float, 2> tile) {
-    kernels::survey({.weights = {tile.data, tile.strides[0]},
-                     .rows = tile.shape[0],
-                     .columns = tile.shape[1],
-                     .query = at.row,
-                     .key = at.col,
-                     .beyond = beyond_,
-                     .by_row = rows_.data() + at.row,
-                     .received = received_.data() + at.col});
+    kernels::tile_statistics({.weights = {tile.data, tile.strides[0]},
+                              .rows = tile.shape[0],
+                              .columns = tile.shape[1],
+                              .query = at.row,
+                              .key = at.col,
+                              .beyond = beyond_,
+                              .by_row = rows_.data() + at.row,
+                              .received = received_.data() + at.col});
     for (std::int64_t r = 0; r < tile.shape[0]; ++r) {
       add_band(at.row + r, at.col, tile.shape[1], tile.at(r));
       add_repeats(at.row + r, at.col, at.col + tile.shape[1], tile.at(r));
     }
   }
 
-  [[nodiscard]] HeadStatistics result(const Sight& sight) const {
+  [[nodiscard]] HeadStatistics result(const VisibleKeys& visible) const {
     HeadStatistics out;
-    out.queries = ground_.queries;
-    out.keys = ground_.keys;
+    out.queries = sets_.queries;
+    out.keys = sets_.keys;
     Shares sums = sums_;
     std::int64_t choices = 0;  // queries that may see several keys
-    for (std::int64_t i = 0; i < ground_.queries; ++i) {
-      const kernels::RowSurvey& row = rows_[static_cast<std::size_t>(i)];
+    for (std::int64_t i = 0; i < sets_.queries; ++i) {
+      const kernels::RowStatistics& row = rows_[static_cast<std::size_t>(i)];
       out.entropy += row.entropy;
       out.distance += row.distance;
       sums.beyond += row.beyond;
       out.outgoing.push_back(static_cast<float>(row.mass));
-      const std::int64_t seen = sight.to(i) - sight.from(i);
+      const std::int64_t seen = visible.to(i) - visible.from(i);
       if (seen < 2) continue;
       out.entropy_share += row.entropy / std::log(static_cast<double>(seen));
       ++choices;
     }
-    const auto queries = static_cast<double>(ground_.queries);
+    const auto queries = static_cast<double>(sets_.queries);
     out.entropy /= queries;
     out.distance /= queries;
     if (choices > 0) out.entropy_share /= static_cast<double>(choices);
     for (std::size_t j = 0; j < received_.size(); ++j) {
-      if (ground_.separators[j]) sums.separators += received_[j];
-      if (ground_.punctuation[j]) sums.punctuation += received_[j];
+      if (sets_.separators[j]) sums.separators += received_[j];
+      if (sets_.punctuation[j]) sums.punctuation += received_[j];
     }
     sums.first = received_.front();
     for (std::int64_t o = -kNear; o <= kNear; ++o) sums.near += sums.offset(o);
-    out.shares = means_of(sums, ground_);
+    out.shares = means_of(sums, sets_);
     out.received.assign(received_.begin(), received_.end());
     out.diagonal = diagonal_;
-    out.duplicate_queries = ground_.duplicate_queries;
-    out.induction_queries = ground_.induction_queries;
+    out.duplicate_queries = sets_.duplicate_queries;
+    out.induction_queries = sets_.induction_queries;
     return out;
   }
 
@@ -84,38 +84,39 @@ class Tally {
   }
 
   void add_repeats(std::int64_t i, std::int64_t from, std::int64_t to, const float* p) {
-    ground_.each_duplicate(i, from, to, [&](std::int64_t j) { sums_.duplicate += p[j - from]; });
-    ground_.each_follower(i, from, to, [&](std::int64_t j) { sums_.induction += p[j - from]; });
+    sets_.each_duplicate(i, from, to, [&](std::int64_t j) { sums_.duplicate += p[j - from]; });
+    sets_.each_follower(i, from, to, [&](std::int64_t j) { sums_.induction += p[j - from]; });
   }
 
-  const Ground& ground_;
+  const TokenSets& sets_;
   std::int64_t beyond_;
-  std::vector<kernels::RowSurvey> rows_;
+  std::vector<kernels::RowStatistics> rows_;
   std::vector<double> received_;
   std::vector<float> diagonal_;
   Shares sums_;
 };
 
-HeadStatistics head_statistics(const Specimen& specimen, const HeadName& name, const Ground& ground,
-                               std::int64_t beyond, const TakeTile& also) {
-  Tally tally(ground, beyond);
-  each_tile(specimen, name, [&](Rectangle at, View<const float, 2> tile) {
+HeadStatistics head_statistics(const AttentionTables& tables, const HeadId& name, const TokenSets& sets,
+                               std::int64_t beyond, const TakeBlock& also) {
+  HeadTally tally(sets, beyond);
+  each_block(tables, name, [&](Rectangle at, View<const float, 2> tile) {
     tally.take(at, tile);
     if (also) also(at, tile);
   });
-  HeadStatistics head = tally.result(sight_of(specimen, name));
+  HeadStatistics head = tally.result(visible_keys(tables, name));
   head.name = name;
   return head;
 }
 
 // Neighbours mostly see the same.
-void add_even(const Specimen& specimen, const Ground& ground, std::int64_t beyond, std::span<HeadStatistics> heads) {
-  std::optional<Sight> last;
+void add_even(const AttentionTables& tables, const TokenSets& sets, std::int64_t beyond,
+              std::span<HeadStatistics> heads) {
+  std::optional<VisibleKeys> last;
   Shares even;
   for (HeadStatistics& head : heads) {
-    const Sight sight = sight_of(specimen, head.name);
-    if (!last || *last != sight) even = even_shares(ground, sight, beyond);
-    last = sight;
+    const VisibleKeys visible = visible_keys(tables, head.name);
+    if (!last || *last != visible) even = even_shares(sets, visible, beyond);
+    last = visible;
     head.even = even;
   }
 }
@@ -133,24 +134,27 @@ std::vector<float> divided(const std::vector<double>& sums, double by) {
 
 }  // namespace
 
-std::vector<HeadStatistics> statistics(const Specimen& specimen, const StatisticsOptions& options, ThreadPool& pool) {
-  std::vector<Stack> stacks = specimen.stacks();
-  if (options.kind) stacks = {specimen.stack(*options.kind)};
+std::vector<HeadStatistics> statistics(const AttentionTables& tables, const StatisticsOptions& options,
+                                       ThreadPool& pool) {
+  std::vector<AttentionStack> stacks = tables.stacks();
+  if (options.kind) stacks = {tables.stack(*options.kind)};
   std::int64_t total = 0, done = 0;
-  for (const Stack& stack : stacks) total += stack.layers * stack.heads;
+  for (const AttentionStack& stack : stacks) total += stack.layers * stack.heads;
   std::vector<HeadStatistics> heads(static_cast<std::size_t>(total));
-  for (const Stack& stack : stacks) {
-    const Ground ground(specimen, stack);
+  for (const AttentionStack& stack : stacks) {
+    const TokenSets sets(tables, stack);
     const std::int64_t count = stack.layers * stack.heads;
     const auto here = std::span(heads).subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(count));
-    const auto progress = [&](std::int64_t of_stack, std::int64_t) { tell(options.progress, done + of_stack, total); };
-    each_head(count, progress, pool, [&](std::int64_t n) {
-      const HeadName name{stack.kind, n / stack.heads, n % stack.heads};
-      TakeTile also;
+    const auto progress = [&](std::int64_t of_stack, std::int64_t) {
+      base::tell(options.progress, done + of_stack, total);
+    };
+    base::parallel_for(count, progress, pool, [&](std::int64_t n) {
+      const HeadId name{stack.kind, n / stack.heads, n % stack.heads};
+      TakeBlock also;
       if (options.also) also = [&](Rectangle at, View<const float, 2> tile) { options.also(done + n, at, tile); };
-      here[static_cast<std::size_t>(n)] = head_statistics(specimen, name, ground, options.beyond, also);
+      here[static_cast<std::size_t>(n)] = head_statistics(tables, name, sets, options.beyond, also);
     });
-    add_even(specimen, ground, options.beyond, here);
+    add_even(tables, sets, options.beyond, here);
     done += count;
   }
   return heads;

@@ -54,7 +54,7 @@ constexpr std::int64_t pairs_at(std::int64_t offset, std::int64_t queries, std::
 }
 
 struct HeadStatistics {
-  HeadName name;
+  HeadId name;
   std::int64_t queries = 0, keys = 0;
   double entropy = 0;        // nats, mean over queries
   double entropy_share = 0;  // of log(number of keys that the query may see), mean over queries that may see several
@@ -82,12 +82,13 @@ using AlsoTake = std::function<void(std::int64_t head, Rectangle window, View<co
 struct StatisticsOptions {
   std::int64_t beyond = 16;
   std::optional<Kind> kind = std::nullopt;  // none: all
-  Progress progress = {};                   // in heads
+  base::Progress progress = {};             // in heads
   AlsoTake also = {};                       // for whoever needs the same tiles; empty: nobody
 };
 
 // In the order of specimen.heads(). The result has the same bits whatever the number of threads.
-std::vector<HeadStatistics> statistics(const Specimen& specimen, const StatisticsOptions& options, ThreadPool& pool);
+std::vector<HeadStatistics> statistics(const AttentionTables& tables, const StatisticsOptions& options,
+                                       ThreadPool& pool);
 
 std::vector<LayerStatistics> layer_statistics(const std::vector<HeadStatistics>& heads);
 

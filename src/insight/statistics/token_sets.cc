@@ -42,7 +42,7 @@ bool is_punctuation(const text::Token& token) {
   if (text.starts_with("##") && text.size() > 2) text.remove_prefix(2);
   bool marks = false;
   while (!text.empty()) {
-    const std::string_view character = text.substr(0, text::first_character(text).size);
+    const std::string_view character = text.substr(0, base::first_character(text).size);
     text.remove_prefix(character.size());
     if (character == " ") continue;
     if (!is_mark(character)) return false;

@@ -21,13 +21,13 @@ std::string lower(std::string_view text) {
 }
 
 // Of the queries from `row` on, as many as `mean` has rows; `one` is as large.
-void mean_of_heads(const Specimen& specimen, std::span<const HeadName> heads, std::int64_t row,
+void mean_of_heads(const AttentionTables& tables, std::span<const HeadId> heads, std::int64_t row,
                    const std::array<View<float, 2>, 2>& mean_and_one, ThreadPool& pool) {
   const auto& [mean, one] = mean_and_one;
   const std::int64_t count = mean.shape[0] * mean.shape[1];
   std::fill_n(mean.data, count, 0.0F);
-  for (const HeadName& head : heads) {
-    specimen.weights(head, {row, 0}, one, pool);
+  for (const HeadId& head : heads) {
+    tables.weights(head, {row, 0}, one, pool);
     std::transform(one.data, one.data + count, mean.data, mean.data, std::plus<>());
   }
   std::for_each_n(mean.data, count, [&](float& x) { x /= static_cast<float>(heads.size()); });
@@ -35,7 +35,7 @@ void mean_of_heads(const Specimen& specimen, std::span<const HeadName> heads, st
 
 }  // namespace
 
-Attended attended(std::span<const float> weights, std::span<const text::Token> keys, const Look& how) {
+Attended attended(std::span<const float> weights, std::span<const text::Token> keys, const AttendedOptions& how) {
   Attended out;
   std::vector<std::int64_t> order;
   for (std::size_t j = 0; j < weights.size(); ++j) {
@@ -55,23 +55,24 @@ Attended attended(std::span<const float> weights, std::span<const text::Token> k
   return out;
 }
 
-void each_mean_row(const Specimen& specimen, std::span<const HeadName> heads, const TakeRow& take, ThreadPool& pool) {
+void each_mean_row(const AttentionTables& tables, std::span<const HeadId> heads, const TakeRow& take,
+                   ThreadPool& pool) {
   constexpr std::int64_t kFloats = std::int64_t{1} << 20;  // a few rows of a long text, all of a short one
-  const Stack& all = specimen.stack(heads.front().kind);
+  const AttentionStack& all = tables.stack(heads.front().kind);
   const std::int64_t step = std::clamp<std::int64_t>(kFloats / all.keys, 1, all.queries);
   nn::Matrix mean(step, all.keys), one(step, all.keys);
   for (std::int64_t row = 0; row < all.queries; row += step) {
     const std::int64_t rows = std::min(step, all.queries - row);
-    mean_of_heads(specimen, heads, row, {nn::rows_of(mean.view(), 0, rows), nn::rows_of(one.view(), 0, rows)}, pool);
+    mean_of_heads(tables, heads, row, {nn::rows_of(mean.view(), 0, rows), nn::rows_of(one.view(), 0, rows)}, pool);
     for (std::int64_t i = 0; i < rows; ++i) take(row + i, {mean.row(i), static_cast<std::size_t>(all.keys)});
   }
 }
 
-std::vector<float> mean_row(const Specimen& specimen, std::span<const HeadName> heads, std::int64_t query,
+std::vector<float> mean_row(const AttentionTables& tables, std::span<const HeadId> heads, std::int64_t query,
                             ThreadPool& pool) {
-  const std::int64_t keys = specimen.stack(heads.front().kind).keys;
+  const std::int64_t keys = tables.stack(heads.front().kind).keys;
   std::vector<float> mean(static_cast<std::size_t>(keys)), one(mean.size());
-  mean_of_heads(specimen, heads, query, {View<float, 2>{mean.data(), {1, keys}}, View<float, 2>{one.data(), {1, keys}}},
+  mean_of_heads(tables, heads, query, {View<float, 2>{mean.data(), {1, keys}}, View<float, 2>{one.data(), {1, keys}}},
                 pool);
   return mean;
 }
@@ -94,7 +95,7 @@ std::vector<std::string> nearest_words(std::span<const text::Token> words, std::
   for (const text::Token& word : words) {
     const auto known = [&](const auto& other) { return other.second == word.text; };
     if (word.special || std::ranges::any_of(near, known)) continue;
-    near.emplace_back(text::edit_distance(low, lower(word.text)), word.text);
+    near.emplace_back(base::edit_distance(low, lower(word.text)), word.text);
   }
   std::ranges::stable_sort(near, {}, [](const auto& one) { return one.first; });
   std::vector<std::string> out;

@@ -23,19 +23,19 @@ struct Attended {
   double rest = 0;          // on all other keys
 };
 
-struct Look {
+struct AttendedOptions {
   std::int64_t top = 3;
   bool special = false;  // special tokens are words like others
 };
 
-Attended attended(std::span<const float> weights, std::span<const text::Token> keys, const Look& how);
+Attended attended(std::span<const float> weights, std::span<const text::Token> keys, const AttendedOptions& how);
 
 // The mean of some heads of one kind, query by query in their order: O(M) memory. What `take` throws ends it.
 using TakeRow = std::function<void(std::int64_t query, std::span<const float> weights)>;
-void each_mean_row(const Specimen& specimen, std::span<const HeadName> heads, const TakeRow& take, ThreadPool& pool);
+void each_mean_row(const AttentionTables& tables, std::span<const HeadId> heads, const TakeRow& take, ThreadPool& pool);
 
 // That of one query.
-std::vector<float> mean_row(const Specimen& specimen, std::span<const HeadName> heads, std::int64_t query,
+std::vector<float> mean_row(const AttentionTables& tables, std::span<const HeadId> heads, std::int64_t query,
                             ThreadPool& pool);
 
 // Which tokens say this, spaces around it aside; where none does, those that do but for ASCII capitals. May be empty.

@@ -11,8 +11,8 @@ namespace {
 
 constexpr Kind kKinds[] = {Kind::self, Kind::decoder, Kind::cross};
 
-Stack table_stack(const TableSpecimen::Part& part) {
-  const TableSpecimen::Tables& tables = part.tables;
+AttentionStack table_stack(const InMemoryTables::Part& part) {
+  const InMemoryTables::Tables& tables = part.tables;
   const std::int64_t count = tables.layers * tables.heads;
   if (count < 1 || tables.numbers.empty() || tables.numbers.rows() % count != 0) {
     throw std::invalid_argument("a table of weights has at least one row and one column");
@@ -20,11 +20,11 @@ Stack table_stack(const TableSpecimen::Part& part) {
   return {part.kind, tables.layers, tables.heads, tables.numbers.rows() / count, tables.numbers.columns()};
 }
 
-std::vector<Stack> table_stacks(std::vector<TableSpecimen::Part>& parts) {
+std::vector<AttentionStack> table_stacks(std::vector<InMemoryTables::Part>& parts) {
   if (parts.empty()) throw std::invalid_argument("there is no table of weights to look at");
-  std::ranges::stable_sort(parts, {}, &TableSpecimen::Part::kind);
-  std::vector<Stack> stacks;
-  for (const TableSpecimen::Part& part : parts) {
+  std::ranges::stable_sort(parts, {}, &InMemoryTables::Part::kind);
+  std::vector<AttentionStack> stacks;
+  for (const InMemoryTables::Part& part : parts) {
     if (!stacks.empty() && stacks.back().kind == part.kind)
       throw std::invalid_argument("tables of kind '" + std::string(name_of(part.kind)) + "' are given twice");
     stacks.push_back(table_stack(part));
@@ -45,9 +45,9 @@ void name_all(std::vector<text::Token>& tokens, std::int64_t count, const char* 
 }
 
 // What a constructor hands to another.
-std::vector<TableSpecimen::Part> one_part(TableSpecimen::Tables tables, std::vector<std::string> queries,
-                                          std::vector<std::string> keys) {
-  std::vector<TableSpecimen::Part> parts;
+std::vector<InMemoryTables::Part> one_part(InMemoryTables::Tables tables, std::vector<std::string> queries,
+                                           std::vector<std::string> keys) {
+  std::vector<InMemoryTables::Part> parts;
   parts.push_back({Kind::self, std::move(tables), named_tokens(std::move(queries)), named_tokens(std::move(keys))});
   return parts;
 }
@@ -63,7 +63,7 @@ bool is_lower_triangle(const float* table, std::int64_t n, std::int64_t m) {
 
 }  // namespace
 
-std::string to_string(const HeadName& head) {
+std::string to_string(const HeadId& head) {
   const std::string kind = head.kind == Kind::self ? "" : std::string(name_of(head.kind)) + " ";
   return kind + "layer " + std::to_string(head.layer) + ", head " + std::to_string(head.head);
 }
@@ -86,66 +86,66 @@ void need_index(const char* what, std::int64_t value, std::int64_t count) {
                               "s count from 0 to " + std::to_string(count - 1));
 }
 
-std::vector<Stack> stacks_of(const model::Recording& recording) {
-  std::vector<Stack> stacks;
+std::vector<AttentionStack> stacks_of(const model::AttentionLog& log) {
+  std::vector<AttentionStack> stacks;
   for (const Kind kind : kKinds) {
-    if (!recording.has(kind)) continue;
-    const auto [queries, keys] = recording.size(kind);
-    stacks.push_back({kind, recording.layers(kind), recording.attention(kind, 0).shape.heads, queries, keys});
+    if (!log.has(kind)) continue;
+    const auto [queries, keys] = log.size(kind);
+    stacks.push_back({kind, log.layers(kind), log.attention(kind, 0).shape.heads, queries, keys});
   }
   if (stacks.empty()) throw std::invalid_argument("nothing was recorded: there is no attention to look at");
   return stacks;
 }
 
-const Stack& Subject::stack(Kind kind) const {
-  const auto found = std::ranges::find(stacks_, kind, &Stack::kind);
+const AttentionStack& AttentionLayout::stack(Kind kind) const {
+  const auto found = std::ranges::find(stacks_, kind, &AttentionStack::kind);
   if (found != stacks_.end()) return *found;
   std::string names;
-  for (const Stack& stack : stacks_) names += (names.empty() ? "" : ", ") + std::string(name_of(stack.kind));
+  for (const AttentionStack& stack : stacks_) names += (names.empty() ? "" : ", ") + std::string(name_of(stack.kind));
   throw std::invalid_argument("there is no attention of kind '" + std::string(name_of(kind)) + "', only: " + names);
 }
 
-void Subject::check(const HeadName& head) const {
-  const Stack& all = stack(head.kind);
+void AttentionLayout::check(const HeadId& head) const {
+  const AttentionStack& all = stack(head.kind);
   need_index("layer", head.layer, all.layers);
   need_index("head", head.head, all.heads);
 }
 
-std::vector<HeadName> Subject::heads() const {
-  std::vector<HeadName> heads;
-  for (const Stack& stack : stacks_) {
+std::vector<HeadId> AttentionLayout::heads() const {
+  std::vector<HeadId> heads;
+  for (const AttentionStack& stack : stacks_) {
     for (std::int64_t layer = 0; layer < stack.layers; ++layer)
       for (std::int64_t head = 0; head < stack.heads; ++head) heads.push_back({stack.kind, layer, head});
   }
   return heads;
 }
 
-nn::Matrix Specimen::weights(const HeadName& head, ThreadPool& pool) const {
+nn::Matrix AttentionTables::weights(const HeadId& head, ThreadPool& pool) const {
   check(head);
-  const Stack& all = stack(head.kind);
+  const AttentionStack& all = stack(head.kind);
   nn::Matrix table(all.queries, all.keys);
   weights(head, {}, table.view(), pool);
   return table;
 }
 
-Cover Specimen::cover(const HeadName&, const Tile&) const { return Cover::some; }
+Cover AttentionTables::cover(const HeadId&, const Tile&) const { return Cover::some; }
 
-RecordedSpecimen::RecordedSpecimen(model::Reading reading)
-    : Specimen(stacks_of(reading.recording)), reading_(std::move(reading)) {}
+RecordedTables::RecordedTables(model::Recording recording)
+    : AttentionTables(stacks_of(recording.log)), recording_(std::move(recording)) {}
 
-const std::vector<text::Token>& RecordedSpecimen::queries(Kind kind) const noexcept { return reading_.queries(kind); }
-const std::vector<text::Token>& RecordedSpecimen::keys(Kind kind) const noexcept { return reading_.keys(kind); }
+const std::vector<text::Token>& RecordedTables::queries(Kind kind) const noexcept { return recording_.queries(kind); }
+const std::vector<text::Token>& RecordedTables::keys(Kind kind) const noexcept { return recording_.keys(kind); }
 
-void RecordedSpecimen::weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const {
-  reading_.recording.weights({head.kind, head.layer, head.head, 0}, window, out, pool);
+void RecordedTables::weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const {
+  recording_.log.weights({head.kind, head.layer, head.head, 0}, window, out, pool);
 }
 
-Cover RecordedSpecimen::cover(const HeadName& head, const Tile& tile) const {
-  return reading_.recording.attention(head.kind, head.layer).rule.mask().cover(tile);
+Cover RecordedTables::cover(const HeadId& head, const Tile& tile) const {
+  return recording_.log.attention(head.kind, head.layer).rule.mask().cover(tile);
 }
 
-bool RecordedSpecimen::causal(const HeadName& head) const {
-  return reading_.recording.attention(head.kind, head.layer).rule.causal;
+bool RecordedTables::causal(const HeadId& head) const {
+  return recording_.log.attention(head.kind, head.layer).rule.causal;
 }
 
 std::vector<text::Token> named_tokens(std::vector<std::string> names) {
@@ -157,12 +157,13 @@ std::vector<text::Token> named_tokens(std::vector<std::string> names) {
   return tokens;
 }
 
-TableSpecimen::TableSpecimen(Tables tables, std::vector<std::string> queries, std::vector<std::string> keys)
-    : TableSpecimen(one_part(std::move(tables), std::move(queries), std::move(keys))) {}
+InMemoryTables::InMemoryTables(Tables tables, std::vector<std::string> queries, std::vector<std::string> keys)
+    : InMemoryTables(one_part(std::move(tables), std::move(queries), std::move(keys))) {}
 
-TableSpecimen::TableSpecimen(std::vector<Part> parts) : Specimen(table_stacks(parts)), parts_(std::move(parts)) {
+InMemoryTables::InMemoryTables(std::vector<Part> parts)
+    : AttentionTables(table_stacks(parts)), parts_(std::move(parts)) {
   for (std::size_t p = 0; p < parts_.size(); ++p) {
-    const Stack& all = stacks()[p];
+    const AttentionStack& all = stacks()[p];
     Part& part = parts_[p];
     if (part.keys.empty() && all.queries == all.keys) part.keys = part.queries;
     name_all(part.queries, all.queries, "rows");
@@ -173,15 +174,15 @@ TableSpecimen::TableSpecimen(std::vector<Part> parts) : Specimen(table_stacks(pa
   }
 }
 
-const TableSpecimen::Part& TableSpecimen::part(Kind kind) const noexcept {
+const InMemoryTables::Part& InMemoryTables::part(Kind kind) const noexcept {
   const auto found = std::ranges::find(parts_, kind, &Part::kind);
   return found == parts_.end() ? parts_.front() : *found;
 }
 
-const std::vector<text::Token>& TableSpecimen::queries(Kind kind) const noexcept { return part(kind).queries; }
-const std::vector<text::Token>& TableSpecimen::keys(Kind kind) const noexcept { return part(kind).keys; }
+const std::vector<text::Token>& InMemoryTables::queries(Kind kind) const noexcept { return part(kind).queries; }
+const std::vector<text::Token>& InMemoryTables::keys(Kind kind) const noexcept { return part(kind).keys; }
 
-void TableSpecimen::weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool&) const {
+void InMemoryTables::weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool&) const {
   const Tables& tables = part(head.kind).tables;
   const std::int64_t queries = tables.numbers.rows() / (tables.layers * tables.heads);
   const std::int64_t first = (head.layer * tables.heads + head.head) * queries + window.row;
@@ -191,7 +192,7 @@ void TableSpecimen::weights(const HeadName& head, Rectangle window, View<float, 
   }
 }
 
-bool TableSpecimen::causal(const HeadName& head) const {
+bool InMemoryTables::causal(const HeadId& head) const {
   const Part& tables = part(head.kind);
   return causal_[static_cast<std::size_t>(&tables - parts_.data())]
                 [static_cast<std::size_t>(head.layer * tables.tables.heads + head.head)];

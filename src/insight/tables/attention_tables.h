@@ -20,24 +20,24 @@ namespace attn::insight {
 using model::Kind;
 
 // One head of one layer.
-struct HeadName {
+struct HeadId {
   Kind kind = Kind::self;
   std::int64_t layer = 0, head = 0;
 
-  friend bool operator==(const HeadName&, const HeadName&) = default;
+  friend bool operator==(const HeadId&, const HeadId&) = default;
 };
 // "layer 5, head 0"; with the kind in front if it is not self: "cross layer 5, head 0".
-std::string to_string(const HeadName& head);
+std::string to_string(const HeadId& head);
 
 // All attentions of one kind.
-struct Stack {
+struct AttentionStack {
   Kind kind = Kind::self;
   std::int64_t layers = 0, heads = 0;
   std::int64_t queries = 0, keys = 0;
 };
 
 // Those of a recording of one text. Throws std::invalid_argument if nothing was recorded.
-std::vector<Stack> stacks_of(const model::Recording& recording);
+std::vector<AttentionStack> stacks_of(const model::AttentionLog& log);
 
 // What a table's numbers are. Only weights are shares of attention: rows of the others sum to anything.
 enum class Numbers { weights, norms, differences };
@@ -48,73 +48,73 @@ std::string_view name_of(Numbers numbers) noexcept;
 void need_index(const char* what, std::int64_t value, std::int64_t count);
 
 // What there is to look at: which heads there are, and on which tokens.
-class Subject {
+class AttentionLayout {
  public:
-  virtual ~Subject() = default;
-  Subject(const Subject&) = delete;
-  Subject& operator=(const Subject&) = delete;
+  virtual ~AttentionLayout() = default;
+  AttentionLayout(const AttentionLayout&) = delete;
+  AttentionLayout& operator=(const AttentionLayout&) = delete;
 
   // In the order self, decoder, cross; at least one.
-  [[nodiscard]] const std::vector<Stack>& stacks() const noexcept { return stacks_; }
+  [[nodiscard]] const std::vector<AttentionStack>& stacks() const noexcept { return stacks_; }
   // Throws std::invalid_argument that says which there are.
-  [[nodiscard]] const Stack& stack(Kind kind) const;
-  void check(const HeadName& head) const;
-  [[nodiscard]] std::vector<HeadName> heads() const;  // all, layer by layer
+  [[nodiscard]] const AttentionStack& stack(Kind kind) const;
+  void check(const HeadId& head) const;
+  [[nodiscard]] std::vector<HeadId> heads() const;  // all, layer by layer
 
   [[nodiscard]] virtual const std::vector<text::Token>& queries(Kind kind) const noexcept = 0;
   [[nodiscard]] virtual const std::vector<text::Token>& keys(Kind kind) const noexcept = 0;
 
   // What it was made from; null: a table of the user's own.
-  [[nodiscard]] virtual const model::Reading* reading() const noexcept { return nullptr; }
+  [[nodiscard]] virtual const model::Recording* recording() const noexcept { return nullptr; }
 
  protected:
-  explicit Subject(std::vector<Stack> stacks) : stacks_(std::move(stacks)) {}
+  explicit AttentionLayout(std::vector<AttentionStack> stacks) : stacks_(std::move(stacks)) {}
 
  private:
-  std::vector<Stack> stacks_;
+  std::vector<AttentionStack> stacks_;
 };
 
 // A subject with its weights.
-class Specimen : public Subject {
+class AttentionTables : public AttentionLayout {
  public:
   // Queries [window.row, + R) against keys [window.col, + C) into out [R, C]. `head` has been checked. Any number of
   // threads may call it, each with a pool of its own.
-  virtual void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const = 0;
-  [[nodiscard]] nn::Matrix weights(const HeadName& head, ThreadPool& pool) const;  // the whole table
+  virtual void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const = 0;
+  [[nodiscard]] nn::Matrix weights(const HeadId& head, ThreadPool& pool) const;  // the whole table
 
   // What the mask says of a part of the table: none: every weight there is 0, without looking.
-  [[nodiscard]] virtual Cover cover(const HeadName& head, const Tile& tile) const;
+  [[nodiscard]] virtual Cover cover(const HeadId& head, const Tile& tile) const;
   // Whether queries see only what came before them: what statistics compare a head with.
-  [[nodiscard]] virtual bool causal(const HeadName& head) const = 0;
+  [[nodiscard]] virtual bool causal(const HeadId& head) const = 0;
 
   [[nodiscard]] virtual Numbers numbers() const noexcept { return Numbers::weights; }
 
  protected:
-  using Subject::Subject;
+  using AttentionLayout::AttentionLayout;
 };
 
 // Of a model's pass. Weights are rebuilt whenever they are asked for.
-class RecordedSpecimen : public Specimen {
+class RecordedTables : public AttentionTables {
  public:
-  explicit RecordedSpecimen(model::Reading reading);
+  explicit RecordedTables(model::Recording recording);
 
-  using Specimen::weights;
+  using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override;
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override;
-  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
-  [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override;
-  [[nodiscard]] bool causal(const HeadName& head) const override;
-  [[nodiscard]] const model::Reading* reading() const noexcept override { return &reading_; }
+  void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
+  [[nodiscard]] Cover cover(const HeadId& head, const Tile& tile) const override;
+  [[nodiscard]] bool causal(const HeadId& head) const override;
+  [[nodiscard]] const model::Recording* recording() const noexcept override { return &recording_; }
 
  private:
-  model::Reading reading_;
+  model::Recording recording_;
 };
 
 // What somebody's names of rows or columns stand for; each is a word of its own.
 std::vector<text::Token> named_tokens(std::vector<std::string> names);
 
 // Somebody else's numbers: [L, H, N, M] of one kind, or of each kind that an encoder-decoder has.
-class TableSpecimen final : public Specimen {
+class InMemoryTables final : public AttentionTables {
  public:
   struct Tables {
     std::int64_t layers = 1, heads = 1;
@@ -127,16 +127,16 @@ class TableSpecimen final : public Specimen {
   };
   // Tokens that are missing are numbered from 0. Throws std::invalid_argument if their number is not that of the
   // tables' rows and columns; tokens of keys may be empty if the tables are square.
-  TableSpecimen(Tables tables, std::vector<std::string> queries, std::vector<std::string> keys);
+  InMemoryTables(Tables tables, std::vector<std::string> queries, std::vector<std::string> keys);
   // Likewise; also if there is no part, or two of one kind.
-  explicit TableSpecimen(std::vector<Part> parts);
+  explicit InMemoryTables(std::vector<Part> parts);
 
-  using Specimen::weights;
+  using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override;
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override;
-  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
+  void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
   // No weight above the diagonal of a square table.
-  [[nodiscard]] bool causal(const HeadName& head) const override;
+  [[nodiscard]] bool causal(const HeadId& head) const override;
 
  private:
   [[nodiscard]] const Part& part(Kind kind) const noexcept;

@@ -9,9 +9,9 @@ namespace attn::insight {
 
 namespace {
 
-std::vector<Stack> aligned_stacks(const Specimen& specimen, const Comparison& comparison) {
-  std::vector<Stack> stacks = specimen.stacks();
-  for (Stack& stack : stacks) {
+std::vector<AttentionStack> aligned_stacks(const AttentionTables& tables, const Comparison& comparison) {
+  std::vector<AttentionStack> stacks = tables.stacks();
+  for (AttentionStack& stack : stacks) {
     stack.queries = comparison.of(stack.kind).queries.size();
     stack.keys = comparison.of(stack.kind).keys.size();
   }
@@ -26,43 +26,43 @@ std::vector<text::Token> chosen(const std::vector<text::Token>& tokens, const st
 
 // Part of one side's table: rows [row, row + R) of it, and those columns that are aligned.
 struct Side {
-  const Specimen& specimen;
+  const AttentionTables& tables;
   const std::vector<std::int64_t>& columns;
 
-  void add(const HeadName& head, Rectangle at, float sign, View<float, 2> out, ThreadPool& pool) const {
+  void add(const HeadId& head, Rectangle at, float sign, View<float, 2> out, ThreadPool& pool) const {
     const std::int64_t* const column = columns.data() + at.col;
     const std::int64_t first = column[0], width = column[out.shape[1] - 1] + 1 - first;
     nn::Matrix part(out.shape[0], width);
-    specimen.weights(head, {at.row, first}, part.view(), pool);
+    tables.weights(head, {at.row, first}, part.view(), pool);
     for (std::int64_t i = 0; i < out.shape[0]; ++i) {
       for (std::int64_t j = 0; j < out.shape[1]; ++j) out(i, j) += sign * part.row(i)[column[j] - first];
     }
   }
 };
 
-class Difference final : public Specimen {
+class Difference final : public AttentionTables {
  public:
-  Difference(const Specimen& a, const Specimen& b, const Comparison& comparison)
-      : Specimen(aligned_stacks(a, comparison)), a_(a), b_(b), comparison_(comparison) {
+  Difference(const AttentionTables& a, const AttentionTables& b, const Comparison& comparison)
+      : AttentionTables(aligned_stacks(a, comparison)), a_(a), b_(b), comparison_(comparison) {
     for (const Comparison::Tokens& tokens : comparison.tokens) {
       queries_.push_back(chosen(a.queries(tokens.kind), tokens.queries.a));
       keys_.push_back(chosen(a.keys(tokens.kind), tokens.keys.a));
     }
   }
 
-  using Specimen::weights;
+  using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override {
     return queries_[number_of(kind)];
   }
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override {
     return keys_[number_of(kind)];
   }
-  [[nodiscard]] bool causal(const HeadName& head) const override { return a_.causal(head) && b_.causal(head); }
+  [[nodiscard]] bool causal(const HeadId& head) const override { return a_.causal(head) && b_.causal(head); }
 
   [[nodiscard]] Numbers numbers() const noexcept override { return Numbers::differences; }
 
   // Rows that follow one another in both texts are read together.
-  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
+  void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
     const Comparison::Tokens& tokens = comparison_.of(head.kind);
     const std::int64_t* const a = tokens.queries.a.data() + window.row;
     const std::int64_t* const b = tokens.queries.b.data() + window.row;
@@ -80,24 +80,24 @@ class Difference final : public Specimen {
     return static_cast<std::size_t>(&comparison_.of(kind) - comparison_.tokens.data());
   }
 
-  const Specimen& a_;
-  const Specimen& b_;
+  const AttentionTables& a_;
+  const AttentionTables& b_;
   const Comparison& comparison_;
   std::vector<std::vector<text::Token>> queries_, keys_;  // by kind, as comparison_.tokens
 };
 
-class DifferenceOnA final : public Specimen {
+class DifferenceOnA final : public AttentionTables {
  public:
-  DifferenceOnA(const Specimen& a, const Specimen& b, const Comparison& comparison)
-      : Specimen(a.stacks()), a_(a), comparison_(comparison), aligned_(a, b, comparison) {}
+  DifferenceOnA(const AttentionTables& a, const AttentionTables& b, const Comparison& comparison)
+      : AttentionTables(a.stacks()), a_(a), comparison_(comparison), aligned_(a, b, comparison) {}
 
-  using Specimen::weights;
+  using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override { return a_.queries(kind); }
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override { return a_.keys(kind); }
-  [[nodiscard]] bool causal(const HeadName& head) const override { return aligned_.causal(head); }
+  [[nodiscard]] bool causal(const HeadId& head) const override { return aligned_.causal(head); }
   [[nodiscard]] Numbers numbers() const noexcept override { return Numbers::differences; }
 
-  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
+  void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
     for (std::int64_t i = 0; i < out.shape[0]; ++i)
       std::fill_n(out.at(i), out.shape[1], std::numeric_limits<float>::quiet_NaN());
     const Comparison::Tokens& tokens = comparison_.of(head.kind);
@@ -125,18 +125,20 @@ class DifferenceOnA final : public Specimen {
     }
   };
 
-  const Specimen& a_;
+  const AttentionTables& a_;
   const Comparison& comparison_;
   Difference aligned_;
 };
 
 }  // namespace
 
-std::unique_ptr<Specimen> difference_on_a(const Specimen& a, const Specimen& b, const Comparison& comparison) {
+std::unique_ptr<AttentionTables> difference_on_a(const AttentionTables& a, const AttentionTables& b,
+                                                 const Comparison& comparison) {
   return std::make_unique<DifferenceOnA>(a, b, comparison);
 }
 
-std::unique_ptr<Specimen> difference(const Specimen& a, const Specimen& b, const Comparison& comparison) {
+std::unique_ptr<AttentionTables> difference(const AttentionTables& a, const AttentionTables& b,
+                                            const Comparison& comparison) {
   return std::make_unique<Difference>(a, b, comparison);
 }
 

@@ -10,9 +10,11 @@ namespace attn::insight {
 
 // p of `a` less p of `b`, head by head, on the tokens that `comparison` has aligned: numbers from -1 to 1. The tokens
 // are those of `a`. All three must outlive it.
-std::unique_ptr<Specimen> difference(const Specimen& a, const Specimen& b, const Comparison& comparison);
+std::unique_ptr<AttentionTables> difference(const AttentionTables& a, const AttentionTables& b,
+                                            const Comparison& comparison);
 
 // The same with all tokens of `a` as rows and columns: NaN where one of them is not aligned.
-std::unique_ptr<Specimen> difference_on_a(const Specimen& a, const Specimen& b, const Comparison& comparison);
+std::unique_ptr<AttentionTables> difference_on_a(const AttentionTables& a, const AttentionTables& b,
+                                                 const Comparison& comparison);
 
 }  // namespace attn::insight

@@ -19,15 +19,15 @@ using model::AttentionRecord;
 using Halves = std::array<Stretch, 2>;
 
 // Heads of a kind as layers of one head, one behind the other.
-model::Reading reading_of(std::vector<SomeHeads::One>& heads) {
-  model::Reading reading;
+model::Recording reading_of(std::vector<SomeHeads::One>& heads) {
+  model::Recording recording;
   std::int64_t layer = 0;
   for (std::size_t n = 0; n < heads.size(); ++n) {
     layer = n == 0 || heads[n - 1].name.kind != heads[n].name.kind ? 0 : layer + 1;
     heads[n].record.layer = layer;
-    reading.recording.insert(std::move(heads[n].record));
+    recording.log.insert(std::move(heads[n].record));
   }
-  return reading;
+  return recording;
 }
 
 // What of a rule concerns one head.
@@ -98,20 +98,20 @@ Halves closed_up(const Halves& halves) {
 
 }  // namespace
 
-SomeHeads::SomeHeads(const Subject& subject, std::vector<One> heads)
-    : RecordedSpecimen(reading_of(heads)), subject_(subject) {
+SomeHeads::SomeHeads(const AttentionLayout& layout, std::vector<One> heads)
+    : RecordedTables(reading_of(heads)), layout_(layout) {
   for (const One& one : heads) names_.push_back(one.name);
 }
 
-HeadName SomeHeads::name_of(const HeadName& here) const {
-  const auto first = std::ranges::find(names_, here.kind, &HeadName::kind);
+HeadId SomeHeads::name_of(const HeadId& here) const {
+  const auto first = std::ranges::find(names_, here.kind, &HeadId::kind);
   return first[here.layer];
 }
 
-const std::vector<text::Token>& SomeHeads::queries(Kind kind) const noexcept { return subject_.queries(kind); }
-const std::vector<text::Token>& SomeHeads::keys(Kind kind) const noexcept { return subject_.keys(kind); }
+const std::vector<text::Token>& SomeHeads::queries(Kind kind) const noexcept { return layout_.queries(kind); }
+const std::vector<text::Token>& SomeHeads::keys(Kind kind) const noexcept { return layout_.keys(kind); }
 
-std::vector<Round> rounds_of(Ranks& ranks, const std::vector<HeadName>& heads, int threads) {
+std::vector<Round> rounds_of(Ranks& ranks, const std::vector<HeadId>& heads, int threads) {
   const std::vector<std::string> all = ranks.gather(std::to_string(threads));
   std::vector<Round> rounds;
   for (auto next = heads.begin(); next != heads.end();) {
@@ -125,13 +125,13 @@ std::vector<Round> rounds_of(Ranks& ranks, const std::vector<HeadName>& heads, i
   return rounds;
 }
 
-std::unique_ptr<SomeHeads> collect(Ranks& ranks, const Subject& subject, const Round& round) {
-  const model::Recording& part = subject.reading()->recording;
+std::unique_ptr<SomeHeads> collect(Ranks& ranks, const AttentionLayout& layout, const Round& round) {
+  const model::AttentionLog& part = layout.recording()->log;
   const auto halves = [&](std::int64_t length, int rank) { return RingSplit(length, ranks.size()).of(rank); };
   const std::unique_ptr<Transfers> transfers = ranks.transfers();
   std::vector<SomeHeads::One> heads;
-  for (const HeadName& name : round[static_cast<std::size_t>(ranks.rank())]) {
-    const Stack& stack = subject.stack(name.kind);
+  for (const HeadId& name : round[static_cast<std::size_t>(ranks.rank())]) {
+    const AttentionStack& stack = layout.stack(name.kind);
     SomeHeads::One& one = heads.emplace_back();
     one.name = name;
     one.record = one_head(part.attention(name.kind, name.layer), name.head, stack.queries, stack.keys);
@@ -142,15 +142,15 @@ std::unique_ptr<SomeHeads> collect(Ranks& ranks, const Subject& subject, const R
   }
   std::vector<AttentionRecord> sent;
   for (int to = 0; to < ranks.size(); ++to) {
-    for (const HeadName& name : round[static_cast<std::size_t>(to)]) {
-      const Stack& stack = subject.stack(name.kind);
+    for (const HeadId& name : round[static_cast<std::size_t>(to)]) {
+      const AttentionStack& stack = layout.stack(name.kind);
       AttentionRecord& mine = sent.emplace_back(rows_of_head(part.attention(name.kind, name.layer), name.head));
       each_run(mine, closed_up(halves(stack.queries, ranks.rank())), closed_up(halves(stack.keys, ranks.rank())),
                [&](std::span<std::byte> run) { transfers->send(run, to, kHeadsTag); });
     }
   }
   transfers->wait();
-  return heads.empty() ? nullptr : std::make_unique<SomeHeads>(subject, std::move(heads));
+  return heads.empty() ? nullptr : std::make_unique<SomeHeads>(layout, std::move(heads));
 }
 
 }  // namespace attn::insight

@@ -17,9 +17,9 @@ namespace {
 
 constexpr int kStatisticsTag = 2;
 
-std::vector<Stack> whole_stacks(const model::Reading& part) {
-  std::vector<Stack> stacks = stacks_of(part.recording);
-  for (Stack& stack : stacks) {
+std::vector<AttentionStack> whole_stacks(const model::Recording& part) {
+  std::vector<AttentionStack> stacks = stacks_of(part.log);
+  for (AttentionStack& stack : stacks) {
     stack.queries = std::ssize(part.queries(stack.kind));
     stack.keys = std::ssize(part.keys(stack.kind));
   }
@@ -29,15 +29,15 @@ std::vector<Stack> whole_stacks(const model::Reading& part) {
 // ---- statistics, on their way to rank 0 ----
 
 // All of HeadStatistics but its name and its lists.
-struct Sums {
+struct DistributedSums {
   double entropy = 0, entropy_share = 0, distance = 0;
   Shares shares, even;
   std::int64_t duplicate_queries = 0, induction_queries = 0;
 };
-static_assert(std::is_trivially_copyable_v<Sums>);
+static_assert(std::is_trivially_copyable_v<DistributedSums>);
 
 // Room for what a head of this stack will have.
-HeadStatistics empty_statistics(const HeadName& name, const Stack& stack) {
+HeadStatistics empty_statistics(const HeadId& name, const AttentionStack& stack) {
   HeadStatistics head;
   head.name = name;
   head.queries = stack.queries;
@@ -49,12 +49,12 @@ HeadStatistics empty_statistics(const HeadName& name, const Stack& stack) {
 }
 
 std::size_t packed_bytes(const HeadStatistics& head) {
-  return sizeof(Sums) + sizeof(float) * (head.received.size() + head.outgoing.size() + head.diagonal.size());
+  return sizeof(DistributedSums) + sizeof(float) * (head.received.size() + head.outgoing.size() + head.diagonal.size());
 }
 
 std::vector<std::byte> packed(const HeadStatistics& head) {
-  const Sums sums{head.entropy, head.entropy_share,     head.distance,         head.shares,
-                  head.even,    head.duplicate_queries, head.induction_queries};
+  const DistributedSums sums{head.entropy, head.entropy_share,     head.distance,         head.shares,
+                             head.even,    head.duplicate_queries, head.induction_queries};
   std::vector<std::byte> bytes(packed_bytes(head));
   std::byte* to = bytes.data();
   const auto put = [&](std::span<const std::byte> more) {
@@ -71,7 +71,7 @@ void unpack(std::span<const std::byte> bytes, HeadStatistics& head) {
     std::memcpy(to.data(), bytes.data(), to.size());
     bytes = bytes.subspan(to.size());
   };
-  Sums sums;
+  DistributedSums sums;
   take(std::as_writable_bytes(std::span(&sums, 1)));
   for (auto* const list : {&head.received, &head.outgoing, &head.diagonal})
     take(std::as_writable_bytes(std::span(*list)));
@@ -85,7 +85,7 @@ void unpack(std::span<const std::byte> bytes, HeadStatistics& head) {
 }
 
 // What every rank has found in its heads of a round, in the order of the heads, on rank 0.
-void bring_together(Ranks& ranks, const Subject& subject, const Round& round, std::vector<HeadStatistics> mine,
+void bring_together(Ranks& ranks, const AttentionLayout& layout, const Round& round, std::vector<HeadStatistics> mine,
                     std::vector<HeadStatistics>& all) {
   const std::unique_ptr<Transfers> transfers = ranks.transfers();
   std::vector<std::vector<std::byte>> parcels;
@@ -97,8 +97,8 @@ void bring_together(Ranks& ranks, const Subject& subject, const Round& round, st
   std::ranges::move(mine, std::back_inserter(all));
   const std::size_t first = all.size();
   for (int from = 1; from < ranks.size(); ++from) {
-    for (const HeadName& name : round[static_cast<std::size_t>(from)]) {
-      const HeadStatistics& head = all.emplace_back(empty_statistics(name, subject.stack(name.kind)));
+    for (const HeadId& name : round[static_cast<std::size_t>(from)]) {
+      const HeadStatistics& head = all.emplace_back(empty_statistics(name, layout.stack(name.kind)));
       transfers->receive(parcels.emplace_back(packed_bytes(head)), from, kStatisticsTag);
     }
   }
@@ -159,7 +159,7 @@ CheckResult checked(const SomeHeads& some, const CheckOptions& options, ThreadPo
 std::vector<HeadStatistics> statistics_of_heads(const SomeHeads& some, const StatisticsOptions& options,
                                                 ThreadPool& pool) {
   const auto& stacks = some.stacks();
-  if (options.kind && std::ranges::find(stacks, *options.kind, &Stack::kind) == stacks.end()) return {};
+  if (options.kind && std::ranges::find(stacks, *options.kind, &AttentionStack::kind) == stacks.end()) return {};
   std::vector<HeadStatistics> found = statistics(some, options, pool);
   for (HeadStatistics& head : found) head.name = some.name_of(head.name);
   return found;
@@ -167,18 +167,19 @@ std::vector<HeadStatistics> statistics_of_heads(const SomeHeads& some, const Sta
 
 }  // namespace
 
-SpreadSubject::SpreadSubject(model::Reading part) : Subject(whole_stacks(part)), part_(std::move(part)) {}
+DistributedTables::DistributedTables(model::Recording part)
+    : AttentionLayout(whole_stacks(part)), part_(std::move(part)) {}
 
-const std::vector<text::Token>& SpreadSubject::queries(Kind kind) const noexcept { return part_.queries(kind); }
-const std::vector<text::Token>& SpreadSubject::keys(Kind kind) const noexcept { return part_.keys(kind); }
+const std::vector<text::Token>& DistributedTables::queries(Kind kind) const noexcept { return part_.queries(kind); }
+const std::vector<text::Token>& DistributedTables::keys(Kind kind) const noexcept { return part_.keys(kind); }
 
-Findings examine(Ranks& ranks, const SpreadSubject& subject, const ExamineOptions& options, ThreadPool& pool) {
-  const std::vector<HeadName> heads = subject.heads();
+Findings examine(Ranks& ranks, const DistributedTables& layout, const ExamineOptions& options, ThreadPool& pool) {
+  const std::vector<HeadId> heads = layout.heads();
   const std::int64_t total = std::ssize(heads);
   std::int64_t done = 0;
-  const auto progress = [&](std::int64_t, std::int64_t) { tell(options.progress, done, total); };
+  const auto progress = [&](std::int64_t, std::int64_t) { base::tell(options.progress, done, total); };
   CheckOptions check = options.check;
-  check.all_weights = count_weights(subject);
+  check.all_weights = count_weights(layout);
   check.progress = progress;
   StatisticsOptions statistics = options.statistics.value_or(StatisticsOptions());
   statistics.progress = progress;
@@ -186,20 +187,20 @@ Findings examine(Ranks& ranks, const SpreadSubject& subject, const ExamineOption
   Findings found;
   for (Round& round : rounds_of(ranks, heads, pool.threads())) {
     std::vector<HeadStatistics> mine;
-    if (const std::unique_ptr<SomeHeads> some = collect(ranks, subject, round)) {
+    if (const std::unique_ptr<SomeHeads> some = collect(ranks, layout, round)) {
       add_check(found.check, checked(*some, check, pool));
       if (options.statistics) mine = statistics_of_heads(*some, statistics, pool);
     }
-    for (std::vector<HeadName>& of_rank : round) {
+    for (std::vector<HeadId>& of_rank : round) {
       done += std::ssize(of_rank);
-      std::erase_if(of_rank, [&](const HeadName& name) {
+      std::erase_if(of_rank, [&](const HeadId& name) {
         return !options.statistics || (statistics.kind && name.kind != *statistics.kind);
       });
     }
-    bring_together(ranks, subject, round, std::move(mine), found.statistics);
+    bring_together(ranks, layout, round, std::move(mine), found.statistics);
   }
   found.check = of_all(ranks, found.check);
-  tell(options.progress, total, total);
+  base::tell(options.progress, total, total);
   return found;
 }
 

@@ -15,24 +15,24 @@
 
 namespace attn::insight {
 
-// A reading of which this rank has its part (model::ReadOptions::ranks); the stacks are those of the whole.
-class SpreadSubject final : public Subject {
+// A reading of which this rank has its part (model::RecordOptions::ranks); the stacks are those of the whole.
+class DistributedTables final : public AttentionLayout {
  public:
-  explicit SpreadSubject(model::Reading part);
+  explicit DistributedTables(model::Recording part);
 
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override;
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override;
   // Its recording and hidden states are this rank's rows.
-  [[nodiscard]] const model::Reading* reading() const noexcept override { return &part_; }
+  [[nodiscard]] const model::Recording* recording() const noexcept override { return &part_; }
 
  private:
-  model::Reading part_;
+  model::Recording part_;
 };
 
 struct ExamineOptions {
   CheckOptions check = {};                        // its progress is not told
   std::optional<StatisticsOptions> statistics{};  // none: not asked for. Neither is its progress; `also` is not called
-  Progress progress = {};                         // in heads of all ranks
+  base::Progress progress = {};                   // in heads of all ranks
 };
 
 struct Findings {
@@ -43,6 +43,6 @@ struct Findings {
 // check_weights() and statistics() of the whole; all ranks must call it. In rounds, each gets all rows of as many heads
 // as it has threads: memory beside its own part is twice that of these heads' Q and K. Numbers are those of one process
 // that has the same recording.
-Findings examine(Ranks& ranks, const SpreadSubject& subject, const ExamineOptions& options, ThreadPool& pool);
+Findings examine(Ranks& ranks, const DistributedTables& layout, const ExamineOptions& options, ThreadPool& pool);
 
 }  // namespace attn::insight

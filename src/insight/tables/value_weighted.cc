@@ -8,23 +8,24 @@ namespace attn::insight {
 
 namespace {
 
-class ValueWeighted final : public Specimen {
+class ValueWeighted final : public AttentionTables {
  public:
-  explicit ValueWeighted(std::shared_ptr<const Specimen> inner) : Specimen(inner->stacks()), inner_(std::move(inner)) {}
+  explicit ValueWeighted(std::shared_ptr<const AttentionTables> inner)
+      : AttentionTables(inner->stacks()), inner_(std::move(inner)) {}
 
-  using Specimen::weights;
+  using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override {
     return inner_->queries(kind);
   }
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override { return inner_->keys(kind); }
-  [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override { return inner_->cover(head, tile); }
-  [[nodiscard]] bool causal(const HeadName& head) const override { return inner_->causal(head); }
+  [[nodiscard]] Cover cover(const HeadId& head, const Tile& tile) const override { return inner_->cover(head, tile); }
+  [[nodiscard]] bool causal(const HeadId& head) const override { return inner_->causal(head); }
   [[nodiscard]] Numbers numbers() const noexcept override { return Numbers::norms; }
-  [[nodiscard]] const model::Reading* reading() const noexcept override { return inner_->reading(); }
+  [[nodiscard]] const model::Recording* recording() const noexcept override { return inner_->recording(); }
 
-  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
+  void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
     inner_->weights(head, window, out, pool);
-    const nn::Matrix& all = reading()->recording.attention(head.kind, head.layer).value_norms;
+    const nn::Matrix& all = recording()->log.attention(head.kind, head.layer).value_norms;
     const float* const norms = all.row(head.head) + window.col;
     for (std::int64_t i = 0; i < out.shape[0]; ++i) {
       for (std::int64_t j = 0; j < out.shape[1]; ++j) out(i, j) *= norms[j];
@@ -32,11 +33,11 @@ class ValueWeighted final : public Specimen {
   }
 
  private:
-  std::shared_ptr<const Specimen> inner_;
+  std::shared_ptr<const AttentionTables> inner_;
 };
 
-void check_norms(const model::Recording& recording) {
-  for (const model::AttentionRecord& record : recording.attentions()) {
+void check_norms(const model::AttentionLog& log) {
+  for (const model::AttentionRecord& record : log.attentions()) {
     if (record.value_norms.rows() == record.shape.heads && record.value_norms.columns() == record.keys) continue;
     throw std::invalid_argument(
         "the norms of the values are not in this recording: attnscope's own models record them (attnscope record, "
@@ -46,16 +47,16 @@ void check_norms(const model::Recording& recording) {
 
 }  // namespace
 
-std::unique_ptr<Specimen> value_weighted(std::shared_ptr<const Specimen> specimen) {
-  if (specimen->reading() == nullptr) {
+std::unique_ptr<AttentionTables> value_weighted(std::shared_ptr<const AttentionTables> tables) {
+  if (tables->recording() == nullptr) {
     throw std::invalid_argument("a table of weights says nothing of values: they need a model or a recording");
   }
-  if (specimen->numbers() != Numbers::weights) {
-    throw std::invalid_argument("these are " + std::string(name_of(specimen->numbers())) +
+  if (tables->numbers() != Numbers::weights) {
+    throw std::invalid_argument("these are " + std::string(name_of(tables->numbers())) +
                                 " already: ask the recording itself");
   }
-  check_norms(specimen->reading()->recording);
-  return std::make_unique<ValueWeighted>(std::move(specimen));
+  check_norms(tables->recording()->log);
+  return std::make_unique<ValueWeighted>(std::move(tables));
 }
 
 }  // namespace attn::insight

@@ -15,6 +15,6 @@ namespace attn::insight {
 // The same heads with |p[i,j] v_j W_O| in place of p[i,j]: a large weight on a value that says nothing becomes small.
 // Rows no longer sum to 1. Throws std::invalid_argument if `specimen` is a table, is weighted already, or was
 // recorded without value norms (model::Keep::value_norms).
-std::unique_ptr<Specimen> value_weighted(std::shared_ptr<const Specimen> specimen);
+std::unique_ptr<AttentionTables> value_weighted(std::shared_ptr<const AttentionTables> tables);
 
 }  // namespace attn::insight

@@ -18,20 +18,20 @@ namespace {
 
 constexpr float kUnknown = -1;
 
-class Aside final : public Specimen {
+class WithoutSinks final : public AttentionTables {
  public:
-  explicit Aside(std::shared_ptr<const Specimen> inner);
+  explicit WithoutSinks(std::shared_ptr<const AttentionTables> inner);
 
-  using Specimen::weights;
+  using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override {
     return inner_->queries(kind);
   }
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override { return inner_->keys(kind); }
-  [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override {
+  [[nodiscard]] Cover cover(const HeadId& head, const Tile& tile) const override {
     return inner_->cover(head, tile) == Cover::none ? Cover::none : Cover::some;
   }
-  [[nodiscard]] bool causal(const HeadName& head) const override { return inner_->causal(head); }
-  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
+  [[nodiscard]] bool causal(const HeadId& head) const override { return inner_->causal(head); }
+  void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
 
  private:
   struct Part {
@@ -41,21 +41,23 @@ class Aside final : public Specimen {
     std::vector<std::vector<float>> factors;
   };
   [[nodiscard]] Part& part(Kind kind) const {
-    return parts_[static_cast<std::size_t>(std::ranges::find(stacks(), kind, &Stack::kind) - stacks().begin())];
+    return parts_[static_cast<std::size_t>(std::ranges::find(stacks(), kind, &AttentionStack::kind) -
+                                           stacks().begin())];
   }
   // Of the queries [first, first + count).
-  [[nodiscard]] std::vector<float> factors(const HeadName& head, std::int64_t first, std::int64_t count,
+  [[nodiscard]] std::vector<float> factors(const HeadId& head, std::int64_t first, std::int64_t count,
                                            ThreadPool& pool) const;
-  [[nodiscard]] std::vector<float> find_factors(const HeadName& head, const Part& part, std::int64_t first,
+  [[nodiscard]] std::vector<float> find_factors(const HeadId& head, const Part& part, std::int64_t first,
                                                 std::int64_t count) const;
 
-  std::shared_ptr<const Specimen> inner_;
+  std::shared_ptr<const AttentionTables> inner_;
   mutable std::mutex mutex_;         // of the factors
   mutable std::vector<Part> parts_;  // as stacks()
 };
 
-Aside::Aside(std::shared_ptr<const Specimen> inner) : Specimen(inner->stacks()), inner_(std::move(inner)) {
-  for (const Stack& stack : stacks()) {
+WithoutSinks::WithoutSinks(std::shared_ptr<const AttentionTables> inner)
+    : AttentionTables(inner->stacks()), inner_(std::move(inner)) {
+  for (const AttentionStack& stack : stacks()) {
     Part part{{}, stack.heads, std::vector<std::vector<float>>(static_cast<std::size_t>(stack.layers * stack.heads))};
     const std::vector<text::Token>& tokens = inner_->keys(stack.kind);
     for (std::int64_t j = 0; j < std::ssize(tokens); ++j) {
@@ -67,10 +69,10 @@ Aside::Aside(std::shared_ptr<const Specimen> inner) : Specimen(inner->stacks()),
 
 // The sum of what is left, not 1 less what was taken away: of a row that rests on its sinks only rounding would remain
 // of the latter, and rows of tables, and of models whose softmax has a place without a key, do not sum to 1.
-std::vector<float> Aside::find_factors(const HeadName& head, const Part& part, std::int64_t first,
-                                       std::int64_t count) const {
+std::vector<float> WithoutSinks::find_factors(const HeadId& head, const Part& part, std::int64_t first,
+                                              std::int64_t count) const {
   std::vector<double> left(static_cast<std::size_t>(count));
-  each_tile(*inner_, head, first, count, [&](Rectangle at, View<const float, 2> tile) {
+  each_block(*inner_, head, first, count, [&](Rectangle at, View<const float, 2> tile) {
     const auto from = std::ranges::lower_bound(part.sinks, at.col);
     const auto to = std::lower_bound(from, part.sinks.end(), at.col + tile.shape[1]);
     for (std::int64_t r = 0; r < tile.shape[0]; ++r) {
@@ -90,8 +92,8 @@ std::vector<float> Aside::find_factors(const HeadName& head, const Part& part, s
   return factors;
 }
 
-std::vector<float> Aside::factors(const HeadName& head, std::int64_t first, std::int64_t count,
-                                  ThreadPool& pool) const {
+std::vector<float> WithoutSinks::factors(const HeadId& head, std::int64_t first, std::int64_t count,
+                                         ThreadPool& pool) const {
   constexpr std::int64_t kBand = 64;  // a kernel's tile: keys are packed once for so many rows
   Part& all = part(head.kind);
   const std::int64_t queries = stack(head.kind).queries;
@@ -103,7 +105,7 @@ std::vector<float> Aside::factors(const HeadName& head, std::int64_t first, std:
   if (std::ranges::find(found, kUnknown) == found.end()) return found;
   lock.unlock();
   // Whoever asks at the same time finds the same numbers.
-  each_head((count + kBand - 1) / kBand, {}, pool, [&](std::int64_t band) {
+  base::parallel_for((count + kBand - 1) / kBand, {}, pool, [&](std::int64_t band) {
     const std::int64_t from = band * kBand, rows = std::min(kBand, count - from);
     if (std::none_of(found.begin() + from, found.begin() + from + rows, [](float f) { return f == kUnknown; })) return;
     std::ranges::copy(find_factors(head, all, first + from, rows), found.begin() + from);
@@ -113,7 +115,7 @@ std::vector<float> Aside::factors(const HeadName& head, std::int64_t first, std:
   return found;
 }
 
-void Aside::weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const {
+void WithoutSinks::weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const {
   const std::vector<float> by = factors(head, window.row, out.shape[0], pool);
   inner_->weights(head, window, out, pool);
   const std::vector<std::int64_t>& sinks = part(head.kind).sinks;
@@ -127,12 +129,12 @@ void Aside::weights(const HeadName& head, Rectangle window, View<float, 2> out, 
 
 }  // namespace
 
-std::unique_ptr<Specimen> set_aside(std::shared_ptr<const Specimen> specimen) {
-  if (specimen->numbers() != Numbers::weights) {
+std::unique_ptr<AttentionTables> without_sinks(std::shared_ptr<const AttentionTables> tables) {
+  if (tables->numbers() != Numbers::weights) {
     throw std::invalid_argument("sinks are set aside among weights: these are " +
-                                std::string(name_of(specimen->numbers())));
+                                std::string(name_of(tables->numbers())));
   }
-  return std::make_unique<Aside>(std::move(specimen));
+  return std::make_unique<WithoutSinks>(std::move(tables));
 }
 
 }  // namespace attn::insight

@@ -14,6 +14,6 @@ inline constexpr double kLeastLeft = 1e-6;
 // a row of which no more than kLeastLeft is left stays 0. Computed a tile at a time, whenever it is asked for; what is
 // left of a row is found once: O(N) memory a head. It has no reading(): what is kept there is of all weights. Throws
 // std::invalid_argument unless its numbers are weights. Words that are put together come first.
-std::unique_ptr<Specimen> set_aside(std::shared_ptr<const Specimen> specimen);
+std::unique_ptr<AttentionTables> without_sinks(std::shared_ptr<const AttentionTables> tables);
 
 }  // namespace attn::insight

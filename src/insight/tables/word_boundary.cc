@@ -18,12 +18,12 @@ constexpr std::string_view kSpacePiece = "\u2581";  // ▁ of SentencePiece
 // What a character is to words.
 enum class Sort : std::uint8_t { letter, punctuation, chinese, picture, joint, line };
 
-struct Range {
+struct CharacterRange {
   char32_t from, to;
   Sort sort;
 };
 // Everything else is a letter. Chinese as BERT's tokenizer has it; pictures are emoji, joints what binds them.
-constexpr Range kSorts[] = {
+constexpr CharacterRange kSorts[] = {
     {0x00, 0x1F, Sort::line},
     {0x20, 0x2F, Sort::punctuation},
     {0x3A, 0x40, Sort::punctuation},
@@ -59,8 +59,8 @@ constexpr Range kSorts[] = {
 };
 
 Sort sort_of(char32_t code) {
-  const auto* const found =
-      std::lower_bound(std::begin(kSorts), std::end(kSorts), code, [](const Range& r, char32_t c) { return r.to < c; });
+  const auto* const found = std::lower_bound(std::begin(kSorts), std::end(kSorts), code,
+                                             [](const CharacterRange& r, char32_t c) { return r.to < c; });
   return found != std::end(kSorts) && code >= found->from ? found->sort : Sort::letter;
 }
 
@@ -72,7 +72,7 @@ class Characters {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     if (text.size() > 2 && text.front() == '<' && text.back() == '>') text = "\uFFFD";
     while (!text.empty()) {
-      const std::string_view one = text.substr(0, text::first_character(text).size);
+      const std::string_view one = text.substr(0, base::first_character(text).size);
       all_.push_back(code_of(one));
       text.remove_prefix(one.size());
     }
@@ -176,7 +176,7 @@ std::string joined_text(std::span<const text::Token> tokens) {
     std::string_view next = tokens[i].text;
     if (tokens[i].piece.starts_with(kGoesOn) && next.starts_with(kGoesOn)) next.remove_prefix(kGoesOn.size());
     if (shares_character(tokens[i - 1].text, tokens[i].text)) {
-      const std::size_t character = text::first_character(next).size;
+      const std::size_t character = base::first_character(next).size;
       out.erase(out.size() - kPart);
       const bool last_part = next.size() > character + kPart || i + 1 == tokens.size() ||
                              !shares_character(tokens[i].text, tokens[i + 1].text);

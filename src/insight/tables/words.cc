@@ -15,10 +15,10 @@ namespace attn::insight {
 namespace {
 
 // A text by code points, as spans count.
-class Source {
+class WordSource {
  public:
-  explicit Source(const std::string& text) : text_(text) {
-    for (std::size_t at = 0; at < text.size(); at += text::first_character(std::string_view(text).substr(at)).size)
+  explicit WordSource(const std::string& text) : text_(text) {
+    for (std::size_t at = 0; at < text.size(); at += base::first_character(std::string_view(text).substr(at)).size)
       starts_.push_back(at);
     starts_.push_back(text.size());
   }
@@ -45,7 +45,7 @@ text::Span joined_span(std::span<const text::Token> tokens) {
   return all;
 }
 
-text::Token as_word(std::span<const text::Token> tokens, const Source* source, std::int64_t number) {
+text::Token as_word(std::span<const text::Token> tokens, const WordSource* source, std::int64_t number) {
   text::Token word = tokens.front();
   word.word = number;
   if (word.special) return word;
@@ -56,23 +56,23 @@ text::Token as_word(std::span<const text::Token> tokens, const Source* source, s
   return word;
 }
 
-class WordSpecimen final : public Specimen {
+class WordTables final : public AttentionTables {
  public:
-  static std::unique_ptr<Specimen> of(std::shared_ptr<const Specimen> inner) {
+  static std::unique_ptr<AttentionTables> of(std::shared_ptr<const AttentionTables> inner) {
     Parts parts(*inner);
-    return std::unique_ptr<Specimen>(new WordSpecimen(std::move(parts), std::move(inner)));
+    return std::unique_ptr<AttentionTables>(new WordTables(std::move(parts), std::move(inner)));
   }
 
-  using Specimen::weights;
+  using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override {
     return parts_.of(kind).queries.words;
   }
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override {
     return parts_.of(kind).keys.words;
   }
-  void weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
-  [[nodiscard]] Cover cover(const HeadName& head, const Tile& tile) const override;
-  [[nodiscard]] bool causal(const HeadName& head) const override { return inner_->causal(head); }
+  void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
+  [[nodiscard]] Cover cover(const HeadId& head, const Tile& tile) const override;
+  [[nodiscard]] bool causal(const HeadId& head) const override { return inner_->causal(head); }
   [[nodiscard]] Numbers numbers() const noexcept override { return inner_->numbers(); }
 
  private:
@@ -82,24 +82,24 @@ class WordSpecimen final : public Specimen {
     std::vector<std::int64_t> query_words, key_words;  // of each token
   };
   struct Parts {
-    explicit Parts(const Specimen& inner);
+    explicit Parts(const AttentionTables& inner);
     [[nodiscard]] const Part& of(Kind kind) const noexcept {
-      const auto found = std::ranges::find(stacks, kind, &Stack::kind);
+      const auto found = std::ranges::find(stacks, kind, &AttentionStack::kind);
       return all[found == stacks.end() ? 0 : static_cast<std::size_t>(found - stacks.begin())];
     }
-    std::vector<Stack> stacks;
+    std::vector<AttentionStack> stacks;
     std::vector<Part> all;
   };
-  WordSpecimen(Parts parts, std::shared_ptr<const Specimen> inner)
-      : Specimen(parts.stacks), inner_(std::move(inner)), parts_(std::move(parts)) {}
+  WordTables(Parts parts, std::shared_ptr<const AttentionTables> inner)
+      : AttentionTables(parts.stacks), inner_(std::move(inner)), parts_(std::move(parts)) {}
 
-  std::shared_ptr<const Specimen> inner_;
+  std::shared_ptr<const AttentionTables> inner_;
   Parts parts_;
 };
 
-WordSpecimen::Parts::Parts(const Specimen& inner) : stacks(inner.stacks()) {
-  const model::Text* text = inner.reading() == nullptr ? nullptr : &inner.reading()->origin.text;
-  for (Stack& stack : stacks) {
+WordTables::Parts::Parts(const AttentionTables& inner) : stacks(inner.stacks()) {
+  const model::Text* text = inner.recording() == nullptr ? nullptr : &inner.recording()->origin.text;
+  for (AttentionStack& stack : stacks) {
     Part part{words_of(inner.queries(stack.kind), text), words_of(inner.keys(stack.kind), text), {}, {}};
     part.query_words = part.queries.of_tokens();
     part.key_words = part.keys.of_tokens();
@@ -109,14 +109,14 @@ WordSpecimen::Parts::Parts(const Specimen& inner) : stacks(inner.stacks()) {
   }
 }
 
-Cover WordSpecimen::cover(const HeadName& head, const Tile& tile) const {
+Cover WordTables::cover(const HeadId& head, const Tile& tile) const {
   const Part& part = parts_.of(head.kind);
   const auto token = [](const Words& words, std::int64_t word) { return words.starts[static_cast<std::size_t>(word)]; };
   return inner_->cover(head, {tile.b, tile.h, token(part.queries, tile.i0), token(part.queries, tile.i1),
                               token(part.keys, tile.j0), token(part.keys, tile.j1)});
 }
 
-void WordSpecimen::weights(const HeadName& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const {
+void WordTables::weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const {
   const Part& part = parts_.of(head.kind);
   const auto start = [](const Words& words, std::int64_t word) { return words.starts[static_cast<std::size_t>(word)]; };
   const std::int64_t first_row = start(part.queries, window.row);
@@ -156,7 +156,7 @@ std::vector<std::int64_t> Words::of_tokens() const {
 }
 
 Words words_of(std::span<const text::Token> tokens, const model::Text* source) {
-  std::optional<Source> first, second;
+  std::optional<WordSource> first, second;
   if (source != nullptr) first.emplace(source->text);
   if (source != nullptr && source->pair) second.emplace(*source->pair);
   const WordBoundary begins_word(tokens);
@@ -168,15 +168,15 @@ Words words_of(std::span<const text::Token> tokens, const model::Text* source) {
     const bool special = tokens[from].special;
     in_pair = in_pair || tokens[from].sequence == 1 || (behind_text && special);
     behind_text = behind_text || !special;
-    const std::optional<Source>& of = in_pair && second ? second : first;
+    const std::optional<WordSource>& of = in_pair && second ? second : first;
     out.words.push_back(as_word(tokens.subspan(from, to - from), of ? &*of : nullptr, out.count()));
     out.starts.push_back(static_cast<std::int64_t>(to));
   }
   return out;
 }
 
-std::unique_ptr<Specimen> merged_words(std::shared_ptr<const Specimen> specimen) {
-  return WordSpecimen::of(std::move(specimen));
+std::unique_ptr<AttentionTables> merged_words(std::shared_ptr<const AttentionTables> tables) {
+  return WordTables::of(std::move(tables));
 }
 
 }  // namespace attn::insight

@@ -30,6 +30,6 @@ Words words_of(std::span<const text::Token> tokens, const model::Text* source = 
 // The same heads between words: the sum over a key word's tokens of the mean over a query word's tokens, so that rows
 // still sum to what they did. Computed a tile at a time, whenever it is asked for. It has no reading(): what is kept
 // there is counted in tokens. Whatever looks at tokens (value_weighted) comes first.
-std::unique_ptr<Specimen> merged_words(std::shared_ptr<const Specimen> specimen);
+std::unique_ptr<AttentionTables> merged_words(std::shared_ptr<const AttentionTables> tables);
 
 }  // namespace attn::insight

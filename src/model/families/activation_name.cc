@@ -7,30 +7,30 @@
 namespace attn::model {
 namespace {
 
-struct Name {
+struct ActivationName {
   std::string_view text;
   nn::Activation activation;
 };
 
 constexpr std::array kNames = {
-    Name{"gelu", nn::Activation::gelu},
-    Name{"gelu_python", nn::Activation::gelu},
-    Name{"gelu_new", nn::Activation::gelu_tanh},
-    Name{"gelu_fast", nn::Activation::gelu_tanh},
-    Name{"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
-    Name{"relu", nn::Activation::relu},
-    Name{"silu", nn::Activation::silu},
-    Name{"swish", nn::Activation::silu},
-    Name{"tanh", nn::Activation::tanh},
+    ActivationName{"gelu", nn::Activation::gelu},
+    ActivationName{"gelu_python", nn::Activation::gelu},
+    ActivationName{"gelu_new", nn::Activation::gelu_tanh},
+    ActivationName{"gelu_fast", nn::Activation::gelu_tanh},
+    ActivationName{"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
+    ActivationName{"relu", nn::Activation::relu},
+    ActivationName{"silu", nn::Activation::silu},
+    ActivationName{"swish", nn::Activation::silu},
+    ActivationName{"tanh", nn::Activation::tanh},
 };
 
 }  // namespace
 
 nn::Activation parse_activation(std::string_view name, const std::string& path) {
-  for (const Name& known : kNames)
+  for (const ActivationName& known : kNames)
     if (known.text == name) return known.activation;
   std::string list;
-  for (const Name& known : kNames) list += (list.empty() ? "" : ", ") + std::string(known.text);
+  for (const ActivationName& known : kNames) list += (list.empty() ? "" : ", ") + std::string(known.text);
   throw Error(path, "activation \"" + std::string(name) + "\" is not one of " + list);
 }
 

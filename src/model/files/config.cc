@@ -85,12 +85,12 @@ constexpr const char* kReal = "a number";
 constexpr const char* kText = "a text";
 
 // A value and how to name it.
-struct Found {
+struct FoundValue {
   const json* value = nullptr;  // null: nothing is there
   std::string name;
 };
 
-Found find(const json& object, const std::string& before, Config::Names names) {
+FoundValue find(const json& object, const std::string& before, Config::Names names) {
   for (const char* name : names) {
     const auto at = object.find(name);
     if (at != object.end() && !at->is_null()) return {&*at, before + name};
@@ -100,14 +100,14 @@ Found find(const json& object, const std::string& before, Config::Names names) {
 
 // The value as `read` takes it, or an error that says what it is and what is needed.
 template <typename Read>
-auto convert(const Found& found, const std::string& path, const char* needed, const Read& read) {
+auto convert(const FoundValue& found, const std::string& path, const char* needed, const Read& read) {
   auto answer = read(*found.value);
   if (!answer) throw Error(path, found.name + " is " + shown(*found.value) + "; " + needed + " is needed");
   return *std::move(answer);
 }
 
 template <typename Read>
-auto convert_list(const Found& found, const std::string& path, const char* needed, const Read& read) {
+auto convert_list(const FoundValue& found, const std::string& path, const char* needed, const Read& read) {
   std::vector<typename decltype(read(json()))::value_type> list;
   if (found.value == nullptr) return list;
   if (!found.value->is_array()) {
@@ -133,7 +133,7 @@ Config::Config(std::shared_ptr<const Value> value, std::string path)
 
 Config Config::read(const std::filesystem::path& file) { return read(file.parent_path(), file.filename().string()); }
 
-Config Config::read(const text::Folder& folder, const std::string& file) {
+Config Config::read(const base::Folder& folder, const std::string& file) {
   const std::optional<std::string_view> bytes = folder.bytes(file);
   Config config = parse(bytes ? std::string(*bytes) : read_file(folder.path(file), kMostBytes), folder.shown(file));
   config.folder_ = folder;
@@ -155,7 +155,7 @@ Config Config::parse(const std::string& text, const std::string& path) {
 bool Config::has(Names names) const { return find(*value_->object, value_->before, names).value != nullptr; }
 
 std::int64_t Config::integer(Names names) const {
-  const Found found = find(*value_->object, value_->before, names);
+  const FoundValue found = find(*value_->object, value_->before, names);
   if (found.value == nullptr) missing(path_, value_->before, names);
   return convert(found, path_, kWhole, whole);
 }
@@ -165,7 +165,7 @@ std::int64_t Config::integer(Names names, std::int64_t otherwise) const {
 }
 
 double Config::number(Names names) const {
-  const Found found = find(*value_->object, value_->before, names);
+  const FoundValue found = find(*value_->object, value_->before, names);
   if (found.value == nullptr) missing(path_, value_->before, names);
   return convert(found, path_, kReal, real);
 }
@@ -173,7 +173,7 @@ double Config::number(Names names) const {
 double Config::number(Names names, double otherwise) const { return has(names) ? number(names) : otherwise; }
 
 bool Config::flag(Names names, bool otherwise) const {
-  const Found found = find(*value_->object, value_->before, names);
+  const FoundValue found = find(*value_->object, value_->before, names);
   if (found.value == nullptr) return otherwise;
   return convert(found, path_, "true or false", [](const json& value) {
     return value.is_boolean() ? std::optional(value.get<bool>()) : std::nullopt;
@@ -181,7 +181,7 @@ bool Config::flag(Names names, bool otherwise) const {
 }
 
 std::string Config::text(Names names) const {
-  const Found found = find(*value_->object, value_->before, names);
+  const FoundValue found = find(*value_->object, value_->before, names);
   if (found.value == nullptr) missing(path_, value_->before, names);
   return convert(found, path_, kText, string);
 }
@@ -203,7 +203,7 @@ std::vector<std::string> Config::texts(Names names) const {
 }
 
 std::optional<Config> Config::child(Names names) const {
-  const Found found = find(*value_->object, value_->before, names);
+  const FoundValue found = find(*value_->object, value_->before, names);
   if (found.value == nullptr) return std::nullopt;
   if (!found.value->is_object())
     throw Error(path_, found.name + " is " + shown(*found.value) + "; an object is needed");
@@ -211,7 +211,7 @@ std::optional<Config> Config::child(Names names) const {
 }
 
 std::vector<Config> Config::children(Names names) const {
-  const Found found = find(*value_->object, value_->before, names);
+  const FoundValue found = find(*value_->object, value_->before, names);
   std::vector<Config> all;
   if (found.value == nullptr) return all;
   if (!found.value->is_array()) throw Error(path_, found.name + " is " + shown(*found.value) + "; a list is needed");

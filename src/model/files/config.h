@@ -21,7 +21,7 @@ class Config {
   using Names = std::initializer_list<const char*>;
 
   static Config read(const std::filesystem::path& file);  // throws attn::Error
-  static Config read(const text::Folder& folder, const std::string& file);
+  static Config read(const base::Folder& folder, const std::string& file);
   static Config parse(const std::string& json, const std::string& path);
 
   [[nodiscard]] bool has(Names names) const;
@@ -52,7 +52,7 @@ class Config {
   Config(std::shared_ptr<const Value> value, std::string path);
   std::shared_ptr<const Value> value_;
   std::string path_;
-  std::optional<text::Folder> folder_;
+  std::optional<base::Folder> folder_;
 };
 
 }  // namespace attn::model

@@ -10,8 +10,8 @@
 
 namespace attn::model {
 
-using text::NewFile;
-using text::system_words;
+using base::NewFile;
+using base::system_words;
 
 // Text of unknown origin for one line of a message: control characters and broken UTF-8 become '?', and what is longer
 // than 120 bytes ends in "...". in_quotes() puts it between apostrophes.

@@ -157,7 +157,7 @@ SafeTensors SafeTensors::of(std::string_view bytes, std::string path) {
   return result;
 }
 
-SafeTensors SafeTensors::open(const text::Folder& folder, const std::string& file) {
+SafeTensors SafeTensors::open(const base::Folder& folder, const std::string& file) {
   const std::optional<std::string_view> bytes = folder.bytes(file);
   return bytes ? of(*bytes, folder.shown(file)) : open(folder.path(file));
 }

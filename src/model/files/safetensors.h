@@ -59,7 +59,7 @@ class SafeTensors {
   static SafeTensors open(const std::filesystem::path& file);
   // A file that lies in memory, which must outlive all that is made from it; `path` is its name in messages.
   static SafeTensors of(std::string_view bytes, std::string path);
-  static SafeTensors open(const text::Folder& folder, const std::string& file);
+  static SafeTensors open(const base::Folder& folder, const std::string& file);
 
   [[nodiscard]] const std::map<std::string, StoredTensor, std::less<>>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] const std::map<std::string, std::string, std::less<>>& metadata() const noexcept { return metadata_; }

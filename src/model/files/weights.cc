@@ -23,7 +23,7 @@ constexpr const char* kOneFile = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
 // The class that config.json names, so that a conversion keeps the model's head. AutoModel would drop it.
-std::string class_of(const text::Folder& folder) {
+std::string class_of(const base::Folder& folder) {
   std::string name = "AutoModel";
   try {
     const auto named = Config::read(folder, "config.json").texts({"architectures"});
@@ -39,7 +39,7 @@ std::string class_of(const text::Folder& folder) {
 }
 
 // Weights in a form that we do not read: the error says what to run. No weights at all: what was looked for.
-[[noreturn]] void no_weights(const text::Folder& folder) {
+[[noreturn]] void no_weights(const base::Folder& folder) {
   struct Other {
     const char *file, *extra, *needs;
   };
@@ -78,7 +78,7 @@ std::string nearest(const Places& places, std::string_view wanted) {
   wanted = wanted.substr(0, kLongest);
   std::vector<std::pair<std::size_t, std::string_view>> all;
   for (const auto& [name, place] : places)
-    if (name.size() <= kLongest) all.emplace_back(text::edit_distance(wanted, name), name);
+    if (name.size() <= kLongest) all.emplace_back(base::edit_distance(wanted, name), name);
   const std::size_t count = std::min<std::size_t>(3, all.size());
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end());
   std::string text;
@@ -124,7 +124,7 @@ AnyView<Rank> view_of(const SafeTensors& file, const StoredTensor& tensor, const
 
 }  // namespace
 
-Weights::Weights(const text::Folder& folder) : folder_(folder.shown()) {
+Weights::Weights(const base::Folder& folder) : folder_(folder.shown()) {
   std::error_code ignored;
   if (!folder.is_folder())
     throw Error(folder_,
@@ -139,7 +139,7 @@ Weights::Weights(const text::Folder& folder) : folder_(folder.shown()) {
   }
 }
 
-void Weights::open_shards(const text::Folder& folder) {
+void Weights::open_shards(const base::Folder& folder) {
   const Config index = Config::read(folder, kIndex);
   const std::optional<Config> map = index.child({"weight_map"});
   if (!map) throw Error(index.path(), "weight_map is missing");

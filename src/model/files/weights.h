@@ -19,7 +19,7 @@ namespace attn::model {
 // error says how to convert it.
 class Weights {
  public:
-  explicit Weights(const text::Folder& folder);  // throws attn::Error
+  explicit Weights(const base::Folder& folder);  // throws attn::Error
   Weights(Weights&&) noexcept = default;
   Weights& operator=(Weights&&) noexcept = default;
   Weights(const Weights&) = delete;
@@ -55,7 +55,7 @@ class Weights {
     const SafeTensors* file = nullptr;
     const StoredTensor* tensor = nullptr;
   };
-  void open_shards(const text::Folder& folder);
+  void open_shards(const base::Folder& folder);
   [[nodiscard]] const Place* find(std::string_view name) const;
   [[nodiscard]] const Place& need(std::string_view name) const;
 

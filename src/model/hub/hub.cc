@@ -20,9 +20,9 @@ namespace fs = std::filesystem;
 namespace {
 
 // Sums for the caller, and the caller's wish to stop.
-class Tally {
+class PullTally {
  public:
-  explicit Tally(const Pull& what) : what_(what) {}
+  explicit PullTally(const Pull& what) : what_(what) {}
 
   void expect(std::int64_t total) { now_.total = total; }
   void begin(const RemoteFile& file) {
@@ -149,7 +149,7 @@ class Puller {
 
   const Pull& what_;
   ModelCache cache_;
-  Tally tally_;
+  PullTally tally_;
   std::function<void()> pulse_;
   HubClient hub_;
   Listing listing_;

@@ -129,7 +129,7 @@ void ModelCache::set_revision(const std::string& revision, const std::string& co
   std::error_code none;
   if (revision == commit || (fs::is_regular_file(file, none) && read_file(file, 4096) == commit)) return;
   make_folders(file.parent_path());
-  text::write_file(file, commit);
+  base::write_file(file, commit);
 }
 
 FileLock::FileLock(const fs::path& file, const std::function<void()>& pulse) {

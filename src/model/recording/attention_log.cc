@@ -126,8 +126,8 @@ View<const float, 3> AttentionRecord::lse_rows(std::int64_t first, std::int64_t 
   return {lse.data() + first, {1, shape.heads, count}, {0, lse.columns(), 1}};
 }
 
-Recording::Rows Recording::add(Kind kind, std::int64_t layer, const HeadShape& shape, const Rule& rule,
-                               Shape<2> queries_and_keys) {
+AttentionLog::Rows AttentionLog::add(Kind kind, std::int64_t layer, const HeadShape& shape, const Rule& rule,
+                                     Shape<2> queries_and_keys) {
   const auto [n, m] = queries_and_keys;
   auto found = std::find_if(attentions_.begin(), attentions_.end(),
                             [&](const AttentionRecord& a) { return a.kind == kind && a.layer == layer; });
@@ -156,14 +156,14 @@ Recording::Rows Recording::add(Kind kind, std::int64_t layer, const HeadShape& s
   return rows;
 }
 
-void Recording::set_sequences(Kind kind, std::span<const std::int64_t> query_starts,
-                              std::span<const std::int64_t> key_starts) {
+void AttentionLog::set_sequences(Kind kind, std::span<const std::int64_t> query_starts,
+                                 std::span<const std::int64_t> key_starts) {
   auto& s = sequences_[static_cast<std::size_t>(kind)];
   s.queries.assign(query_starts.begin(), query_starts.end());
   s.keys.assign(key_starts.begin(), key_starts.end());
 }
 
-void Recording::add_hidden(bool decoder, std::size_t index, View<const float, 2> rows) {
+void AttentionLog::add_hidden(bool decoder, std::size_t index, View<const float, 2> rows) {
   auto& states = hidden_[decoder ? 1 : 0];
   if (states.size() <= index) states.resize(index + 1);
   nn::Matrix& state = states[index];
@@ -176,7 +176,7 @@ void Recording::add_hidden(bool decoder, std::size_t index, View<const float, 2>
   state = std::move(longer);
 }
 
-void Recording::add_inputs(Kind kind, std::int64_t layer, View<const float, 2> x) {
+void AttentionLog::add_inputs(Kind kind, std::int64_t layer, View<const float, 2> x) {
   AttentionRecord& a = mine(kind, layer);
   const std::int64_t before = a.queries - x.shape[0];
   grow_rows(a.x, before, a.queries, x.shape[1]);
@@ -185,7 +185,7 @@ void Recording::add_inputs(Kind kind, std::int64_t layer, View<const float, 2> x
   }
 }
 
-void Recording::insert(AttentionRecord record, std::optional<Shape<2>> whole) {
+void AttentionLog::insert(AttentionRecord record, std::optional<Shape<2>> whole) {
   check_whole(record, whole.value_or(Shape<2>{record.queries, record.keys}));
   const std::int64_t queries[] = {0, record.queries};
   const std::int64_t keys[] = {0, record.keys};
@@ -193,7 +193,7 @@ void Recording::insert(AttentionRecord record, std::optional<Shape<2>> whole) {
   attentions_.push_back(std::move(record));
 }
 
-void Recording::finish(const Model& model) {
+void AttentionLog::finish(const Model& model) {
   if (!keep_.value_norms) return;
   for (AttentionRecord& a : attentions_) {
     a.value_norms = value_norms(a, model.output_projection(a.kind, a.layer));
@@ -201,11 +201,11 @@ void Recording::finish(const Model& model) {
   }
 }
 
-AttentionRecord& Recording::mine(Kind kind, std::int64_t layer) {
+AttentionRecord& AttentionLog::mine(Kind kind, std::int64_t layer) {
   return const_cast<AttentionRecord&>(attention(kind, layer));
 }
 
-const AttentionRecord& Recording::attention(Kind kind, std::int64_t layer) const {
+const AttentionRecord& AttentionLog::attention(Kind kind, std::int64_t layer) const {
   if (!has(kind)) {
     std::string kinds;
     for (const Kind other : {Kind::self, Kind::decoder, Kind::cross}) {
@@ -219,16 +219,16 @@ const AttentionRecord& Recording::attention(Kind kind, std::int64_t layer) const
                        [&](const AttentionRecord& a) { return a.kind == kind && a.layer == layer; });
 }
 
-bool Recording::has(Kind kind) const noexcept { return layers(kind) > 0; }
+bool AttentionLog::has(Kind kind) const noexcept { return layers(kind) > 0; }
 
-std::int64_t Recording::layers(Kind kind) const noexcept {
+std::int64_t AttentionLog::layers(Kind kind) const noexcept {
   return std::count_if(attentions_.begin(), attentions_.end(),
                        [&](const AttentionRecord& a) { return a.kind == kind; });
 }
 
-const std::vector<nn::Matrix>& Recording::hidden(bool decoder) const noexcept { return hidden_[decoder ? 1 : 0]; }
+const std::vector<nn::Matrix>& AttentionLog::hidden(bool decoder) const noexcept { return hidden_[decoder ? 1 : 0]; }
 
-std::int64_t Recording::bytes() const noexcept {
+std::int64_t AttentionLog::bytes() const noexcept {
   std::int64_t numbers = 0;
   const auto count = [&](const nn::Matrix& one) { numbers += one.rows() * one.columns(); };
   for (const AttentionRecord& a : attentions_)
@@ -238,16 +238,18 @@ std::int64_t Recording::bytes() const noexcept {
   return numbers * static_cast<std::int64_t>(sizeof(float));
 }
 
-const Recording::Sequences& Recording::sequences(Kind kind) const { return sequences_[static_cast<std::size_t>(kind)]; }
+const AttentionLog::Sequences& AttentionLog::sequences(Kind kind) const {
+  return sequences_[static_cast<std::size_t>(kind)];
+}
 
-Shape<2> Recording::size(Kind kind, std::int64_t sequence) const {
+Shape<2> AttentionLog::size(Kind kind, std::int64_t sequence) const {
   const Sequences& s = sequences(kind);
   need_index("sequence", sequence, static_cast<std::int64_t>(s.queries.size()) - 1);
   const auto at = static_cast<std::size_t>(sequence);
   return {s.queries[at + 1] - s.queries[at], s.keys[at + 1] - s.keys[at]};
 }
 
-void Recording::weights(const Which& which, Rectangle window, View<float, 2> out, ThreadPool& pool) const {
+void AttentionLog::weights(const Which& which, Rectangle window, View<float, 2> out, ThreadPool& pool) const {
   const AttentionRecord& a = attention(which.kind, which.layer);
   need_index("head", which.head, a.shape.heads);
   const auto [n, m] = size(which.kind, which.sequence);
@@ -280,7 +282,7 @@ void Recording::weights(const Which& which, Rectangle window, View<float, 2> out
                 {out.data, {1, 1, out.shape[0], out.shape[1]}, {0, 0, out.strides[0], 1}}, pool);
 }
 
-nn::Matrix Recording::weights(const Which& which, ThreadPool& pool) const {
+nn::Matrix AttentionLog::weights(const Which& which, ThreadPool& pool) const {
   const auto [n, m] = (static_cast<void>(attention(which.kind, which.layer)), size(which.kind, which.sequence));
   nn::Matrix out(n, m);
   weights(which, {}, out.view(), pool);

@@ -93,9 +93,9 @@ struct Keep {
   bool hidden = false;       // what enters the first layer, and what each layer gives, as transformers' hidden_states
 };
 
-class Recording {
+class AttentionLog {
  public:
-  explicit Recording(Keep keep = {}) : keep_(keep) {}
+  explicit AttentionLog(Keep keep = {}) : keep_(keep) {}
 
   [[nodiscard]] const Keep& keep() const noexcept { return keep_; }
 
@@ -119,7 +119,7 @@ class Recording {
 
   // An attention that is there as a whole; of one sequence. Throws std::invalid_argument if its parts do not have the
   // sizes that it says, if its mask does not fit them, differs between heads or carries a bias. `whole`: queries and
-  // keys of the sequence, where the record has some of its rows (ReadOptions::ranks).
+  // keys of the sequence, where the record has some of its rows (RecordOptions::ranks).
   void insert(AttentionRecord record, std::optional<Shape<2>> whole = std::nullopt);
   // From V and the output projections of the model that it is of; what keep() does not ask for is let go.
   void finish(const class Model& model);

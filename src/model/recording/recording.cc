@@ -60,34 +60,34 @@ std::vector<std::int32_t> shifted(const Facts& facts, const std::vector<std::int
   return ids;
 }
 
-bool spread(const ReadOptions& options) { return options.ranks != nullptr && options.ranks->size() > 1; }
+bool spread(const RecordOptions& options) { return options.ranks != nullptr && options.ranks->size() > 1; }
 
 // All of a reading that is there before the model runs.
-Reading tokenized(const Reader& reader, const Text& text, Keep keep, const ReadOptions& options) {
+Recording tokenized(const Reader& reader, const Text& text, Keep keep, const RecordOptions& options) {
   const Facts& facts = reader.model->facts();
   check_kind_of_text(facts, text);
-  Reading reading;
-  reading.origin = {reader.name, facts.type, facts.form, text};
-  reading.changes = options.changes;
-  reading.recording = Recording(keep);
-  reading.tokens = encoded(reader, text).tokens;
-  reader.model->check(batch_of(reading.tokens));
-  if (!text.target) return reading;
+  Recording recording;
+  recording.origin = {reader.name, facts.type, facts.form, text};
+  recording.changes = options.changes;
+  recording.log = AttentionLog(keep);
+  recording.tokens = encoded(reader, text).tokens;
+  reader.model->check(batch_of(recording.tokens));
+  if (!text.target) return recording;
   const std::vector<std::int32_t> written = ids_to_write(reader, text);
-  reading.target = reader.tokenizer.tokens(shifted(facts, written));
-  reading.written = reader.tokenizer.tokens(written);
-  reader.model->check(batch_of(reading.target));
-  return reading;
+  recording.target = reader.tokenizer.tokens(shifted(facts, written));
+  recording.written = reader.tokenizer.tokens(written);
+  reader.model->check(batch_of(recording.target));
+  return recording;
 }
 
 // Ranks that were given different things would wait for each other, or mix them.
-void check_same(Ranks& ranks, const Facts& facts, const Reading& reading) {
-  std::uint64_t ids = text::kHashOfNothing;
-  for (const auto* const tokens : {&reading.tokens, &reading.target}) {
-    for (const text::Token& token : *tokens) ids = text::hash_of(std::to_string(token.id) + " ", ids);
-    ids = text::hash_of("; ", ids);
+void check_same(Ranks& ranks, const Facts& facts, const Recording& recording) {
+  std::uint64_t ids = base::kHashOfNothing;
+  for (const auto* const tokens : {&recording.tokens, &recording.target}) {
+    for (const text::Token& token : *tokens) ids = base::hash_of(std::to_string(token.id) + " ", ids);
+    ids = base::hash_of("; ", ids);
   }
-  const Keep& keep = reading.recording.keep();
+  const Keep& keep = recording.log.keep();
   std::string model = facts.type;
   for (const std::int64_t number : {facts.layers, facts.decoder_layers, facts.width, facts.parameters, facts.bytes})
     model += " " + std::to_string(number);
@@ -103,19 +103,19 @@ void check_same(Ranks& ranks, const Facts& facts, const Reading& reading) {
   }
 }
 
-void check_shares(const Reading& reading, int ranks) {
+void check_shares(const Recording& recording, int ranks) {
   const auto enough = [&](const char* what, std::int64_t tokens) {
     if (tokens >= ranks) return;
-    throw std::invalid_argument("the " + std::string(what) + " has " + text::counted(tokens, "token") +
+    throw std::invalid_argument("the " + std::string(what) + " has " + base::counted(tokens, "token") +
                                 ", too few for " + std::to_string(ranks) + " processes: each needs one at least");
   };
-  enough("text", std::ssize(reading.tokens));
-  if (!reading.target.empty()) enough("target", std::ssize(reading.target));
+  enough("text", std::ssize(recording.tokens));
+  if (!recording.target.empty()) enough("target", std::ssize(recording.target));
 }
 
 }  // namespace
 
-Reader Reader::load(const text::Folder& folder) {
+Reader Reader::load(const base::Folder& folder) {
   // Side by side: either takes tens of milliseconds with a large vocabulary.
   auto tokenizer = std::async(std::launch::async, [&] { return text::Tokenizer::load(folder); });
   std::unique_ptr<Model> model = load_model(folder);
@@ -127,11 +127,11 @@ std::string Origin::short_name() const {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-const std::vector<text::Token>& Reading::queries(Kind kind) const noexcept {
+const std::vector<text::Token>& Recording::queries(Kind kind) const noexcept {
   return kind == Kind::self ? tokens : kind == Kind::decoder ? target : written;
 }
 
-const std::vector<text::Token>& Reading::keys(Kind kind) const noexcept {
+const std::vector<text::Token>& Recording::keys(Kind kind) const noexcept {
   return kind == Kind::decoder ? target : tokens;
 }
 
@@ -142,36 +142,36 @@ void cut_to(std::vector<text::Token>& tokens, std::int64_t most) {
   tokens.erase(from, tokens.end() - std::min(special, most));
 }
 
-Reading begin_reading(const Reader& reader, const Text& text, Keep keep, const ReadOptions& options) {
+Recording begin_recording(const Reader& reader, const Text& text, Keep keep, const RecordOptions& options) {
   if (!spread(options)) return tokenized(reader, text, keep, options);
-  Reading reading;
-  together(*options.ranks, [&] { reading = tokenized(reader, text, keep, options); });
-  check_same(*options.ranks, reader.model->facts(), reading);
-  check_shares(reading, options.ranks->size());
-  return reading;
+  Recording recording;
+  together(*options.ranks, [&] { recording = tokenized(reader, text, keep, options); });
+  check_same(*options.ranks, reader.model->facts(), recording);
+  check_shares(recording, options.ranks->size());
+  return recording;
 }
 
-void finish_reading(const Reader& reader, Reading& reading, ThreadPool& pool, const ReadOptions& options) {
+void finish_recording(const Reader& reader, Recording& recording, ThreadPool& pool, const RecordOptions& options) {
   Pass pass{.pool = pool,
-            .recording = &reading.recording,
-            .off = reading.changes.off,
-            .also = reading.changes.also,
+            .log = &recording.log,
+            .off = recording.changes.off,
+            .also = recording.changes.also,
             .on_layer = options.on_layer,
             .ranks = options.ranks};
-  reading.hidden = reader.model->read(batch_of(reading.tokens), pass);
-  if (!reading.target.empty()) {
-    Memory memory{std::move(reading.hidden), {0, std::ssize(reading.tokens)}};
+  recording.hidden = reader.model->read(batch_of(recording.tokens), pass);
+  if (!recording.target.empty()) {
+    Memory memory{std::move(recording.hidden), {0, std::ssize(recording.tokens)}};
     pass.memory = &memory;
-    reading.target_hidden = reader.model->decode(batch_of(reading.target), pass);
-    reading.hidden = std::move(memory.hidden);
+    recording.target_hidden = reader.model->decode(batch_of(recording.target), pass);
+    recording.hidden = std::move(memory.hidden);
   }
-  reading.recording.finish(*reader.model);
+  recording.log.finish(*reader.model);
 }
 
-Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool, const ReadOptions& options) {
-  Reading reading = begin_reading(reader, text, keep, options);
-  finish_reading(reader, reading, pool, options);
-  return reading;
+Recording read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool, const RecordOptions& options) {
+  Recording recording = begin_recording(reader, text, keep, options);
+  finish_recording(reader, recording, pool, options);
+  return recording;
 }
 
 }  // namespace attn::model

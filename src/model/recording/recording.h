@@ -20,7 +20,7 @@ struct Reader {
   std::unique_ptr<Model> model;
 
   // Throws attn::Error if a file is not right.
-  static Reader load(const text::Folder& folder);
+  static Reader load(const base::Folder& folder);
 };
 
 struct Text {
@@ -51,10 +51,10 @@ struct Origin {
 // A text that has been read. In an encoder-decoder the decoder is given its start token and the target's tokens but the
 // last, and each row is to write the token behind the one that it was given, as in training. Without a target the
 // decoder has not run.
-struct Reading {
+struct Recording {
   Origin origin;
   Changes changes;
-  Recording recording;
+  AttentionLog log;
   std::vector<text::Token> tokens;   // of the text, and of the pair behind it
   std::vector<text::Token> target;   // what each row of the decoder was given
   std::vector<text::Token> written;  // what each row is to write: target[1:], and behind it the target's last token
@@ -74,7 +74,7 @@ struct Reading {
 void cut_to(std::vector<text::Token>& tokens, std::int64_t most);
 
 // How read() runs the model.
-struct ReadOptions {
+struct RecordOptions {
   Changes changes = {};
   LayerHook on_layer = {};
   // Several processes that read the text together: all must call read() with the same text. Each has all tokens, and of
@@ -84,13 +84,13 @@ struct ReadOptions {
 
 // Throws std::invalid_argument for a text that the model cannot take: empty, too long, not UTF-8, a pair or a target
 // where there can be none; and for a mask that does not fit its tokens. Heads that are off must be there.
-Reading read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool, const ReadOptions& options = {});
+Recording read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool, const RecordOptions& options = {});
 
 // read() in two steps: first its tokens, and all that can be wrong with them, then the model's pass.
 //
-// Where several processes read, begin_reading() throws on all of them or on none: std::runtime_error where one of them
-// cannot take its text, std::invalid_argument where they have not got the same one, or fewer tokens than ranks.
-Reading begin_reading(const Reader& reader, const Text& text, Keep keep, const ReadOptions& options = {});
-void finish_reading(const Reader& reader, Reading& reading, ThreadPool& pool, const ReadOptions& options = {});
+// Where several processes read, begin_recording() throws on all of them or on none: std::runtime_error where one of
+// them cannot take its text, std::invalid_argument where they have not got the same one, or fewer tokens than ranks.
+Recording begin_recording(const Reader& reader, const Text& text, Keep keep, const RecordOptions& options = {});
+void finish_recording(const Reader& reader, Recording& recording, ThreadPool& pool, const RecordOptions& options = {});
 
 }  // namespace attn::model

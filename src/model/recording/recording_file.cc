@@ -41,19 +41,19 @@ Json tokens_json(const std::vector<text::Token>& tokens) {
 Json or_null(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
 
 // Queries and keys of the whole text.
-Shape<2> whole_of(const Reading& reading, Kind kind) {
-  return {std::ssize(reading.queries(kind)), std::ssize(reading.keys(kind))};
+Shape<2> whole_of(const Recording& recording, Kind kind) {
+  return {std::ssize(recording.queries(kind)), std::ssize(recording.keys(kind))};
 }
 
 // What cannot be read back is not written.
-void check_storable(const Reading& reading, const Ranks& ranks) {
-  const Recording& recording = reading.recording;
-  if (recording.attentions().empty()) throw std::invalid_argument("nothing was recorded: there is nothing to save");
-  for (const AttentionRecord& a : recording.attentions()) {
+void check_storable(const Recording& recording, const Ranks& ranks) {
+  const AttentionLog& log = recording.log;
+  if (log.attentions().empty()) throw std::invalid_argument("nothing was recorded: there is nothing to save");
+  for (const AttentionRecord& a : log.attentions()) {
     const Shape<2> rows{a.queries, a.keys};
-    if (recording.size(a.kind) != rows)
+    if (log.size(a.kind) != rows)
       throw std::invalid_argument("a recording of several texts at once cannot be saved; read one text at a time");
-    const auto [queries, keys] = whole_of(reading, a.kind);
+    const auto [queries, keys] = whole_of(recording, a.kind);
     const auto share = [&](std::int64_t all) { return RingSplit(all, ranks.size()).size(ranks.rank()); };
     if (std::min(queries, keys) < ranks.size() || Shape<2>{share(queries), share(keys)} != rows)
       throw std::invalid_argument("the recording's " + std::to_string(a.queries) + " queries and " +
@@ -64,38 +64,38 @@ void check_storable(const Reading& reading, const Ranks& ranks) {
 // Gathers what the file will hold. Numbers stay where they are until they are written.
 class Contents {
  public:
-  explicit Contents(const Reading& reading) : reading_(reading) {
-    const auto& all = reading.recording.attentions();
+  explicit Contents(const Recording& recording) : recording_(recording) {
+    const auto& all = recording.log.attentions();
     const auto every = [&](const nn::Matrix AttentionRecord::* part) {
       return std::ranges::none_of(all, [&](const AttentionRecord& a) { return (a.*part).empty(); });
     };
     keep_.values = every(&AttentionRecord::v);
     keep_.inputs = every(&AttentionRecord::x);
     keep_.value_norms = every(&AttentionRecord::value_norms);
-    keep_.hidden = !reading.recording.hidden().empty();
+    keep_.hidden = !recording.log.hidden().empty();
   }
 
   Json attentions() {
     Json list = Json::array();
-    for (const AttentionRecord& a : reading_.recording.attentions()) list.push_back(attention(a));
+    for (const AttentionRecord& a : recording_.log.attentions()) list.push_back(attention(a));
     return list;
   }
 
   // All tensors, for who does not need the words about them.
   void add_all() {
-    for (const AttentionRecord& a : reading_.recording.attentions()) static_cast<void>(attention(a));
+    for (const AttentionRecord& a : recording_.log.attentions()) static_cast<void>(attention(a));
     add_hidden();
   }
 
   void add_hidden() {
     for (const bool decoder : {false, true}) {
-      const auto& states = reading_.recording.hidden(decoder);
-      const std::int64_t rows = std::ssize(decoder ? reading_.target : reading_.tokens);
+      const auto& states = recording_.log.hidden(decoder);
+      const std::int64_t rows = std::ssize(decoder ? recording_.target : recording_.tokens);
       for (std::size_t i = 0; i < states.size(); ++i) add_rows(format::hidden_name(decoder, i), states[i], rows);
-      const nn::Matrix& output = decoder ? reading_.target_hidden : reading_.hidden;
+      const nn::Matrix& output = decoder ? recording_.target_hidden : recording_.hidden;
       if (!output.empty()) add_rows(format::output_name(decoder), output, rows);
     }
-    if (!reading_.induction.empty()) add_table(format::kInduction, reading_.induction);
+    if (!recording_.induction.empty()) add_table(format::kInduction, recording_.induction);
   }
 
   [[nodiscard]] Json kept() const {
@@ -113,36 +113,36 @@ class Contents {
  private:
   Json attention(const AttentionRecord& a) {
     const auto name = [&](const char* part) { return format::tensor_name(a.kind, a.layer, part); };
-    const auto [queries, keys] = whole_of(reading_, a.kind);
+    const auto [queries, keys] = whole_of(recording_, a.kind);
     add_rows(name("q"), a.q, queries);
     add_rows(name("k"), a.k, keys);
     add_columns(name("lse"), dense_lse(a), queries);
     if (keep_.values) add_rows(name("v"), a.v, keys);
     if (keep_.inputs) add_rows(name("x"), a.x, queries);
     if (keep_.value_norms) add_columns(name("value_norms"), a.value_norms, keys);
-    Json json = {{"kind", name_of(a.kind)},
-                 {"layer", a.layer},
-                 {"heads", a.shape.heads},
-                 {"key_heads", a.shape.key_heads},
-                 {"width", a.shape.width},
-                 {"queries", queries},
-                 {"keys", keys},
-                 {"scale", a.rule.scale},
-                 {"mask", a.rule.mask().text()},
-                 {"causal", a.rule.causal},
-                 {"window", a.rule.window},
-                 {"bias", bias(a)}};
-    add_rule(json, a);
-    return json;
+    Json object = {{"kind", name_of(a.kind)},
+                   {"layer", a.layer},
+                   {"heads", a.shape.heads},
+                   {"key_heads", a.shape.key_heads},
+                   {"width", a.shape.width},
+                   {"queries", queries},
+                   {"keys", keys},
+                   {"scale", a.rule.scale},
+                   {"mask", a.rule.mask().text()},
+                   {"causal", a.rule.causal},
+                   {"window", a.rule.window},
+                   {"bias", bias(a)}};
+    add_rule(object, a);
+    return object;
   }
 
   // What files of the plain version do not know.
-  void add_rule(Json& json, const AttentionRecord& a) {
+  void add_rule(Json& object, const AttentionRecord& a) {
     const Rule& rule = a.rule;
-    if (rule.softcap != 0) json["softcap"] = rule.softcap;
-    if (!rule.also.everything()) json["also"] = rule.also.text();
-    if (rule.distance_bias) json["distance_bias"] = shared(rule.distance_bias.get(), a, "distance_bias");
-    if (rule.sink) json["sink"] = shared(rule.sink.get(), a, "sink");
+    if (rule.softcap != 0) object["softcap"] = rule.softcap;
+    if (!rule.also.everything()) object["also"] = rule.also.text();
+    if (rule.distance_bias) object["distance_bias"] = shared(rule.distance_bias.get(), a, "distance_bias");
+    if (rule.sink) object["sink"] = shared(rule.sink.get(), a, "sink");
     const bool plain = rule.softcap == 0 && rule.also.everything() && !rule.distance_bias && !rule.sink &&
                        (rule.causal || rule.window == 0);
     if (!plain) version_ = format::kVersion;
@@ -188,7 +188,7 @@ class Contents {
     return copy;
   }
 
-  const Reading& reading_;
+  const Recording& recording_;
   Keep keep_;
   std::vector<PartToStore> tensors_;
   std::deque<nn::Matrix> copies_;  // a deque's elements stay where they are
@@ -199,48 +199,49 @@ class Contents {
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
 // What is not a tensor; the tensors are complete then.
-Metadata metadata_of(const Reading& reading, Contents& contents) {
-  const Origin& origin = reading.origin;
-  Json json = {{"model", text::replace_bad_bytes(origin.model)},
-               {"type", origin.type},
-               {"form", name_of(origin.form)},
-               {"text", origin.text.text},
-               {"pair", or_null(origin.text.pair)},
-               {"target", or_null(origin.text.target)},
-               {"tokens", tokens_json(reading.tokens)},
-               {"target_tokens", tokens_json(reading.target)},
-               {"written_tokens", tokens_json(reading.written)},
-               {"kept", contents.kept()},
-               {"attentions", contents.attentions()}};
+Metadata metadata_of(const Recording& recording, Contents& contents) {
+  const Origin& origin = recording.origin;
+  Json object = {{"model", base::replace_bad_bytes(origin.model)},
+                 {"type", origin.type},
+                 {"form", name_of(origin.form)},
+                 {"text", origin.text.text},
+                 {"pair", or_null(origin.text.pair)},
+                 {"target", or_null(origin.text.target)},
+                 {"tokens", tokens_json(recording.tokens)},
+                 {"target_tokens", tokens_json(recording.target)},
+                 {"written_tokens", tokens_json(recording.written)},
+                 {"kept", contents.kept()},
+                 {"attentions", contents.attentions()}};
   contents.add_hidden();
   return {{format::kFormatKey, format::kFormat},
           {format::kVersionKey, std::to_string(contents.version())},
           {format::kProgramKey, "attnscope " ATTNSCOPE_VERSION},
-          {format::kContents, json.dump()}};
+          {format::kContents, object.dump()}};
 }
 
 }  // namespace
 
-void save_reading(const Reading& reading, const std::filesystem::path& file, const std::function<void()>& between) {
-  save_reading(*alone(), reading, file, between);
+void save_recording(const Recording& recording, const std::filesystem::path& file,
+                    const std::function<void()>& between) {
+  save_recording(*alone(), recording, file, between);
 }
 
-void save_reading(Ranks& ranks, const Reading& reading, const std::filesystem::path& file,
-                  const std::function<void()>& between) {
-  check_storable(reading, ranks);
-  Contents contents(reading);
+void save_recording(Ranks& ranks, const Recording& recording, const std::filesystem::path& file,
+                    const std::function<void()>& between) {
+  check_storable(recording, ranks);
+  Contents contents(recording);
   Metadata metadata;
   if (ranks.rank() == 0)
-    metadata = metadata_of(reading, contents);
+    metadata = metadata_of(recording, contents);
   else
     contents.add_all();
   write_safetensors(ranks, file, contents.tensors(), metadata, between);
 }
 
-void write_reading(const Reading& reading, const std::function<void(std::string_view)>& write) {
-  check_storable(reading, *alone());
-  Contents contents(reading);
-  const Metadata metadata = metadata_of(reading, contents);
+void write_recording(const Recording& recording, const std::function<void(std::string_view)>& write) {
+  check_storable(recording, *alone());
+  Contents contents(recording);
+  const Metadata metadata = metadata_of(recording, contents);
   std::vector<TensorToStore> tensors;
   for (const PartToStore& part : contents.tensors()) tensors.push_back(part.whole);
   write_safetensors(write, tensors, metadata);

@@ -73,39 +73,39 @@ class RecordingLoader {
         contents_(Config::parse(metadata(file_, format::kContents),
                                 file_.path() + ": metadata " + in_quotes(format::kContents))) {}
 
-  Reading run() {
-    Reading reading;
-    reading.origin = origin();
-    reading.tokens = tokens("tokens");
-    reading.target = tokens("target_tokens");
-    reading.written = written(reading.target);
+  Recording run() {
+    Recording recording;
+    recording.origin = origin();
+    recording.tokens = tokens("tokens");
+    recording.target = tokens("target_tokens");
+    recording.written = written(recording.target);
     const Keep keep = kept();
-    reading.recording = Recording(keep);
+    recording.log = AttentionLog(keep);
     for (const Config& one : contents_.children({"attentions"})) {
       AttentionRecord record = attention(one, keep);
-      check_place(one, record, reading);
+      check_place(one, record, recording);
       const Shape<2> whole{record.queries, record.keys};
       record.queries = share_of(record.queries);
       record.keys = share_of(record.keys);
       try {
-        reading.recording.insert(std::move(record), whole);
+        recording.log.insert(std::move(record), whole);
       } catch (const std::invalid_argument& wrong) {
         fail(one, one_line(wrong.what()));
       }
     }
-    if (reading.recording.attentions().empty()) throw Error(contents_.path(), "attentions are missing");
-    take_states(reading);
+    if (recording.log.attentions().empty()) throw Error(contents_.path(), "attentions are missing");
+    take_states(recording);
     for (const auto& [name, tensor] : file_.tensors()) {
       if (!taken_.contains(name))
         throw Error(file_.path(), "tensor " + in_quotes(name) + " belongs to nothing that the metadata names",
                     tensor.offset);
     }
-    return reading;
+    return recording;
   }
 
   // The same for files that say the same of themselves.
   [[nodiscard]] std::string fingerprint() const {
-    return std::to_string(file_.bytes()) + " " + std::to_string(text::hash_of(metadata(file_, format::kContents)));
+    return std::to_string(file_.bytes()) + " " + std::to_string(base::hash_of(metadata(file_, format::kContents)));
   }
 
  private:
@@ -274,37 +274,37 @@ class RecordingLoader {
   }
 
   // Against the tokens and the layers before it: each layer comes once, in order, and has its stack's shape.
-  static void check_place(const Config& from, const AttentionRecord& a, const Reading& reading) {
-    const Recording& recording = reading.recording;
+  static void check_place(const Config& from, const AttentionRecord& a, const Recording& recording) {
+    const AttentionLog& log = recording.log;
     const std::string where = std::string(name_of(a.kind)) + " layer " + std::to_string(a.layer);
     const auto agree = [&](const char* what, std::int64_t found, std::int64_t needed, const char* because) {
       if (found != needed)
         fail(from, where + " has " + std::to_string(found) + " " + what + "; " + because + std::to_string(needed));
     };
-    if (a.layer != recording.layers(a.kind))
-      fail(from, where + " stands where layer " + std::to_string(recording.layers(a.kind)) + " is due");
-    agree("queries", a.queries, std::ssize(reading.queries(a.kind)), "its tokens are ");
-    agree("keys", a.keys, std::ssize(reading.keys(a.kind)), "its tokens are ");
-    if (a.layer > 0) agree("heads", a.shape.heads, recording.attention(a.kind, 0).shape.heads, "layer 0 has ");
+    if (a.layer != log.layers(a.kind))
+      fail(from, where + " stands where layer " + std::to_string(log.layers(a.kind)) + " is due");
+    agree("queries", a.queries, std::ssize(recording.queries(a.kind)), "its tokens are ");
+    agree("keys", a.keys, std::ssize(recording.keys(a.kind)), "its tokens are ");
+    if (a.layer > 0) agree("heads", a.shape.heads, log.attention(a.kind, 0).shape.heads, "layer 0 has ");
   }
 
-  void take_states(Reading& reading) {
+  void take_states(Recording& recording) {
     for (const bool decoder : {false, true}) {
-      const std::int64_t rows = std::ssize(decoder ? reading.target : reading.tokens);
-      const std::int64_t layers = reading.recording.layers(decoder ? Kind::decoder : Kind::self);
-      for (std::int64_t i = 0; reading.recording.keep().hidden && layers > 0 && i <= layers; ++i) {
+      const std::int64_t rows = std::ssize(decoder ? recording.target : recording.tokens);
+      const std::int64_t layers = recording.log.layers(decoder ? Kind::decoder : Kind::self);
+      for (std::int64_t i = 0; recording.log.keep().hidden && layers > 0 && i <= layers; ++i) {
         const auto index = static_cast<std::size_t>(i);
-        reading.recording.add_hidden(decoder, index,
-                                     take(format::hidden_name(decoder, index), rows, kAny, Split::rows).view());
+        recording.log.add_hidden(decoder, index,
+                                 take(format::hidden_name(decoder, index), rows, kAny, Split::rows).view());
       }
-      nn::Matrix& output = decoder ? reading.target_hidden : reading.hidden;
+      nn::Matrix& output = decoder ? recording.target_hidden : recording.hidden;
       if (has(format::output_name(decoder))) output = take(format::output_name(decoder), rows, kAny, Split::rows);
     }
     const AttentionRecord* const first =
-        reading.recording.has(Kind::self) ? &reading.recording.attention(Kind::self, 0) : nullptr;
-    if (first != nullptr) reading.changes.also = first->rule.also;
+        recording.log.has(Kind::self) ? &recording.log.attention(Kind::self, 0) : nullptr;
+    if (first != nullptr) recording.changes.also = first->rule.also;
     if (!has(format::kInduction)) return;
-    reading.induction = take(format::kInduction, reading.recording.layers(Kind::self), first ? first->shape.heads : 0);
+    recording.induction = take(format::kInduction, recording.log.layers(Kind::self), first ? first->shape.heads : 0);
   }
 
   [[nodiscard]] bool has(std::string_view name) const { return file_.tensors().contains(name); }
@@ -374,11 +374,11 @@ class RecordingLoader {
 
 }  // namespace
 
-Reading load_reading(const std::filesystem::path& file) { return RecordingLoader(file, *alone()).run(); }
+Recording load_recording(const std::filesystem::path& file) { return RecordingLoader(file, *alone()).run(); }
 
-Reading load_reading(const std::filesystem::path& file, Ranks& ranks) {
-  if (ranks.size() == 1) return load_reading(file);
-  Reading part;
+Recording load_recording(const std::filesystem::path& file, Ranks& ranks) {
+  if (ranks.size() == 1) return load_recording(file);
+  Recording part;
   std::string known;
   together(ranks, [&] {
     RecordingLoader loader(file, ranks);

@@ -39,7 +39,7 @@ inline std::string tensor_name(Kind kind, std::int64_t layer, std::string_view p
 inline std::string hidden_name(bool decoder, std::size_t index) {
   return std::string(decoder ? "decoder." : "") + "hidden." + std::to_string(index);
 }
-// What the stack gives in the end, behind a final norm: Reading::hidden and Reading::target_hidden.
+// What the stack gives in the end, behind a final norm: Recording::hidden and Recording::target_hidden.
 inline const char* output_name(bool decoder) { return decoder ? "decoder.output" : "output"; }
 
 }  // namespace attn::model::recording_format

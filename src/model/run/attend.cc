@@ -50,7 +50,7 @@ Attend::Attend(Kind kind, const HeadShape& shape, Rule rule, const Batch& batch,
   if (spread()) whole_ = {pass.whole->tokens(), pass.whole->tokens()};
   find_positions();
   take_besides();
-  begin_recording();
+  begin_log();
 }
 
 void Attend::find_positions() {
@@ -75,7 +75,7 @@ Attend Attend::cross(const HeadShape& shape, Rule rule, const Batch& batch, cons
     attend.key_starts_ = {0, pass.memory->hidden.rows()};
   }
   attend.seen_ = pass.cache != nullptr ? pass.cache->seen() : 0;
-  attend.begin_recording();
+  attend.begin_log();
   return attend;
 }
 
@@ -89,19 +89,19 @@ std::int64_t Attend::new_keys() const noexcept {
   return pass_.cache != nullptr && seen_ > 0 ? 0 : key_starts_.back();
 }
 
-void Attend::begin_recording() {
-  Recording* recording = pass_.recording;
-  if (recording == nullptr || !recording->keep().attention) return;
-  const std::int64_t before = recording->has(kind_) ? recording->attention(kind_, 0).queries : 0;
+void Attend::begin_log() {
+  AttentionLog* log = pass_.log;
+  if (log == nullptr || !log->keep().attention) return;
+  const std::int64_t before = log->has(kind_) ? log->attention(kind_, 0).queries : 0;
   if (before != seen_) {
     throw std::invalid_argument("a recording must begin with its cache and go on with it: it holds " +
                                 std::to_string(before) + " tokens, the cache " + std::to_string(seen_));
   }
   if (pass_.cache == nullptr) {
-    recording->set_sequences(kind_, query_starts_, key_starts_);
+    log->set_sequences(kind_, query_starts_, key_starts_);
   } else {
     const std::int64_t all_queries[] = {0, seen_ + queries()};
-    recording->set_sequences(kind_, all_queries, key_starts_);
+    log->set_sequences(kind_, all_queries, key_starts_);
   }
 }
 
@@ -111,13 +111,13 @@ Attend::Rows Attend::rows(std::int64_t layer, View<const float, 2> x) {
   if (pass_.on_layer) pass_.on_layer(kind_, layer);
   rows_ = {};
   lse_ = {};
-  if (pass_.recording != nullptr && pass_.recording->keep().attention) {
-    const Recording::Rows kept = pass_.recording->add(kind_, layer, shape_, rule_, {n, m});
+  if (pass_.log != nullptr && pass_.log->keep().attention) {
+    const AttentionLog::Rows kept = pass_.log->add(kind_, layer, shape_, rule_, {n, m});
     rows_.q = kept.q;
     rows_.k = kept.k;
     rows_.v = kept.v;
     lse_ = kept.lse;
-    if (pass_.recording->keep().inputs) pass_.recording->add_inputs(kind_, layer, x);
+    if (pass_.log->keep().inputs) pass_.log->add_inputs(kind_, layer, x);
   } else {
     rows_.q = scratch(q_, n, shape_.query_columns());
     if (m > 0) rows_.k = scratch(k_, m, shape_.key_columns());

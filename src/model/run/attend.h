@@ -58,7 +58,7 @@ class Attend {
   [[nodiscard]] Options options(std::int64_t longest_query, std::int64_t longest_key);
   void find_positions();
   void take_besides();
-  void begin_recording();
+  void begin_log();
   void switch_off(std::int64_t layer, const View<float, 2>& out) const;
 
   Kind kind_;

@@ -15,8 +15,8 @@ nn::Matrix classify(const Reader& reader, std::span<const text::Encoding> texts,
   return reader.model->classify(first.view(), pool);
 }
 
-nn::Matrix classify(const Reader& reader, const Reading& reading, ThreadPool& pool) {
-  return reader.model->classify(nn::rows_of(reading.hidden.view(), 0, 1), pool);
+nn::Matrix classify(const Reader& reader, const Recording& recording, ThreadPool& pool) {
+  return reader.model->classify(nn::rows_of(recording.hidden.view(), 0, 1), pool);
 }
 
 std::vector<Choice> label_choices(const Facts& facts, std::span<const float> logits) {

@@ -12,7 +12,7 @@ namespace attn::model {
 // Logits [texts, labels], all texts in one pass. Throws std::invalid_argument for what the model cannot take.
 nn::Matrix classify(const Reader& reader, std::span<const text::Encoding> texts, ThreadPool& pool);
 // Of a text that has been read.
-nn::Matrix classify(const Reader& reader, const Reading& reading, ThreadPool& pool);
+nn::Matrix classify(const Reader& reader, const Recording& recording, ThreadPool& pool);
 
 // All labels with their probabilities, the likeliest first, equal ones by number. They sum to 1, unless several labels
 // may hold: then each is a probability for itself, 1 / (1 + exp(-logit)).

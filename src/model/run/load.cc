@@ -38,7 +38,7 @@ constexpr auto kTypes = [] {
   return types;
 }();
 
-Config read_config(const text::Folder& folder) {
+Config read_config(const base::Folder& folder) {
   if (!folder.is_folder()) throw Error(folder.shown(), "there is no such folder");
   return Config::read(folder, "config.json");
 }
@@ -55,14 +55,14 @@ const Family& family_of(const Config& config) {
 
 }  // namespace
 
-std::unique_ptr<Model> load_model(const text::Folder& folder) {
+std::unique_ptr<Model> load_model(const base::Folder& folder) {
   const Config config = read_config(folder);
   const Family& family = family_of(config);
   Weights weights(folder);
   return family.make(config, weights);
 }
 
-Facts read_facts(const text::Folder& folder) {
+Facts read_facts(const base::Folder& folder) {
   const Config config = read_config(folder);
   return family_of(config).facts(config);
 }

@@ -90,7 +90,7 @@ using LayerHook = std::function<void(Kind kind, std::int64_t layer)>;
 // How to run. Everything but the pool may be absent.
 struct Pass {
   ThreadPool& pool;
-  Recording* recording = nullptr;  // null: nothing is kept
+  AttentionLog* log = nullptr;     // null: nothing is kept
   Cache* cache = nullptr;          // decode() only: goes on where the last pass with it ended; one sequence
   const Memory* memory = nullptr;  // decode() of an encoder-decoder only
   std::span<const HeadOff> off = {};
@@ -105,7 +105,7 @@ struct Pass {
 
   // Hidden states number `index` of a stack, if the recording keeps them.
   void keep_hidden(bool decoder, std::size_t index, View<const float, 2> rows) const {
-    if (recording != nullptr && recording->keep().hidden) recording->add_hidden(decoder, index, rows);
+    if (log != nullptr && log->keep().hidden) log->add_hidden(decoder, index, rows);
   }
 };
 
@@ -159,11 +159,11 @@ class Model {
 
 // From a folder in the Hugging Face layout. Throws attn::Error for files that are not right; an unknown model_type
 // names the known ones.
-std::unique_ptr<Model> load_model(const text::Folder& folder);
+std::unique_ptr<Model> load_model(const base::Folder& folder);
 
 // config.json alone: what facts() will say, as far as it is known without the weights (parameters, bytes, has_pooler
 // and the like stay at their defaults).
-Facts read_facts(const text::Folder& folder);
+Facts read_facts(const base::Folder& folder);
 
 // Every model_type that load_model takes.
 std::span<const std::string_view> known_types() noexcept;

@@ -31,8 +31,8 @@ Text prepared(Text text, const Reader& reader, ThreadPool& pool, const LayerHook
   return text;
 }
 
-void check_not_empty(const Reading& reading) {
-  if (std::ranges::all_of(reading.tokens, &text::Token::special))
+void check_not_empty(const Recording& recording) {
+  if (std::ranges::all_of(recording.tokens, &text::Token::special))
     throw std::invalid_argument("the text is empty: it gives no token but those that the model puts around every text");
 }
 
@@ -58,12 +58,12 @@ Filled fill(const Reader& reader, const std::string& text, std::int64_t top, Thr
   if (mask < 0)
     throw std::invalid_argument("this model's tokenizer has no mask token: it was not trained to fill gaps");
   const Text whole{.text = with_own_mask(text, reader.tokenizer), .pair = {}, .target = {}};
-  Reading reading = read(reader, whole, {.attention = false}, pool);
-  Filled filled{std::move(reading.tokens), {}};
+  Recording recording = read(reader, whole, {.attention = false}, pool);
+  Filled filled{std::move(recording.tokens), {}};
   for (std::size_t i = 0; i < filled.tokens.size(); ++i) {
     if (filled.tokens[i].id != mask) continue;
     const auto token = static_cast<std::int64_t>(i);
-    const nn::Matrix logits = reader.model->logits(nn::rows_of(std::as_const(reading.hidden).view(), token, 1), pool);
+    const nn::Matrix logits = reader.model->logits(nn::rows_of(std::as_const(recording.hidden).view(), token, 1), pool);
     filled.gaps.push_back({token, likeliest({logits.data(), static_cast<std::size_t>(logits.columns())}, top)});
   }
   return filled;

@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMostSaid = 64;  // tokens of a target that an enc
 Text prepared(Text text, const Reader& reader, ThreadPool& pool, const LayerHook& on_layer = {});
 
 // Throws std::invalid_argument for a text that gives no token but those that the model puts around every text.
-void check_not_empty(const Reading& reading);
+void check_not_empty(const Recording& recording);
 
 // What to begin generating with. Throws std::invalid_argument for an encoder, and for an empty prompt where the model
 // has no token to begin with.

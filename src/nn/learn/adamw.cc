@@ -15,14 +15,14 @@ namespace {
 constexpr std::int64_t kPiece = std::int64_t{32} << 10;  // numbers in a task
 
 // A stretch of one parameter.
-struct Piece {
+struct ParameterPiece {
   std::size_t parameter = 0;
   std::int64_t first = 0, count = 0;
 };
 
 // By shapes alone.
-std::vector<Piece> pieces_of(const Parameters& parameters) {
-  std::vector<Piece> pieces;
+std::vector<ParameterPiece> pieces_of(const Parameters& parameters) {
+  std::vector<ParameterPiece> pieces;
   for (std::size_t n = 0; n < parameters.all().size(); ++n) {
     const std::int64_t size = parameters.all()[n].size();
     for (std::int64_t first = 0; first < size; first += kPiece)
@@ -66,9 +66,9 @@ void AdamW::step(Parameters& parameters, float rate, float scale, ThreadPool& po
   all.epsilon = options_.epsilon;
   all.rate = static_cast<float>(static_cast<double>(rate) / (1 - std::pow(beta1, passed)));
   const auto shrink = static_cast<float>(1 - static_cast<double>(rate) * static_cast<double>(options_.decay));
-  const std::vector<Piece> pieces = pieces_of(parameters);
+  const std::vector<ParameterPiece> pieces = pieces_of(parameters);
   pool.run(std::ssize(pieces), [&](std::int64_t t, int) {
-    const Piece& piece = pieces[static_cast<std::size_t>(t)];
+    const ParameterPiece& piece = pieces[static_cast<std::size_t>(t)];
     Parameter& p = parameters.all()[piece.parameter];
     Moments& m = moments_[piece.parameter];
     kernels::Update task = all;
@@ -83,10 +83,10 @@ void AdamW::step(Parameters& parameters, float rate, float scale, ThreadPool& po
 }
 
 double gradient_norm(const Parameters& parameters, ThreadPool& pool) {
-  const std::vector<Piece> pieces = pieces_of(parameters);
+  const std::vector<ParameterPiece> pieces = pieces_of(parameters);
   std::vector<double> sums(pieces.size());
   pool.run(std::ssize(pieces), [&](std::int64_t t, int) {
-    const Piece& piece = pieces[static_cast<std::size_t>(t)];
+    const ParameterPiece& piece = pieces[static_cast<std::size_t>(t)];
     const float* gradient = parameters.all()[piece.parameter].gradient.data();
     sums[static_cast<std::size_t>(t)] = kernels::sum_of_squares(gradient + piece.first, piece.count);
   });

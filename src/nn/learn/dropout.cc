@@ -14,10 +14,10 @@ void drop(View<float, 2> x, const Dropout& dropout, ThreadPool& pool) {
     throw std::invalid_argument("drop: a rate of " + std::to_string(dropout.rate) + "; it must be in [0, 1)");
   }
   if (dropout.rate == 0) return;
-  kernels::Keep keep = kernels::keep_with(dropout.rate, kernels::mix64(dropout.seed));
-  keep.first_row = dropout.first_query;
+  kernels::DropoutHash hash = kernels::dropout_with(dropout.rate, kernels::mix64(dropout.seed));
+  hash.first_row = dropout.first_query;
   split_rows(x.shape[0], x.shape[1] * 2, pool, [&](std::int64_t first, std::int64_t count) {
-    kernels::drop({{x.at(first), x.strides[0]}, count, x.shape[1], first, keep});
+    kernels::drop({{x.at(first), x.strides[0]}, count, x.shape[1], first, hash});
   });
 }
 

@@ -57,9 +57,9 @@ Loss cross_entropy_rows(const View<const float, 2>& logits, std::span<const std:
 }
 
 // The head of a model, packed for all chunks of one call.
-class Head {
+class LossHead {
  public:
-  Head(const Dense& layer, const HeadLoss& task, ThreadPool& pool) : layer_(layer), task_(task), pool_(pool) {
+  LossHead(const Dense& layer, const HeadLoss& task, ThreadPool& pool) : layer_(layer), task_(task), pool_(pool) {
     const std::int64_t inputs = layer.inputs(), classes = layer.outputs();
     const bool learns = !task.dx.empty();
     forward_ = pack_panels(layer.w.value, layer.b.value, layer.input_first,
@@ -154,7 +154,7 @@ Loss head_loss(const Dense& head, const HeadLoss& task, ThreadPool& pool) {
   }
   Loss loss;
   if (rows.empty()) return loss;
-  Head running(head, task, pool);
+  LossHead running(head, task, pool);
   for (std::size_t first = 0; first < rows.size(); first += kRows) {
     loss += running.add(std::span(rows).subspan(first, std::min<std::size_t>(kRows, rows.size() - first)));
   }

@@ -132,9 +132,9 @@ void Stack::backward(View<float, 2> dy, View<float, 2> d_memory, const LearnPass
 
 Loss Transformer::run(const Tokens& source, const Tokens& target, std::span<const std::int32_t> labels, bool learn,
                       const LearnPass& pass) {
-  LearnPass reading = pass;
-  reading.part.first_row = pass.part.first_source_row;
-  const View<const float, 2> memory = encoder_.forward(source, reading);
+  LearnPass recording = pass;
+  recording.part.first_row = pass.part.first_source_row;
+  const View<const float, 2> memory = encoder_.forward(source, recording);
   const View<const float, 2> hidden = decoder_.forward(target, memory, source.starts, pass);
   if (!learn) return head_loss(head_, {.x = hidden, .labels = labels, .weight = 1, .dx = {}}, pass.pool);
   const View<float, 2> d_hidden = d_hidden_.take(hidden.shape[0], hidden.shape[1]);
@@ -143,7 +143,7 @@ Loss Transformer::run(const Tokens& source, const Tokens& target, std::span<cons
   const View<float, 2> d_memory = d_memory_.take(memory.shape[0], memory.shape[1]);
   std::fill_n(d_memory.data, d_memory.size(), 0.0F);
   decoder_.backward(d_hidden, d_memory, pass);
-  encoder_.backward(d_memory, {}, reading);
+  encoder_.backward(d_memory, {}, recording);
   return loss;
 }
 

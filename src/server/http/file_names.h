@@ -14,6 +14,6 @@ namespace attn::server {
 std::string in_file_name(std::string_view text);
 
 // A picture as the query's format and dpi have it, to be saved as name.png or name.svg. Throws std::invalid_argument.
-Answer drawn(const figure::Figure& figure, const std::string& name, const Question& asked);
+Response drawn(const figure::Figure& figure, const std::string& name, const RoutedRequest& request);
 
 }  // namespace attn::server

@@ -27,7 +27,7 @@ bool is_this_machine(std::string_view host) {
 
 }  // namespace
 
-std::string refusal(const Origin& from) {
+std::string refusal(const RequestOrigin& from) {
   if (!is_this_machine(from.host)) return "the Host must be 127.0.0.1 or localhost";
   if (!from.origin.empty() && from.origin != "http://" + from.host) return "requests from other sites are not answered";
   const bool own = from.fetch_site.empty() || from.fetch_site == "same-origin" || from.fetch_site == "none";

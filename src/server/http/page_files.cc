@@ -11,23 +11,23 @@ namespace attn::server {
 
 namespace {
 
-struct Type {
+struct ContentType {
   std::string_view ending, name;
   bool packed;  // by gzip; pictures and fonts are packed already
 };
-constexpr std::array kTypes = {Type{".html", "text/html; charset=utf-8", true},
-                               Type{".js", "text/javascript; charset=utf-8", true},
-                               Type{".css", "text/css; charset=utf-8", true},
-                               Type{".svg", "image/svg+xml", true},
-                               Type{".json", "application/json; charset=utf-8", true},
-                               Type{".png", "image/png", false},
-                               Type{".ico", "image/x-icon", false},
-                               Type{".woff2", "font/woff2", false}};
+constexpr std::array kTypes = {ContentType{".html", "text/html; charset=utf-8", true},
+                               ContentType{".js", "text/javascript; charset=utf-8", true},
+                               ContentType{".css", "text/css; charset=utf-8", true},
+                               ContentType{".svg", "image/svg+xml", true},
+                               ContentType{".json", "application/json; charset=utf-8", true},
+                               ContentType{".png", "image/png", false},
+                               ContentType{".ico", "image/x-icon", false},
+                               ContentType{".woff2", "font/woff2", false}};
 
 }  // namespace
 
-PageFiles::PageFiles(std::span<const text::BuiltInFile> files) {
-  for (const text::BuiltInFile& file : files) add(std::string(file.name), std::string(file.bytes));
+PageFiles::PageFiles(std::span<const base::BuiltInFile> files) {
+  for (const base::BuiltInFile& file : files) add(std::string(file.name), std::string(file.bytes));
 }
 
 PageFiles PageFiles::read(const std::filesystem::path& folder) {
@@ -45,19 +45,20 @@ void PageFiles::add(const std::string& name, std::string bytes) {
     offline_ = std::move(bytes);
     return;
   }
-  const auto* const type = std::ranges::find_if(kTypes, [&](const Type& one) { return name.ends_with(one.ending); });
+  const auto* const type =
+      std::ranges::find_if(kTypes, [&](const ContentType& one) { return name.ends_with(one.ending); });
   if (type == kTypes.end()) return;
-  Answer file{200, std::string(type->name), std::make_shared<const std::string>(std::move(bytes))};
+  Response file{200, std::string(type->name), std::make_shared<const std::string>(std::move(bytes))};
   if (type->packed) file.packed = std::make_shared<const std::string>(gzipped(*file.body));
   files_["/" + name] = file;
   if (name == "index.html") files_["/"] = files_["/learn"] = std::move(file);
 }
 
-Answer PageFiles::answer(std::string_view path) const {
+Response PageFiles::response(std::string_view path) const {
   const auto found = files_.find(path);
   if (found != files_.end()) return found->second;
-  if (path == "/") return error_answer(404, "this program was built without its page; /api/specimens answers");
-  return error_answer(404, "there is nothing here");
+  if (path == "/") return error_response(404, "this program was built without its page; /api/specimens answers");
+  return error_response(404, "there is nothing here");
 }
 
 bool is_hashed(std::string_view path) { return path.starts_with("/assets/"); }

@@ -15,12 +15,12 @@ namespace attn::server {
 // All of it lies in memory: no name from a request ever reaches the file system.
 class PageFiles {
  public:
-  explicit PageFiles(std::span<const text::BuiltInFile> files);
+  explicit PageFiles(std::span<const base::BuiltInFile> files);
   // Those of a folder on disk, read now. Throws attn::Error.
   static PageFiles read(const std::filesystem::path& folder);
 
   // "/" is index.html, and so is "/learn": the course. Status 404 where there is nothing of this name.
-  [[nodiscard]] Answer answer(std::string_view path) const;
+  [[nodiscard]] Response response(std::string_view path) const;
   // Of the page as one file; empty: there is none.
   [[nodiscard]] const std::string& offline() const noexcept { return offline_; }
 
@@ -28,7 +28,7 @@ class PageFiles {
   PageFiles() = default;
   void add(const std::string& name, std::string bytes);
 
-  std::map<std::string, Answer, std::less<>> files_;  // by path
+  std::map<std::string, Response, std::less<>> files_;  // by path
   std::string offline_;
 };
 

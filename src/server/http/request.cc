@@ -24,24 +24,25 @@ Number parsed(const char* name, std::string_view given, const char* what) {
 
 }  // namespace
 
-std::string Question::key() const {
-  std::string key = exhibit->id() + what;
+std::string RoutedRequest::key() const {
+  std::string key = stored->id() + what;
   for (const auto& [name, value] : query) key += "&" + name + "=" + value;
   return key;
 }
 
-insight::Progress Question::progress(const char* of) const {
+base::Progress RoutedRequest::progress(const char* of) const {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kBetween{100};
-  return [to = asker, of = std::string(of), next = Clock::time_point()](std::int64_t done, std::int64_t total) mutable {
-    if (!to.waits()) throw NotWanted();
-    if (!to.tell || Clock::now() < next) return;
-    next = Clock::now() + kBetween;
-    to.tell("progress", insight::as_line(insight::Json{{"done", done}, {"total", total}, {"what", of}}));
-  };
+  return
+      [to = client, of = std::string(of), next = Clock::time_point()](std::int64_t done, std::int64_t total) mutable {
+        if (!to.waits()) throw Cancelled();
+        if (!to.tell || Clock::now() < next) return;
+        next = Clock::now() + kBetween;
+        to.tell("progress", insight::as_line(insight::Json{{"done", done}, {"total", total}, {"what", of}}));
+      };
 }
 
-void Question::allow(std::initializer_list<const char*> names) const {
+void RoutedRequest::allow(std::initializer_list<const char*> names) const {
   for (const auto& [name, value] : query) {
     if (std::ranges::find(names, name) != names.end()) continue;
     std::string known;
@@ -50,20 +51,20 @@ void Question::allow(std::initializer_list<const char*> names) const {
   }
 }
 
-std::optional<std::string> Question::text(const char* name) const {
+std::optional<std::string> RoutedRequest::text(const char* name) const {
   const auto found = query.find(name);
   return found == query.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::int64_t Question::number(const char* name) const {
+std::int64_t RoutedRequest::number(const char* name) const {
   return parsed<std::int64_t>(name, text(name).value_or(""), "a whole number");
 }
 
-std::int64_t Question::number(const char* name, std::int64_t otherwise) const {
+std::int64_t RoutedRequest::number(const char* name, std::int64_t otherwise) const {
   return query.contains(name) ? number(name) : otherwise;
 }
 
-double Question::real(const char* name, double otherwise) const {
+double RoutedRequest::real(const char* name, double otherwise) const {
   const auto given = text(name);
   if (!given) return otherwise;
   const double value = parsed<double>(name, *given, "a number");
@@ -71,14 +72,14 @@ double Question::real(const char* name, double otherwise) const {
   return value;
 }
 
-bool Question::flag(const char* name) const {
+bool RoutedRequest::flag(const char* name) const {
   const std::string given = text(name).value_or("0");
   if (given != "0" && given != "1")
     throw std::invalid_argument(std::string(name) + " must be 0 or 1, not '" + given + "'");
   return given == "1";
 }
 
-std::vector<std::int64_t> Question::numbers(const char* name) const {
+std::vector<std::int64_t> RoutedRequest::numbers(const char* name) const {
   std::vector<std::int64_t> all;
   const auto given = text(name);
   for (std::size_t from = 0; given && from <= given->size();) {
@@ -90,22 +91,22 @@ std::vector<std::int64_t> Question::numbers(const char* name) const {
   return all;
 }
 
-Kind Question::kind_named() const {
+Kind RoutedRequest::kind_named() const {
   const std::string given = text("kind").value_or("self");
   const std::optional<Kind> kind = model::parse_kind(given);
   if (!kind) throw std::invalid_argument("kind must be self, decoder or cross, not '" + given + "'");
   return *kind;
 }
 
-Kind Question::kind() const {
+Kind RoutedRequest::kind() const {
   const Kind kind = kind_named();
-  static_cast<void>(specimen().stack(kind));
+  static_cast<void>(tables().stack(kind));
   return kind;
 }
 
-insight::HeadName Question::head() const {
-  const insight::HeadName head{kind(), number("layer"), number("head")};
-  specimen().check(head);
+insight::HeadId RoutedRequest::head() const {
+  const insight::HeadId head{kind(), number("layer"), number("head")};
+  tables().check(head);
   return head;
 }
 

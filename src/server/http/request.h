@@ -19,13 +19,13 @@
 namespace attn::server {
 
 // What cannot be answered, with another status than 400: that is std::invalid_argument's.
-struct Refused : std::runtime_error {
-  Refused(int its_status, const std::string& message) : std::runtime_error(message), status(its_status) {}
+struct HttpError : std::runtime_error {
+  HttpError(int its_status, const std::string& message) : std::runtime_error(message), status(its_status) {}
   int status;
 };
 
 // Whoever waits for an answer.
-struct Asker {
+struct Client {
   std::function<bool()> waits = [] { return true; };
   // Takes an event, a name and JSON: of an answer that is a stream. Empty: it is none.
   std::function<void(std::string_view event, const std::string& json)> tell = {};
@@ -34,24 +34,24 @@ struct Asker {
 using Query = std::map<std::string, std::string>;
 
 // What the query may hold is named by allow(): what else stands there is wrong.
-struct Question {
+struct RoutedRequest {
   std::string method = "GET";
-  std::shared_ptr<const Exhibit> exhibit;  // that it is about; null: about none
-  std::string lesson = {};                 // the name of the one that it is about
-  std::string what;                        // the route's path, "/api/specimens/*/tile"
+  std::shared_ptr<const StoredRecording> stored;  // that it is about; null: about none
+  std::string lesson = {};                        // the name of the one that it is about
+  std::string what;                               // the route's path, "/api/specimens/*/tile"
   Query query;
   std::string body = {};  // of a POST
-  Asker asker = {};
+  Client client = {};
 
   // Of the exhibit, as tokens or as words.
-  [[nodiscard]] const Exposure& exposure() const { return exhibit->exposure(words()); }
-  [[nodiscard]] const insight::Specimen& specimen() const { return exposure().specimen(); }
+  [[nodiscard]] const StoredTables& stored_tables() const { return stored->stored_tables(words()); }
+  [[nodiscard]] const insight::AttentionTables& tables() const { return stored_tables().tables(); }
   // Under which what is asked is kept.
   [[nodiscard]] std::string key() const;
 
-  // For long work. Tells whoever waits how far it is, "head" of heads, ten times a second at most; throws NotWanted
+  // For long work. Tells whoever waits how far it is, "head" of heads, ten times a second at most; throws Cancelled
   // when nobody waits.
-  [[nodiscard]] insight::Progress progress(const char* of = "head") const;
+  [[nodiscard]] base::Progress progress(const char* of = "head") const;
 
   // ---- of the query; all throw std::invalid_argument for what cannot be ----
 
@@ -63,9 +63,9 @@ struct Question {
   [[nodiscard]] bool flag(const char* name) const;                          // "1"; "0" or absent: not
   [[nodiscard]] std::vector<std::int64_t> numbers(const char* name) const;  // "0,3"; absent: none
   [[nodiscard]] bool words() const { return flag("words"); }
-  [[nodiscard]] Kind kind_named() const;         // absent: self
-  [[nodiscard]] Kind kind() const;               // that the specimen has
-  [[nodiscard]] insight::HeadName head() const;  // likewise
+  [[nodiscard]] Kind kind_named() const;       // absent: self
+  [[nodiscard]] Kind kind() const;             // that the specimen has
+  [[nodiscard]] insight::HeadId head() const;  // likewise
 };
 
 }  // namespace attn::server

@@ -18,29 +18,29 @@ std::string one_line(std::string text) {
 
 Bytes shared(std::string bytes) { return std::make_shared<const std::string>(std::move(bytes)); }
 
-Answer json_answer(int status, std::string json) {
+Response json_response(int status, std::string json) {
   constexpr std::size_t kWorthPacking = 2000;
-  Answer answer{status, kJson, shared(std::move(json))};
-  if (answer.body->size() > kWorthPacking) answer.packed = shared(gzipped(*answer.body));
-  return answer;
+  Response response{status, kJson, shared(std::move(json))};
+  if (response.body->size() > kWorthPacking) response.packed = shared(gzipped(*response.body));
+  return response;
 }
 
-Answer error_answer(int status, const std::string& what) {
-  return json_answer(status, insight::as_line(insight::Json{{"error", one_line(what)}}));
+Response error_response(int status, const std::string& what) {
+  return json_response(status, insight::as_line(insight::Json{{"error", one_line(what)}}));
 }
 
-std::string with_status(const Answer& error) {
+std::string with_status(const Response& error) {
   insight::Json json = insight::Json::parse(*error.body);
   json["status"] = error.status;
   return insight::as_line(json);
 }
 
-Answer octets(Bytes bytes) { return {200, "application/octet-stream", std::move(bytes)}; }
+Response octets(Bytes bytes) { return {200, "application/octet-stream", std::move(bytes)}; }
 
-Answer download(std::string type, const std::string& name, Bytes bytes) {
-  Answer answer{200, std::move(type), std::move(bytes)};
-  answer.headers = {{"Content-Disposition", "attachment; filename=\"" + name + "\""}};
-  return answer;
+Response download(std::string type, const std::string& name, Bytes bytes) {
+  Response response{200, std::move(type), std::move(bytes)};
+  response.headers = {{"Content-Disposition", "attachment; filename=\"" + name + "\""}};
+  return response;
 }
 
 }  // namespace attn::server

@@ -13,10 +13,10 @@ namespace attn::server {
 
 inline constexpr const char* kJson = "application/json; charset=utf-8";
 
-// Takes the next part of a body; throws NotWanted when nobody reads it any more.
+// Takes the next part of a body; throws Cancelled when nobody reads it any more.
 using Write = std::function<void(std::string_view)>;
 
-struct Answer {
+struct Response {
   int status = 200;
   std::string type;  // Content-Type
   Bytes body;
@@ -25,15 +25,15 @@ struct Answer {
   std::function<void(const Write&)> pour = {};                    // writes what is too large to lie in `body`
 };
 
-Answer json_answer(int status, std::string json);
+Response json_response(int status, std::string json);
 // {"error": "one line"}
-Answer error_answer(int status, const std::string& what);
+Response error_response(int status, const std::string& what);
 // An error's JSON with its status besides.
-std::string with_status(const Answer& error);
+std::string with_status(const Response& error);
 // application/octet-stream
-Answer octets(Bytes bytes);
+Response octets(Bytes bytes);
 // One that a browser saves under this name, which must be plain ASCII without quotes.
-Answer download(std::string type, const std::string& name, Bytes bytes);
+Response download(std::string type, const std::string& name, Bytes bytes);
 
 Bytes shared(std::string bytes);
 

@@ -24,54 +24,54 @@ namespace {
 constexpr const char* kHost = "127.0.0.1";
 constexpr std::size_t kMostBody = 2 << 20;
 
-bool takes_gzip(const httplib::Request& request) {
-  return request.get_header_value("Accept-Encoding").find("gzip") != std::string::npos;
+bool takes_gzip(const httplib::Request& http_request) {
+  return http_request.get_header_value("Accept-Encoding").find("gzip") != std::string::npos;
 }
 
-void set_head(const httplib::Request& request, const Answer& answer, httplib::Response& response) {
-  response.status = answer.status;
-  response.set_header("Cache-Control", caching_of(request.path, answer.status));
-  if (answer.status == 405)
-    response.set_header("Allow", request.path.starts_with("/api/") ? "GET, HEAD, POST" : "GET, HEAD");
-  for (const auto& [name, value] : answer.headers) response.set_header(name, value);
+void set_head(const httplib::Request& http_request, const Response& response, httplib::Response& http_response) {
+  http_response.status = response.status;
+  http_response.set_header("Cache-Control", caching_of(http_request.path, response.status));
+  if (response.status == 405)
+    http_response.set_header("Allow", http_request.path.starts_with("/api/") ? "GET, HEAD, POST" : "GET, HEAD");
+  for (const auto& [name, value] : response.headers) http_response.set_header(name, value);
 }
 
 // Through a provider: httplib would pack a plain body once more, by brotli at its slowest where the client takes it.
-void send(const httplib::Request& request, const Answer& answer, httplib::Response& response) {
-  set_head(request, answer, response);
-  const bool packed = answer.packed && takes_gzip(request);
-  if (answer.packed) response.set_header("Vary", "Accept-Encoding");
-  if (packed) response.set_header("Content-Encoding", "gzip");
-  const Bytes body = packed ? answer.packed : answer.body;
-  if (body->empty()) return response.set_content("", answer.type);
-  response.set_content_provider(body->size(), answer.type,
-                                [body](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
-                                  return sink.write(body->data() + offset, length);
-                                });
+void send(const httplib::Request& http_request, const Response& response, httplib::Response& http_response) {
+  set_head(http_request, response, http_response);
+  const bool packed = response.packed && takes_gzip(http_request);
+  if (response.packed) http_response.set_header("Vary", "Accept-Encoding");
+  if (packed) http_response.set_header("Content-Encoding", "gzip");
+  const Bytes body = packed ? response.packed : response.body;
+  if (body->empty()) return http_response.set_content("", response.type);
+  http_response.set_content_provider(body->size(), response.type,
+                                     [body](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+                                       return sink.write(body->data() + offset, length);
+                                     });
 }
 
-bool takes_events(const httplib::Request& request) {
-  return request.get_header_value("Accept").find("text/event-stream") != std::string::npos;
+bool takes_events(const httplib::Request& http_request) {
+  return http_request.get_header_value("Accept").find("text/event-stream") != std::string::npos;
 }
 
 bool is_json(const std::string& type) { return type.substr(0, type.find(';')) == "application/json"; }
 
 // What a POST must be, besides what every request must. Null: it is.
-const Answer* wrong_post(const httplib::Request& request) {
-  static const Answer type = error_answer(415, "the Content-Type of a POST must be application/json");
-  return request.method == "POST" && !is_json(request.get_header_value("Content-Type")) ? &type : nullptr;
+const Response* wrong_post(const httplib::Request& http_request) {
+  static const Response type = error_response(415, "the Content-Type of a POST must be application/json");
+  return http_request.method == "POST" && !is_json(http_request.get_header_value("Content-Type")) ? &type : nullptr;
 }
 
 }  // namespace
 
 struct Server::State : std::enable_shared_from_this<Server::State> {
   explicit State(ServerOptions options)
-      : page(std::move(options.page)), desk(std::move(options.pool), options.cache_bytes, std::move(options.stock)) {
-    desk.show_on(page.offline());
+      : page(std::move(options.page)), store(std::move(options.pool), options.cache_bytes, std::move(options.store)) {
+    store.show_on(page.offline());
   }
 
   PageFiles page;
-  Desk desk;
+  RecordingStore store;
   httplib::Server http;
   std::thread listener;
   const pid_t process = getpid();
@@ -101,43 +101,45 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   };
 
   void prepare();
-  void bind(std::optional<int> asked);
-  void handle(const httplib::Request& request, httplib::Response& response);
-  void stream(Request request, httplib::Response& response);
-  void pour(Answer answer, httplib::Response& response);
+  void bind(std::optional<int> request);
+  void handle(const httplib::Request& http_request, httplib::Response& http_response);
+  void stream(Request http_request, httplib::Response& http_response);
+  void pour(Response response, httplib::Response& http_response);
   void listen();
   void stop();
 };
 
-void Server::State::handle(const httplib::Request& request, httplib::Response& response) {
-  if (!request.path.starts_with("/api/")) return send(request, page.answer(request.path), response);
-  Request asked{
-      .method = request.method == "HEAD" ? "GET" : request.method, .path = request.path, .body = request.body};
-  for (const auto& [name, value] : request.params) asked.query.emplace(name, value);
-  if (takes_events(request) && Api::streams(asked)) return stream(std::move(asked), response);
+void Server::State::handle(const httplib::Request& http_request, httplib::Response& http_response) {
+  if (!http_request.path.starts_with("/api/"))
+    return send(http_request, page.response(http_request.path), http_response);
+  Request request{.method = http_request.method == "HEAD" ? "GET" : http_request.method,
+                  .path = http_request.path,
+                  .body = http_request.body};
+  for (const auto& [name, value] : http_request.params) request.query.emplace(name, value);
+  if (takes_events(http_request) && Api::streams(request)) return stream(std::move(request), http_response);
   const Busy now(*this);
-  Answer answer = Api(desk).answer(asked, {.waits = [this] { return !stopping; }});
-  if (!answer.pour) return send(request, answer, response);
-  set_head(request, answer, response);
-  pour(std::move(answer), response);
+  Response response = Api(store).response(request, {.waits = [this] { return !stopping; }});
+  if (!response.pour) return send(http_request, response, http_response);
+  set_head(http_request, response, http_response);
+  pour(std::move(response), http_response);
 }
 
 // The work is done while its events are written: that is when httplib can say whether the client is still there.
-void Server::State::stream(Request request, httplib::Response& response) {
-  response.set_header("Cache-Control", "no-store");
-  response.set_chunked_content_provider(
-      "text/event-stream", [this, request = std::move(request)](std::size_t, httplib::DataSink& sink) {
+void Server::State::stream(Request http_request, httplib::Response& http_response) {
+  http_response.set_header("Cache-Control", "no-store");
+  http_response.set_chunked_content_provider(
+      "text/event-stream", [this, http_request = std::move(http_request)](std::size_t, httplib::DataSink& sink) {
         const Busy now(*this);
         const auto tell = [&](std::string_view event, std::string json) {
           while (json.ends_with('\n')) json.pop_back();
           const std::string text = "event: " + std::string(event) + "\ndata: " + json + "\n\n";
-          if (!sink.write(text.data(), text.size())) throw NotWanted();
+          if (!sink.write(text.data(), text.size())) throw Cancelled();
         };
-        const Asker asker{.waits = [&] { return !stopping && sink.is_writable(); }, .tell = tell};
-        const Answer answer = Api(desk).answer(request, asker);
+        const Client client{.waits = [&] { return !stopping && sink.is_writable(); }, .tell = tell};
+        const Response response = Api(store).response(http_request, client);
         try {
-          answer.status == 200 ? tell("answer", *answer.body) : tell("error", with_status(answer));
-        } catch (const NotWanted&) {
+          response.status == 200 ? tell("answer", *response.body) : tell("error", with_status(response));
+        } catch (const Cancelled&) {
           return false;
         }
         sink.done();
@@ -145,21 +147,22 @@ void Server::State::stream(Request request, httplib::Response& response) {
       });
 }
 
-void Server::State::pour(Answer answer, httplib::Response& response) {
-  const std::string type = answer.type;
-  response.set_chunked_content_provider(type, [this, answer = std::move(answer)](std::size_t, httplib::DataSink& sink) {
-    const Busy now(*this);
-    const auto write = [&](std::string_view part) {
-      if (stopping || !sink.write(part.data(), part.size())) throw NotWanted();
-    };
-    try {
-      answer.pour(write);
-    } catch (...) {  // the connection is closed before the end: whoever reads it sees that a part is missing
-      return false;
-    }
-    sink.done();
-    return true;
-  });
+void Server::State::pour(Response response, httplib::Response& http_response) {
+  const std::string type = response.type;
+  http_response.set_chunked_content_provider(
+      type, [this, response = std::move(response)](std::size_t, httplib::DataSink& sink) {
+        const Busy now(*this);
+        const auto write = [&](std::string_view part) {
+          if (stopping || !sink.write(part.data(), part.size())) throw Cancelled();
+        };
+        try {
+          response.pour(write);
+        } catch (...) {  // the connection is closed before the end: whoever reads it sees that a part is missing
+          return false;
+        }
+        sink.done();
+        return true;
+      });
 }
 
 void Server::State::prepare() {
@@ -180,24 +183,24 @@ void Server::State::prepare() {
   for (const auto& [name, value] : safe_headers()) headers.emplace(name, value);
   http.set_default_headers(std::move(headers));
   // What httplib refuses by itself, and what no handler takes.
-  http.set_error_handler([](const httplib::Request& request, httplib::Response& response) {
-    if (response.has_header("Cache-Control")) return;
+  http.set_error_handler([](const httplib::Request& http_request, httplib::Response& http_response) {
+    if (http_response.has_header("Cache-Control")) return;
     const char* const what =
-        response.status == 413 ? "the request is too large" : "this is no request that can be answered";
-    send(request, error_answer(response.status, what), response);
+        http_response.status == 413 ? "the request is too large" : "this is no request that can be answered";
+    send(http_request, error_response(http_response.status, what), http_response);
   });
-  const auto guarded = [this](const httplib::Request& request, httplib::Response& response) {
-    const Origin origin{request.get_header_value("Host"), request.get_header_value("Origin"),
-                        request.get_header_value("Sec-Fetch-Site"), request.path};
+  const auto guarded = [this](const httplib::Request& http_request, httplib::Response& http_response) {
+    const RequestOrigin origin{http_request.get_header_value("Host"), http_request.get_header_value("Origin"),
+                               http_request.get_header_value("Sec-Fetch-Site"), http_request.path};
     if (const std::string wrong = refusal(origin); !wrong.empty()) {
-      send(request, error_answer(403, wrong), response);
-    } else if (request.method != "GET" && request.method != "HEAD" &&
-               (request.method != "POST" || !request.path.starts_with("/api/"))) {
-      send(request, error_answer(405, request.method + " is not possible here, only GET"), response);
-    } else if (const Answer* const post = wrong_post(request); post != nullptr) {
-      send(request, *post, response);
+      send(http_request, error_response(403, wrong), http_response);
+    } else if (http_request.method != "GET" && http_request.method != "HEAD" &&
+               (http_request.method != "POST" || !http_request.path.starts_with("/api/"))) {
+      send(http_request, error_response(405, http_request.method + " is not possible here, only GET"), http_response);
+    } else if (const Response* const post = wrong_post(http_request); post != nullptr) {
+      send(http_request, *post, http_response);
     } else {
-      handle(request, response);
+      handle(http_request, http_response);
     }
   };
   // All methods, so that a body has been read to its end before the next request on the same connection.
@@ -205,14 +208,14 @@ void Server::State::prepare() {
   http.Options(".*", guarded);
 }
 
-void Server::State::bind(std::optional<int> asked) {
+void Server::State::bind(std::optional<int> request) {
   constexpr int kTries = 100;
-  const int first = asked.value_or(kDefaultPort);
-  const bool anywhere = asked == 0;
-  for (int next = first; port == 0 && !anywhere && next < first + (asked ? 1 : kTries); ++next) {
+  const int first = request.value_or(kDefaultPort);
+  const bool anywhere = request == 0;
+  for (int next = first; port == 0 && !anywhere && next < first + (request ? 1 : kTries); ++next) {
     if (http.bind_to_port(kHost, next)) port = next;
   }
-  if (port == 0 && (!asked || anywhere)) port = std::max(0, http.bind_to_any_port(kHost));
+  if (port == 0 && (!request || anywhere)) port = std::max(0, http.bind_to_any_port(kHost));
   if (port == 0)
     throw std::runtime_error("port " + std::to_string(first) +
                              " cannot be used: another program has it, or it needs more rights");
@@ -258,17 +261,17 @@ Server::~Server() {
 void Server::stop() {
   if (state_->process == getpid()) state_->stop();
 }
-std::string Server::add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
-                        const insight::Progress& progress) {
-  return state_->desk.add(std::move(name), specimen, progress);
+std::string Server::add(std::string name, const std::shared_ptr<const insight::AttentionTables>& tables,
+                        const base::Progress& progress) {
+  return state_->store.add(std::move(name), tables, progress);
 }
 int Server::port() const noexcept { return state_->port; }
 std::string Server::url() const { return "http://127.0.0.1:" + std::to_string(port()) + "/"; }
-std::string Server::make(Recipe recipe, const insight::Progress& progress) {
-  return state_->desk.make({.recipe = std::move(recipe), .progress = progress, .stays = true});
+std::string Server::make(RecordRequest record_request, const base::Progress& progress) {
+  return state_->store.make({.record_request = std::move(record_request), .progress = progress, .stays = true});
 }
-std::shared_ptr<const Exhibit> Server::find(const std::string& id) const { return state_->desk.find(id); }
-int Server::working() const { return state_->desk.working(); }
-std::int64_t Server::cached_bytes() const { return state_->desk.cache().bytes(); }
+std::shared_ptr<const StoredRecording> Server::find(const std::string& id) const { return state_->store.find(id); }
+int Server::working() const { return state_->store.working(); }
+std::int64_t Server::cached_bytes() const { return state_->store.cache().bytes(); }
 
 }  // namespace attn::server

@@ -19,7 +19,7 @@ struct ServerOptions {
   PoolOf pool;
   std::optional<int> port = std::nullopt;  // none: kDefaultPort, or the next that is free; 0: any
   std::int64_t cache_bytes = std::int64_t{128} << 20;
-  Stock stock = {};  // the models that the page may use, and the memory for what they read
+  StoreOptions store = {};  // the models that the page may use, and the memory for what they read
 };
 
 // Serves from construction on, on threads of its own.
@@ -35,15 +35,15 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Shows one more; its id. As Desk::add().
-  std::string add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
-                  const insight::Progress& progress = {});
+  // Shows one more; its id. As RecordingStore::add().
+  std::string add(std::string name, const std::shared_ptr<const insight::AttentionTables>& tables,
+                  const base::Progress& progress = {});
 
-  // Shows one that is made by a model of the stock; its id. As Desk::make(), but it stays.
-  std::string make(Recipe recipe, const insight::Progress& progress = {});
+  // Shows one that is made by a model of the stock; its id. As RecordingStore::make(), but it stays.
+  std::string make(RecordRequest record_request, const base::Progress& progress = {});
 
   // What is shown under this id.
-  [[nodiscard]] std::shared_ptr<const Exhibit> find(const std::string& id) const;
+  [[nodiscard]] std::shared_ptr<const StoredRecording> find(const std::string& id) const;
 
   [[nodiscard]] int port() const noexcept;
   [[nodiscard]] std::string url() const;  // "http://127.0.0.1:7865/"

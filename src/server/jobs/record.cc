@@ -19,14 +19,14 @@ std::int64_t layers_of(const model::Facts& facts) { return facts.layers + 2 * fa
 
 void need_length(std::int64_t tokens) {
   if (tokens > kMostTokens)
-    throw Refused(413, "the text has " + std::to_string(tokens) + " tokens; at most " + std::to_string(kMostTokens) +
-                           " are taken");
+    throw HttpError(413, "the text has " + std::to_string(tokens) + " tokens; at most " + std::to_string(kMostTokens) +
+                             " are taken");
 }
 
 // The parser's message goes on with the text and a mark below it.
-Mask mask_of(const Recipe& recipe) {
+Mask mask_of(const RecordRequest& record_request) {
   try {
-    return recipe.mask.empty() ? Mask() : parse_mask(recipe.mask);
+    return record_request.mask.empty() ? Mask() : parse_mask(record_request.mask);
   } catch (const std::invalid_argument& wrong) {
     const std::string_view what = wrong.what();
     throw std::invalid_argument("mask: " + std::string(what.substr(0, what.find('\n'))));
@@ -34,28 +34,28 @@ Mask mask_of(const Recipe& recipe) {
 }
 
 // One specimen in the making.
-class Work {
+class RecordWork {
  public:
-  Work(const Recipe& recipe, const Maker& maker)
-      : recipe_(recipe), maker_(maker), facts_(maker.reader.model->facts()) {}
+  RecordWork(const RecordRequest& record_request, const RecordContext& context)
+      : record_request_(record_request), maker_(context), facts_(context.reader.model->facts()) {}
 
-  Made run() {
-    changes_.also = mask_of(recipe_);
-    for (const insight::HeadName& head : recipe_.off) {
+  Recorded run() {
+    changes_.also = mask_of(record_request_);
+    for (const insight::HeadId& head : record_request_.off) {
       insight::check_head(facts_, head);
       changes_.off.push_back({head.kind, head.layer, head.head, -1});
     }
     prepare();
-    Made made;
-    if (recipe_.generate) made.generated = generate(*recipe_.generate);
-    made.specimen = read();
-    return made;
+    Recorded recorded;
+    if (record_request_.generate) recorded.generated = generate(*record_request_.generate);
+    recorded.tables = read();
+    return recorded;
   }
 
  private:
   void prepare();
-  Generated generate(const Recipe::Generate& asked);
-  std::shared_ptr<const insight::Specimen> read();
+  Generated generate(const RecordRequest::Generate& request);
+  std::shared_ptr<const insight::AttentionTables> read();
   [[nodiscard]] std::int64_t target_tokens() const;
   void need_mask(std::int64_t tokens) const {
     if (changes_.also.everything()) return;
@@ -66,19 +66,19 @@ class Work {
     }
   }
 
-  const Recipe& recipe_;
-  const Maker& maker_;
+  const RecordRequest& record_request_;
+  const RecordContext& maker_;
   const model::Facts& facts_;
   model::Text text_;
   model::Changes changes_;
   std::int64_t tokens_ = 0;  // of the text
 };
 
-void Work::prepare() {
-  text_ = {.text = recipe_.text, .pair = recipe_.pair, .target = recipe_.target};
-  const auto pulse = [&](model::Kind, std::int64_t) { insight::tell(maker_.progress, 0, layers_of(facts_)); };
+void RecordWork::prepare() {
+  text_ = {.text = record_request_.text, .pair = record_request_.pair, .target = record_request_.target};
+  const auto pulse = [&](model::Kind, std::int64_t) { base::tell(maker_.progress, 0, layers_of(facts_)); };
   const bool says_itself = facts_.form == model::Form::encoder_decoder && !text_.pair && !text_.target;
-  if (recipe_.generate && says_itself) {
+  if (record_request_.generate && says_itself) {
     text_.text = model::with_own_mask(std::move(text_.text), maker_.reader.tokenizer);
   } else {
     text_ = model::prepared(std::move(text_), maker_.reader, maker_.pool, pulse);
@@ -90,17 +90,17 @@ void Work::prepare() {
   need_mask(tokens_);
 }
 
-std::int64_t Work::target_tokens() const {
+std::int64_t RecordWork::target_tokens() const {
   if (!text_.target) return 0;
   return std::max<std::int64_t>(1, text_.target_ids.empty() ? std::ssize(maker_.reader.tokenizer.ids(*text_.target))
                                                             : std::ssize(text_.target_ids));
 }
 
-Generated Work::generate(const Recipe::Generate& asked) {
+Generated RecordWork::generate(const RecordRequest::Generate& request) {
   if (text_.pair || text_.target) throw std::invalid_argument("a text that goes on has no pair and no target");
   const std::vector<std::int32_t> prompt = model::prompt_ids(maker_.reader, text_.text);
   const bool decoder = facts_.form == model::Form::decoder;
-  const auto [most, sampling] = asked;
+  const auto [most, sampling] = request;
   need_length(std::ssize(prompt) + most);
   if (decoder && most > 1) need_mask(std::ssize(prompt) + most - 1);
   maker_.reserve(plan(facts_, std::ssize(prompt), decoder ? 0 : most).bytes);
@@ -112,17 +112,17 @@ Generated Work::generate(const Recipe::Generate& asked) {
                               }};
   const auto on_token = [&](std::int32_t id) {
     const double share = std::exp(logits[static_cast<std::size_t>(id)] - insight::log_total(logits));
-    Step step{.chosen = {id, word_of(tokenizer, id), share},
-              .choices = likeliest_words(tokenizer, logits, kStepChoices),
-              .entropy = entropy_of(logits)};
+    GeneratedStep step{.chosen = {id, word_of(tokenizer, id), share},
+                       .choices = likeliest_words(tokenizer, logits, kStepChoices),
+                       .entropy = entropy_of(logits)};
     if (maker_.on_step) maker_.on_step(step);
     generated.steps.push_back(std::move(step));
-    insight::tell(maker_.progress, std::ssize(generated.steps), most);
+    base::tell(maker_.progress, std::ssize(generated.steps), most);
     return true;
   };
   const model::Pass pass{
       .pool = maker_.pool, .off = changes_.off, .also = changes_.also, .on_layer = [&](model::Kind, std::int64_t) {
-        insight::tell(maker_.progress, std::ssize(generated.steps), most);
+        base::tell(maker_.progress, std::ssize(generated.steps), most);
       }};
   std::vector<std::int32_t> said = model::generate(*maker_.reader.model, prompt, how, pass, on_token);
   if (decoder) {
@@ -136,25 +136,25 @@ Generated Work::generate(const Recipe::Generate& asked) {
   return generated;
 }
 
-std::shared_ptr<const insight::Specimen> Work::read() {
-  const Plan kept = plan(facts_, tokens_ + std::ssize(text_.said), target_tokens());
+std::shared_ptr<const insight::AttentionTables> RecordWork::read() {
+  const RecordPlan kept = plan(facts_, tokens_ + std::ssize(text_.said), target_tokens());
   maker_.reserve(kept.bytes);
   std::int64_t done = 0;
-  const std::int64_t all = recipe_.generate ? recipe_.generate->tokens : layers_of(facts_);
+  const std::int64_t all = record_request_.generate ? record_request_.generate->tokens : layers_of(facts_);
   const auto on_layer = [&](model::Kind, std::int64_t) {
-    insight::tell(maker_.progress, recipe_.generate ? all : done, all);
+    base::tell(maker_.progress, record_request_.generate ? all : done, all);
     ++done;
   };
-  model::Reading reading =
+  model::Recording recording =
       model::read(maker_.reader, text_, kept.keep, maker_.pool, {.changes = changes_, .on_layer = on_layer});
-  if (!recipe_.generate) model::check_not_empty(reading);
-  insight::tell(maker_.progress, all, all);
-  return std::make_shared<insight::RecordedSpecimen>(std::move(reading));
+  if (!record_request_.generate) model::check_not_empty(recording);
+  base::tell(maker_.progress, all, all);
+  return std::make_shared<insight::RecordedTables>(std::move(recording));
 }
 
 }  // namespace
 
-Plan plan(const model::Facts& facts, std::int64_t tokens, std::int64_t target) {
+RecordPlan plan(const model::Facts& facts, std::int64_t tokens, std::int64_t target) {
   const auto stack = [&](std::int64_t layers, const model::HeadShape& shape, std::int64_t n, std::int64_t m) {
     const std::int64_t least = n * shape.query_columns() + m * shape.key_columns() + shape.heads * (n + m);
     return std::pair(layers * least, layers * (m * shape.key_columns() + n * facts.width));
@@ -171,14 +171,17 @@ Plan plan(const model::Facts& facts, std::int64_t tokens, std::int64_t target) {
   return {{.values = all, .inputs = all, .value_norms = true}, (all ? least + more : least) * kSize};
 }
 
-Made make(const Recipe& recipe, const Maker& maker) { return Work(recipe, maker).run(); }
+Recorded make(const RecordRequest& record_request, const RecordContext& context) {
+  return RecordWork(record_request, context).run();
+}
 
 std::string word_of(const text::Tokenizer& tokenizer, std::int32_t id) {
   return tokenizer.tokens(std::span(&id, 1)).front().text;
 }
 
-std::vector<Word> likeliest_words(const text::Tokenizer& tokenizer, std::span<const float> logits, std::int64_t top) {
-  std::vector<Word> words;
+std::vector<LikelyWord> likeliest_words(const text::Tokenizer& tokenizer, std::span<const float> logits,
+                                        std::int64_t top) {
+  std::vector<LikelyWord> words;
   for (const model::Choice& choice : model::likeliest(logits, top))
     words.push_back({choice.id, word_of(tokenizer, choice.id), choice.probability});
   return words;

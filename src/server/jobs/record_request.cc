@@ -45,8 +45,8 @@ double real_of(const Json& object, const char* name, double otherwise) {
   return std::stod(object[name].dump());
 }
 
-std::vector<insight::HeadName> heads_of(const Json& object) {
-  std::vector<insight::HeadName> heads;
+std::vector<insight::HeadId> heads_of(const Json& object) {
+  std::vector<insight::HeadId> heads;
   if (!object.contains("off") || object["off"].is_null()) return heads;
   if (!object["off"].is_array()) wrong("off", "a list of heads");
   for (const Json& one : object["off"]) {
@@ -55,24 +55,25 @@ std::vector<insight::HeadName> heads_of(const Json& object) {
     const std::string name = text_of(one, "kind").value_or("self");
     const std::optional<insight::Kind> kind = model::parse_kind(name);
     if (!kind) throw std::invalid_argument("kind must be self, decoder or cross, not '" + name + "'");
-    const insight::HeadName head{*kind, whole_of(one, "layer", -1), whole_of(one, "head", -1)};
+    const insight::HeadId head{*kind, whole_of(one, "layer", -1), whole_of(one, "head", -1)};
     if (std::ranges::find(heads, head) == heads.end()) heads.push_back(head);
   }
-  std::ranges::sort(heads, [](const insight::HeadName& a, const insight::HeadName& b) {
+  std::ranges::sort(heads, [](const insight::HeadId& a, const insight::HeadId& b) {
     return std::tuple(a.kind, a.layer, a.head) < std::tuple(b.kind, b.layer, b.head);
   });
   return heads;
 }
 
-std::optional<Recipe::Generate> generate_of(const Json& object) {
+std::optional<RecordRequest::Generate> generate_of(const Json& object) {
   if (!object.contains("generate") || object["generate"].is_null()) return std::nullopt;
   const Json& from = object["generate"];
   if (!from.is_object()) wrong("generate", "an object: {\"tokens\", \"temperature\", \"top_k\", \"top_p\", \"seed\"}");
   allow_members(from, {"tokens", "temperature", "top_k", "top_p", "seed"}, "generate");
-  Recipe::Generate how;
+  RecordRequest::Generate how;
   how.tokens = whole_of(from, "tokens", how.tokens);
   if (how.tokens < 1) wrong("tokens", "1 or above");
-  if (how.tokens > kMostTokens) throw Refused(413, "at most " + std::to_string(kMostTokens) + " tokens are generated");
+  if (how.tokens > kMostTokens)
+    throw HttpError(413, "at most " + std::to_string(kMostTokens) + " tokens are generated");
   how.sampling.temperature = real_of(from, "temperature", 0);
   how.sampling.top_k = whole_of(from, "top_k", 0);
   how.sampling.top_p = real_of(from, "top_p", 1);
@@ -87,23 +88,25 @@ Json or_null(const std::optional<std::string>& text) { return text ? Json(*text)
 
 }  // namespace
 
-std::string Recipe::key() const { return insight::as_line(to_json(*this)); }
+std::string RecordRequest::key() const { return insight::as_line(to_json(*this)); }
 
-Recipe parse_recipe(std::string_view body) {
+RecordRequest parse_record_request(std::string_view body) {
   const Json object = parse_object(body);
   allow_members(object, {"model", "text", "pair", "target", "mask", "off", "generate"}, "a specimen");
-  Recipe recipe{.model = needed_text(object, "model"), .text = needed_text(object, "text")};
-  recipe.pair = text_of(object, "pair");
-  recipe.target = text_of(object, "target");
-  recipe.mask = text_of(object, "mask").value_or("");
-  recipe.off = heads_of(object);
-  recipe.generate = generate_of(object);
-  const std::size_t bytes = recipe.text.size() + recipe.pair.value_or("").size() + recipe.target.value_or("").size();
+  RecordRequest record_request{.model = needed_text(object, "model"), .text = needed_text(object, "text")};
+  record_request.pair = text_of(object, "pair");
+  record_request.target = text_of(object, "target");
+  record_request.mask = text_of(object, "mask").value_or("");
+  record_request.off = heads_of(object);
+  record_request.generate = generate_of(object);
+  const std::size_t bytes =
+      record_request.text.size() + record_request.pair.value_or("").size() + record_request.target.value_or("").size();
   if (std::cmp_greater(bytes, kMostText))
-    throw Refused(
+    throw HttpError(
         413, "the text has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kMostText) + " are taken");
-  if (recipe.generate && recipe.target) throw std::invalid_argument("target and generate exclude each other");
-  return recipe;
+  if (record_request.generate && record_request.target)
+    throw std::invalid_argument("target and generate exclude each other");
+  return record_request;
 }
 
 Json parse_object(std::string_view body) {
@@ -122,40 +125,40 @@ void allow_members(const Json& object, std::initializer_list<const char*> names,
   }
 }
 
-Json to_json(const Recipe& recipe) {
+Json to_json(const RecordRequest& record_request) {
   Json off = Json::array(), generate = nullptr;
-  for (const insight::HeadName& head : recipe.off) off.push_back(insight::to_json(head));
-  if (const auto& how = recipe.generate) {
+  for (const insight::HeadId& head : record_request.off) off.push_back(insight::to_json(head));
+  if (const auto& how = record_request.generate) {
     generate = {{"tokens", how->tokens},
                 {"temperature", static_cast<float>(how->sampling.temperature)},
                 {"top_k", how->sampling.top_k},
                 {"top_p", static_cast<float>(how->sampling.top_p)},
                 {"seed", how->sampling.seed}};
   }
-  return {{"model", recipe.model},
-          {"text", recipe.text},
-          {"pair", or_null(recipe.pair)},
-          {"target", or_null(recipe.target)},
-          {"mask", recipe.mask.empty() ? Json(nullptr) : Json(recipe.mask)},
+  return {{"model", record_request.model},
+          {"text", record_request.text},
+          {"pair", or_null(record_request.pair)},
+          {"target", or_null(record_request.target)},
+          {"mask", record_request.mask.empty() ? Json(nullptr) : Json(record_request.mask)},
           {"off", std::move(off)},
           {"generate", std::move(generate)}};
 }
 
-Json to_json(const Word& word) {
+Json to_json(const LikelyWord& word) {
   return {{"id", word.id}, {"text", word.text}, {"probability", static_cast<float>(word.probability)}};
 }
 
-Json to_json(const Step& step) {
+Json to_json(const GeneratedStep& step) {
   Json json = to_json(step.chosen);
   json["choices"] = Json::array();
-  for (const Word& word : step.choices) json["choices"].push_back(to_json(word));
+  for (const LikelyWord& word : step.choices) json["choices"].push_back(to_json(word));
   json["entropy"] = static_cast<float>(step.entropy);
   return json;
 }
 
 Json to_json(const Generated& generated) {
   Json steps = Json::array();
-  for (const Step& step : generated.steps) steps.push_back(to_json(step));
+  for (const GeneratedStep& step : generated.steps) steps.push_back(to_json(step));
   return {{"from", generated.from}, {"steps", std::move(steps)}};
 }
 

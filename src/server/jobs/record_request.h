@@ -15,11 +15,11 @@ namespace attn::server {
 inline constexpr std::int64_t kMostText = 1'000'000;  // bytes of all texts of a recipe
 inline constexpr std::int64_t kMostTokens = 32'768;   // of a text with what is generated behind it
 
-struct Recipe {
+struct RecordRequest {
   std::string model, text;
   std::optional<std::string> pair = std::nullopt, target = std::nullopt;
   std::string mask = {};  // as attn::parse_mask() reads it; empty: none
-  std::vector<insight::HeadName> off = {};
+  std::vector<insight::HeadId> off = {};
 
   struct Generate {
     std::int64_t tokens = 20;
@@ -31,27 +31,27 @@ struct Recipe {
   [[nodiscard]] std::string key() const;
 };
 
-// Throws std::invalid_argument for what is no recipe, naming what one may have; Refused with status 413 for a text that
-// is too long.
-Recipe parse_recipe(std::string_view body);
+// Throws std::invalid_argument for what is no recipe, naming what one may have; HttpError with status 413 for a text
+// that is too long.
+RecordRequest parse_record_request(std::string_view body);
 
 // A word that a model might put somewhere.
-struct Word {
+struct LikelyWord {
   std::int32_t id = 0;
   std::string text;
   double probability = 0;
 };
 
 // One token that a model has generated: softmax at temperature 1 over the whole vocabulary, before any rule.
-struct Step {
-  Word chosen;
-  std::vector<Word> choices;  // the likeliest
-  double entropy = 0;         // nats
+struct GeneratedStep {
+  LikelyWord chosen;
+  std::vector<LikelyWord> choices;  // the likeliest
+  double entropy = 0;               // nats
 };
 
 struct Generated {
   std::int64_t from = 0;  // the place of its first token among the tokens; of an encoder-decoder, among those written
-  std::vector<Step> steps;
+  std::vector<GeneratedStep> steps;
 };
 
 }  // namespace attn::server

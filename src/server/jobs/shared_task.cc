@@ -6,14 +6,14 @@
 
 namespace attn::server {
 
-struct Effort::Attempt {
+struct SharedTask::Attempt {
   int others = 0;  // who wait besides the one who works
   std::int64_t done = 0, total = 0;
   bool ended = false;
   std::exception_ptr failure;  // of the work itself
 };
 
-void Effort::join(const insight::Progress& mine, const Work& work) {
+void SharedTask::join(const base::Progress& mine, const Work& work) {
   std::unique_lock lock(mutex_);
   while (!done_) {
     if (attempt_) {
@@ -27,16 +27,16 @@ void Effort::join(const insight::Progress& mine, const Work& work) {
   }
 }
 
-bool Effort::done() const {
+bool SharedTask::done() const {
   const std::scoped_lock lock(mutex_);
   return done_;
 }
 
-void Effort::lead(const std::shared_ptr<Attempt>& attempt, const insight::Progress& mine, const Work& work) {
+void SharedTask::lead(const std::shared_ptr<Attempt>& attempt, const base::Progress& mine, const Work& work) {
   std::exception_ptr left;  // why the one who works does not wait any more
   const auto progress = [&](std::int64_t done, std::int64_t total) {
     try {
-      if (!left) insight::tell(mine, done, total);
+      if (!left) base::tell(mine, done, total);
     } catch (...) {
       left = std::current_exception();
     }
@@ -64,7 +64,7 @@ void Effort::lead(const std::shared_ptr<Attempt>& attempt, const insight::Progre
   if (left) std::rethrow_exception(left);
 }
 
-void Effort::follow(std::unique_lock<std::mutex>& lock, const insight::Progress& mine) {
+void SharedTask::follow(std::unique_lock<std::mutex>& lock, const base::Progress& mine) {
   constexpr std::chrono::milliseconds kLook{100};
   const std::shared_ptr<Attempt> attempt = attempt_;
   ++attempt->others;
@@ -74,7 +74,7 @@ void Effort::follow(std::unique_lock<std::mutex>& lock, const insight::Progress&
     lock.unlock();
     std::exception_ptr left;
     try {
-      insight::tell(mine, done, total);
+      base::tell(mine, done, total);
     } catch (...) {
       left = std::current_exception();
     }

@@ -17,13 +17,13 @@ namespace {
 
 struct Route {
   std::string_view method, path;  // '*' in the path: an exhibit's id, or a lesson's name
-  Answer (*answer)(Desk&, const Question&);
+  Response (*response)(RecordingStore&, const RoutedRequest&);
   bool streams = false;
 };
 
 constexpr std::array kRoutes = {
     Route{"GET", "/api/specimens", &list},
-    Route{"POST", "/api/specimens", &make_specimen, true},
+    Route{"POST", "/api/specimens", &make_recording, true},
     Route{"GET", "/api/models", &models},
     Route{"GET", "/api/specimens/*", &facts_of, true},
     Route{"GET", "/api/specimens/*/predictions", &predictions},
@@ -64,13 +64,13 @@ std::optional<std::string_view> matched(std::string_view pattern, std::string_vi
   return id.find('/') != std::string_view::npos ? std::nullopt : std::optional(id);
 }
 
-struct Found {
+struct FoundRoute {
   const Route* route = nullptr;
   std::string_view id;
 };
 
-// Throws Refused.
-Found find_route(const Request& request) {
+// Throws HttpError.
+FoundRoute find_route(const Request& request) {
   std::string methods;
   for (const Route& route : kRoutes) {
     const auto id = matched(route.path, request.path);
@@ -78,38 +78,38 @@ Found find_route(const Request& request) {
     if (route.method == request.method) return {&route, *id};
     methods += (methods.empty() ? "" : " or ") + std::string(route.method);
   }
-  if (methods.empty()) throw Refused(404, "there is nothing here");
-  throw Refused(405, request.method + " is not possible here, only " + methods);
+  if (methods.empty()) throw HttpError(404, "there is nothing here");
+  throw HttpError(405, request.method + " is not possible here, only " + methods);
 }
 
-Answer answer_or_throw(Desk& desk, const Request& request, const Asker& asker) {
+Response respond_or_throw(RecordingStore& store, const Request& request, const Client& client) {
   const auto [route, id] = find_route(request);
   const bool is_lesson = route->path.starts_with("/api/lessons");
-  Question asked{.method = request.method,
-                 .exhibit = id.empty() || is_lesson ? nullptr : desk.find(id),
-                 .lesson = is_lesson ? std::string(id) : "",
-                 .what = std::string(route->path),
-                 .query = request.query,
-                 .body = request.body,
-                 .asker = asker};
-  return route->answer(desk, asked);
+  RoutedRequest routed{.method = request.method,
+                       .stored = id.empty() || is_lesson ? nullptr : store.find(id),
+                       .lesson = is_lesson ? std::string(id) : "",
+                       .what = std::string(route->path),
+                       .query = request.query,
+                       .body = request.body,
+                       .client = client};
+  return route->response(store, routed);
 }
 
 }  // namespace
 
-Answer Api::answer(const Request& request, const Asker& asker) const {
+Response Api::response(const Request& request, const Client& client) const {
   try {
-    return answer_or_throw(desk_, request, asker);
-  } catch (const Refused& refused) {
-    return error_answer(refused.status, refused.what());
+    return respond_or_throw(store_, request, client);
+  } catch (const HttpError& refused) {
+    return error_response(refused.status, refused.what());
   } catch (const std::invalid_argument& wrong) {
-    return error_answer(400, wrong.what());
-  } catch (const NotWanted&) {
-    return error_answer(503, "the server is being closed");
+    return error_response(400, wrong.what());
+  } catch (const Cancelled&) {
+    return error_response(503, "the server is being closed");
   } catch (const std::bad_alloc&) {
-    return error_answer(500, "there is not enough memory");
+    return error_response(500, "there is not enough memory");
   } catch (const std::exception& failure) {
-    return error_answer(500, failure.what());
+    return error_response(500, failure.what());
   }
 }
 

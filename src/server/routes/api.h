@@ -20,17 +20,17 @@ struct Request {
 
 class Api {
  public:
-  explicit Api(Desk& desk) : desk_(desk) {}
+  explicit Api(RecordingStore& store) : store_(store) {}
 
   // Throws nothing: what is wrong is an answer with another status than 200. Long work asks now and then whether
   // anybody waits, and ends with status 503 if not.
-  [[nodiscard]] Answer answer(const Request& request, const Asker& asker = {}) const;
+  [[nodiscard]] Response response(const Request& request, const Client& client = {}) const;
 
   // Whether the answer to such a request may come as a stream of events.
   [[nodiscard]] static bool streams(const Request& request);
 
  private:
-  Desk& desk_;
+  RecordingStore& store_;
 };
 
 }  // namespace attn::server

@@ -7,15 +7,15 @@
 
 namespace attn::server {
 
-// Each is a row of the table in api.cc. They throw std::invalid_argument (status 400), Refused and NotWanted.
-Answer list(Desk& desk, const Question& asked);
-Answer facts_of(Desk& desk, const Question& asked);
-Answer thumbnails(Desk& desk, const Question& asked);
+// Each is a row of the table in api.cc. They throw std::invalid_argument (status 400), HttpError and Cancelled.
+Response list(RecordingStore& store, const RoutedRequest& request);
+Response facts_of(RecordingStore& store, const RoutedRequest& request);
+Response thumbnails(RecordingStore& store, const RoutedRequest& request);
 
 // ---- by models ----
-Answer models(Desk& desk, const Question& asked);
-Answer make_specimen(Desk& desk, const Question& asked);
-Answer predictions(Desk& desk, const Question& asked);
-Answer effects(Desk& desk, const Question& asked);
+Response models(RecordingStore& store, const RoutedRequest& request);
+Response make_recording(RecordingStore& store, const RoutedRequest& request);
+Response predictions(RecordingStore& store, const RoutedRequest& request);
+Response effects(RecordingStore& store, const RoutedRequest& request);
 
 }  // namespace attn::server

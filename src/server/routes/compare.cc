@@ -22,29 +22,29 @@ constexpr const char* kRule =
     "A head's change is the mean over the queries that both texts have of the Jensen-Shannon divergence (base 2, 0 to "
     "1) between its two rows, over the keys that both have and one place more, elsewhere, for all others.";
 
-std::shared_ptr<const Compared> compared(Desk& desk, const Question& asked) {
+std::shared_ptr<const Compared> compared(RecordingStore& store, const RoutedRequest& request) {
   const auto one = [&](const char* name) {
-    const std::optional<std::string> id = asked.text(name);
+    const std::optional<std::string> id = request.text(name);
     if (!id) throw std::invalid_argument(std::string(name) + " must be the id of a specimen");
-    return desk.find(*id);
+    return store.find(*id);
   };
-  return desk.comparisons().get({one("a"), one("b"), asked.words()}, *desk.pool(), asked.progress());
+  return store.comparisons().get({one("a"), one("b"), request.words()}, *store.pool(), request.progress());
 }
 
-Kind kind_in(const Compared& pair, const Question& asked) {
-  const Kind kind = asked.kind_named();
+Kind kind_in(const Compared& pair, const RoutedRequest& request) {
+  const Kind kind = request.kind_named();
   static_cast<void>(pair.a->stack(kind));
   return kind;
 }
 
-insight::HeadName head_in(const Compared& pair, const Question& asked) {
-  const insight::HeadName head{kind_in(pair, asked), asked.number("layer"), asked.number("head")};
+insight::HeadId head_in(const Compared& pair, const RoutedRequest& request) {
+  const insight::HeadId head{kind_in(pair, request), request.number("layer"), request.number("head")};
   pair.a->check(head);
   return head;
 }
 
-Sight sight_in(const std::shared_ptr<const Compared>& pair, const Question& asked) {
-  const insight::HeadName head = head_in(*pair, asked);
+ViewedHead viewed_in(const std::shared_ptr<const Compared>& pair, const RoutedRequest& request) {
+  const insight::HeadId head = head_in(*pair, request);
   // The specimen refers to the others of its pair.
   return {{pair, pair->on_a.get()},
           head,
@@ -52,7 +52,7 @@ Sight sight_in(const std::shared_ptr<const Compared>& pair, const Question& aske
               std::to_string(head.head)};
 }
 
-Json stack_json(const Compared& pair, const insight::Stack& stack) {
+Json stack_json(const Compared& pair, const insight::AttentionStack& stack) {
   const insight::Comparison::Tokens& tokens = pair.found.of(stack.kind);
   return {{"kind", std::string(model::name_of(stack.kind))},
           {"layers", stack.layers},
@@ -65,59 +65,59 @@ Json stack_json(const Compared& pair, const insight::Stack& stack) {
 
 }  // namespace
 
-Answer compare(Desk& desk, const Question& asked) {
-  asked.allow({"a", "b", "words"});
-  const auto pair = compared(desk, asked);
+Response compare(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"a", "b", "words"});
+  const auto pair = compared(store, request);
   Json stacks = Json::array();
-  for (const insight::Stack& stack : pair->a->stacks()) stacks.push_back(stack_json(*pair, stack));
-  return json_answer(200, insight::as_line(Json{{"a", pair->exhibit_a->id()},
-                                                {"b", pair->exhibit_b->id()},
-                                                {"stacks", std::move(stacks)},
-                                                {"heads", insight::to_json(pair->found.heads)},
-                                                {"rule", kRule}}));
+  for (const insight::AttentionStack& stack : pair->a->stacks()) stacks.push_back(stack_json(*pair, stack));
+  return json_response(200, insight::as_line(Json{{"a", pair->stored_a->id()},
+                                                  {"b", pair->stored_b->id()},
+                                                  {"stacks", std::move(stacks)},
+                                                  {"heads", insight::to_json(pair->found.heads)},
+                                                  {"rule", kRule}}));
 }
 
-Answer compare_tile(Desk& desk, const Question& asked) {
-  asked.allow({"a", "b", "words", "kind", "layer", "head", "level", "row", "column"});
-  return tile_of(desk, asked, sight_in(compared(desk, asked), asked));
+Response compare_tile(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"a", "b", "words", "kind", "layer", "head", "level", "row", "column"});
+  return tile_of(store, request, viewed_in(compared(store, request), request));
 }
 
-Answer compare_row(Desk& desk, const Question& asked) {
-  asked.allow({"a", "b", "words", "kind", "layer", "head", "row"});
-  return row_of(desk, asked, sight_in(compared(desk, asked), asked));
+Response compare_row(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"a", "b", "words", "kind", "layer", "head", "row"});
+  return row_of(store, request, viewed_in(compared(store, request), request));
 }
 
-Answer compare_column(Desk& desk, const Question& asked) {
-  asked.allow({"a", "b", "words", "kind", "layer", "head", "column"});
-  return column_of(desk, asked, sight_in(compared(desk, asked), asked));
+Response compare_column(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"a", "b", "words", "kind", "layer", "head", "column"});
+  return column_of(store, request, viewed_in(compared(store, request), request));
 }
 
-Answer compare_thumbnails(Desk& desk, const Question& asked) {
-  asked.allow({"a", "b", "words", "kind"});
-  const auto pair = compared(desk, asked);
-  const Kind kind = kind_in(*pair, asked);
+Response compare_thumbnails(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"a", "b", "words", "kind"});
+  const auto pair = compared(store, request);
+  const Kind kind = kind_in(*pair, request);
   const std::string key = pair->key + "/thumbnails/" + std::string(model::name_of(kind));
-  return octets(desk.cache().get(key, asked.progress(), [&](const insight::Progress& progress) {
-    std::vector<insight::HeadName> heads = pair->a->heads();
-    std::erase_if(heads, [&](const insight::HeadName& head) { return head.kind != kind; });
+  return octets(store.cache().get(key, request.progress(), [&](const base::Progress& progress) {
+    std::vector<insight::HeadId> heads = pair->a->heads();
+    std::erase_if(heads, [&](const insight::HeadId& head) { return head.kind != kind; });
     std::string all;
     for (const insight::Picture& picture : figure::pictures_of(
              *pair->on_a, heads, {.most = kThumbnail, .reduce = insight::Reduce::farthest, .progress = progress},
-             *desk.pool()))
+             *store.pool()))
       all += coded_differences(picture.cells);
     return all;
   }));
 }
 
-Answer compare_figure(Desk& desk, const Question& asked) {
-  asked.allow({"a", "b", "words", "kind", "layer", "head", "format", "dpi"});
-  const auto pair = compared(desk, asked);
-  const insight::HeadName head = head_in(*pair, asked);
+Response compare_figure(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"a", "b", "words", "kind", "layer", "head", "format", "dpi"});
+  const auto pair = compared(store, request);
+  const insight::HeadId head = head_in(*pair, request);
   const std::string kind = head.kind == Kind::self ? "" : "-" + std::string(model::name_of(head.kind));
-  return drawn(figure::difference_of(*pair->aligned, head, figure::kDifferenceCells, *desk.pool()),
-               in_file_name(pair->exhibit_a->name()) + "-difference" + kind + "-layer" + std::to_string(head.layer) +
+  return drawn(figure::difference_of(*pair->aligned, head, figure::kDifferenceCells, *store.pool()),
+               in_file_name(pair->stored_a->name()) + "-difference" + kind + "-layer" + std::to_string(head.layer) +
                    "-head" + std::to_string(head.head),
-               asked);
+               request);
 }
 
 }  // namespace attn::server

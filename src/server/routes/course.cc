@@ -14,50 +14,50 @@ namespace attn::server {
 
 namespace {
 
-using lesson::Given;
-using lesson::Lesson;
-using lesson::shape_text;
-using lesson::Told;
+using course::Lesson;
+using course::LessonInput;
+using course::LessonOutput;
+using course::shape_text;
 
 // Texts that name files, which no request may.
 constexpr const char* kPaths[] = {"model", "data", "column"};
 bool is_path(const std::string& name) { return std::ranges::find(kPaths, name) != std::end(kPaths); }
 
 const Lesson& lesson_named(const std::string& name) {
-  const Lesson* const found = lesson::find_lesson(name);
-  if (found == nullptr) throw Refused(404, "there is no lesson '" + name + "'");
+  const Lesson* const found = course::find_lesson(name);
+  if (found == nullptr) throw HttpError(404, "there is no lesson '" + name + "'");
   return *found;
 }
 
-std::string language_of(const std::string& given) {
-  if (std::ranges::find(lesson::kLanguages, given) == std::end(lesson::kLanguages))
-    throw std::invalid_argument("lang must be en or zh, not '" + given + "'");
-  return given;
+std::string language_of(const std::string& input) {
+  if (std::ranges::find(course::kLanguages, input) == std::end(course::kLanguages))
+    throw std::invalid_argument("lang must be en or zh, not '" + input + "'");
+  return input;
 }
 
 // Bytes that are not UTF-8 (a part of a character that a model writes) become U+FFFD.
-Answer told_answer(const lesson::Json& json) {
-  return json_answer(200, json.dump(-1, ' ', false, lesson::Json::error_handler_t::replace) + "\n");
+Response output_response(const course::Json& json) {
+  return json_response(200, json.dump(-1, ' ', false, course::Json::error_handler_t::replace) + "\n");
 }
 
 // ---- what the reader gives ----
 
-const lesson::Json& object_at(const lesson::Json& body, const char* name) {
-  static const lesson::Json none = lesson::Json::object();
+const course::Json& object_at(const course::Json& body, const char* name) {
+  static const course::Json none = course::Json::object();
   if (!body.contains(name)) return none;
   if (!body[name].is_object()) throw std::invalid_argument(std::string(name) + " must be an object");
   return body[name];
 }
 
-void put_settings(Given& given, const lesson::Json& settings) {
+void put_settings(LessonInput& input, const course::Json& settings) {
   for (const auto& [name, value] : settings.items()) {
     if (!value.is_number()) throw std::invalid_argument(name + " must be a number");
-    given.set(name + "=" + value.dump());
+    input.set(name + "=" + value.dump());
   }
 }
 
 [[noreturn]] void too_large(const std::string& name, const std::string& most) {
-  throw Refused(413, name + " is too large: at most " + most);
+  throw HttpError(413, name + " is too large: at most " + most);
 }
 
 void check_text(const std::string& name, std::size_t bytes) {
@@ -65,11 +65,11 @@ void check_text(const std::string& name, std::size_t bytes) {
 }
 
 // Before anything is made of it: lists may be nested as deeply as a body is long.
-void check_lists(const std::string& name, const lesson::Json& value) {
+void check_lists(const std::string& name, const course::Json& value) {
   constexpr int kMostAxes = 4;
   int axes = 0;
   std::int64_t numbers = 1;
-  for (const lesson::Json* part = &value; part->is_array() && !part->empty(); part = &part->front()) {
+  for (const course::Json* part = &value; part->is_array() && !part->empty(); part = &part->front()) {
     numbers *= std::ssize(*part);
     if (++axes > kMostAxes || std::ssize(*part) > kMostLessonSide || numbers > kMostLessonNumbers)
       too_large(name, "64 x 64 numbers");
@@ -77,69 +77,69 @@ void check_lists(const std::string& name, const lesson::Json& value) {
 }
 
 // Where the lesson has an array, an array is wanted; and so on.
-void check_data(const Given& given, const std::string& name, const lesson::Json& value) {
-  if (is_path(name)) throw Refused(403, "'" + name + "' cannot be given here, only in the terminal");
+void check_data(const LessonInput& input, const std::string& name, const course::Json& value) {
+  if (is_path(name)) throw HttpError(403, "'" + name + "' cannot be given here, only in the terminal");
   const bool is_text = value.is_string();
   const bool is_list = value.is_array() && !value.empty() && value.front().is_string();
-  if (given.texts.contains(name) != is_text || given.lists.contains(name) != is_list)
-    throw std::invalid_argument(name + (given.texts.contains(name)   ? " must be a text"
-                                        : given.lists.contains(name) ? " must be a list of words"
+  if (input.texts.contains(name) != is_text || input.lists.contains(name) != is_list)
+    throw std::invalid_argument(name + (input.texts.contains(name)   ? " must be a text"
+                                        : input.lists.contains(name) ? " must be a list of words"
                                                                      : " must be numbers in lists of equal length"));
   if (is_text) return check_text(name, value.get_ref<const std::string&>().size());
   check_lists(name, value);
   if (!is_list) return;
   std::size_t bytes = 0;
-  for (const lesson::Json& word : value) bytes += word.is_string() ? word.get_ref<const std::string&>().size() : 0;
+  for (const course::Json& word : value) bytes += word.is_string() ? word.get_ref<const std::string&>().size() : 0;
   check_text(name, bytes);
 }
 
-void put_data(Given& given, const lesson::Json& data) {
+void put_data(LessonInput& input, const course::Json& data) {
   for (const auto& [name, value] : data.items())
-    if (std::ranges::find(given.names, name) != given.names.end()) check_data(given, name, value);
-  lesson::put(given, data, lesson::Put::known);
+    if (std::ranges::find(input.names, name) != input.names.end()) check_data(input, name, value);
+  course::put(input, data, course::Put::known);
 }
 
-Given given_by(const Lesson& of, const lesson::Json& body) {
-  Given given = of.given;
-  put_settings(given, object_at(body, "settings"));
-  put_data(given, object_at(body, "data"));
-  return given;
+LessonInput given_by(const Lesson& of, const course::Json& body) {
+  LessonInput input = of.input;
+  put_settings(input, object_at(body, "settings"));
+  put_data(input, object_at(body, "data"));
+  return input;
 }
 
 // ---- what is told ----
 
-Told told_by(Desk& desk, const Question& asked, const Lesson& of, const Given& given) {
-  const Desk::Turn turn(desk);
-  const auto pool = desk.pool();
-  return of.tell(given, {.pool = *pool, .progress = asked.progress("text")});
+LessonOutput told_by(RecordingStore& store, const RoutedRequest& request, const Lesson& of, const LessonInput& input) {
+  const RecordingStore::Turn turn(store);
+  const auto pool = store.pool();
+  return of.tell(input, {.pool = *pool, .progress = request.progress("text")});
 }
 
-lesson::Json data_json(const Given& given) {
-  lesson::Json out = lesson::Json::object();
-  for (const std::string& name : given.names) {
+course::Json data_json(const LessonInput& input) {
+  course::Json out = course::Json::object();
+  for (const std::string& name : input.names) {
     if (is_path(name)) continue;
-    if (const auto text = given.texts.find(name); text != given.texts.end()) out[name] = text->second;
-    if (const auto list = given.lists.find(name); list != given.lists.end()) out[name] = list->second;
-    if (const auto array = given.arrays.find(name); array != given.arrays.end()) out[name] = to_json(array->second);
+    if (const auto text = input.texts.find(name); text != input.texts.end()) out[name] = text->second;
+    if (const auto list = input.lists.find(name); list != input.lists.end()) out[name] = list->second;
+    if (const auto array = input.arrays.find(name); array != input.arrays.end()) out[name] = to_json(array->second);
   }
   return out;
 }
 
-lesson::Json figures_json(const Told& told) {
-  lesson::Json out = lesson::Json::object();
-  for (const auto& [name, picture] : told.figures)
+course::Json figures_json(const LessonOutput& output) {
+  course::Json out = course::Json::object();
+  for (const auto& [name, picture] : output.figures)
     out[name] = figure::draw(picture, figure::Output{.format = figure::Format::svg});
   return out;
 }
 
 // The page's lessons look at the models that are built in, which have fewer layers than one that the terminal may be
 // given: what is not there cannot be set.
-void fit_settings(lesson::Json& settings, const model::Facts& facts) {
+void fit_settings(course::Json& settings, const model::Facts& facts) {
   const bool decodes = facts.decoder_layers > 0;
   const std::pair<const char*, std::int64_t> counts[] = {
       {"layer", decodes ? facts.decoder_layers : facts.layers},
       {"head", decodes ? facts.decoder_heads.heads : facts.heads.heads}};
-  for (lesson::Json& setting : settings) {
+  for (course::Json& setting : settings) {
     for (const auto& [name, count] : counts) {
       if (setting["name"] != name) continue;
       setting["most"] = std::min(setting["most"].get<double>(), static_cast<double>(count - 1));
@@ -148,52 +148,53 @@ void fit_settings(lesson::Json& settings, const model::Facts& facts) {
   }
 }
 
-Answer page_answer(Desk& desk, const Question& asked, const Lesson& of, const lesson::Json& body) {
+Response page_response(RecordingStore& store, const RoutedRequest& request, const Lesson& of,
+                       const course::Json& body) {
   const std::string language = language_of(body.value("lang", "en"));
-  const Given given = given_by(of, body);
-  const Told told = told_by(desk, asked, of, given);
-  lesson::Json json = page_json(of, language, given, told);
-  if (const auto model = given.texts.find("model"); model != given.texts.end() && desk.models().has(model->second))
-    fit_settings(json["settings"], desk.models().card(model->second).facts);
-  json["data"] = data_json(given);
-  json["figures"] = figures_json(told);
-  return told_answer(json);
+  const LessonInput input = given_by(of, body);
+  const LessonOutput output = told_by(store, request, of, input);
+  course::Json json = page_json(of, language, input, output);
+  if (const auto model = input.texts.find("model"); model != input.texts.end() && store.models().has(model->second))
+    fit_settings(json["settings"], store.models().card(model->second).facts);
+  json["data"] = data_json(input);
+  json["figures"] = figures_json(output);
+  return output_response(json);
 }
 
 // ---- answers ----
 
-const lesson::Block& question_at(const lesson::Script& script, const lesson::Json& body) {
+const course::ScriptBlock& request_at(const course::Script& script, const course::Json& body) {
   const std::string id = body.value("step", "");
-  const auto step = std::ranges::find(script.steps, id, &lesson::Step::id);
+  const auto step = std::ranges::find(script.steps, id, &course::ScriptStep::id);
   if (step == script.steps.end()) throw std::invalid_argument("the lesson has no step '" + id + "'");
   std::int64_t left = body.value("question", std::int64_t{0});
-  for (const lesson::Block& block : step->blocks)
-    if (block.what == lesson::Block::What::question && left-- == 0 && !block.answer.empty()) return block;
+  for (const course::ScriptBlock& block : step->blocks)
+    if (block.what == course::ScriptBlock::What::question && left-- == 0 && !block.answer.empty()) return block;
   throw std::invalid_argument("step '" + id + "' has no such question");
 }
 
-lesson::Json checked_number(double given, const lesson::Block& question, const Told& told) {
-  const double right = number_at(question.answer, told);
-  return {{"right", std::abs(given - right) <= question.tolerance}, {"number", right}, {"off_by", given - right}};
+course::Json checked_number(double input, const course::ScriptBlock& question, const LessonOutput& output) {
+  const double right = number_at(question.answer, output);
+  return {{"right", std::abs(input - right) <= question.tolerance}, {"number", right}, {"off_by", input - right}};
 }
 
 // All of the array in which the answer stands.
-lesson::Json checked_array(const lesson::Json& lists, const lesson::Block& question, const Told& told) {
+course::Json checked_array(const course::Json& lists, const course::ScriptBlock& question, const LessonOutput& output) {
   check_lists("answer", lists);
-  const lesson::Array given = lesson::array_of(lists, "answer");
-  const lesson::Array* const right = told.arrays.find(question.answer.substr(0, question.answer.find('[')));
-  if (right == nullptr || right->shape != given.shape)
-    throw std::invalid_argument("the answer is " + shape_text(given.shape) + "; wanted is " +
+  const course::LessonArray input = course::array_of(lists, "answer");
+  const course::LessonArray* const right = output.arrays.find(question.answer.substr(0, question.answer.find('[')));
+  if (right == nullptr || right->shape != input.shape)
+    throw std::invalid_argument("the answer is " + shape_text(input.shape) + "; wanted is " +
                                 (right == nullptr ? "one number" : shape_text(right->shape)));
   double off_by = 0;
-  for (std::size_t n = 0; n < given.numbers.size(); ++n)
-    if (const double miss = given.numbers[n] - right->numbers[n]; !(std::abs(miss) <= std::abs(off_by))) off_by = miss;
+  for (std::size_t n = 0; n < input.numbers.size(); ++n)
+    if (const double miss = input.numbers[n] - right->numbers[n]; !(std::abs(miss) <= std::abs(off_by))) off_by = miss;
   return {{"right", std::abs(off_by) <= question.tolerance}, {"number", to_json(*right)}, {"off_by", off_by}};
 }
 
-lesson::Json body_of(const Question& asked, std::initializer_list<const char*> members) {
-  allow_members(parse_object(asked.body), members, "a lesson");
-  const lesson::Json body = lesson::parsed(asked.body);  // in double precision
+course::Json body_of(const RoutedRequest& request, std::initializer_list<const char*> members) {
+  allow_members(parse_object(request.body), members, "a lesson");
+  const course::Json body = course::parsed(request.body);  // in double precision
   for (const char* const text : {"lang", "step"})
     if (body.contains(text) && !body[text].is_string())
       throw std::invalid_argument(std::string(text) + " must be text");
@@ -204,36 +205,36 @@ lesson::Json body_of(const Question& asked, std::initializer_list<const char*> m
 
 }  // namespace
 
-Answer list_lessons(Desk& desk, const Question& asked) {
-  static_cast<void>(desk);
-  asked.allow({"lang"});
-  return told_answer(lesson::list_json(language_of(asked.text("lang").value_or("en"))));
+Response list_lessons(RecordingStore& store, const RoutedRequest& request) {
+  static_cast<void>(store);
+  request.allow({"lang"});
+  return output_response(course::list_json(language_of(request.text("lang").value_or("en"))));
 }
 
-Answer tell_lesson(Desk& desk, const Question& asked) {
-  const Lesson& of = lesson_named(asked.lesson);
-  if (asked.method == "POST") {
-    asked.allow({});
-    return page_answer(desk, asked, of, body_of(asked, {"lang", "settings", "data"}));
+Response tell_lesson(RecordingStore& store, const RoutedRequest& request) {
+  const Lesson& of = lesson_named(request.lesson);
+  if (request.method == "POST") {
+    request.allow({});
+    return page_response(store, request, of, body_of(request, {"lang", "settings", "data"}));
   }
-  asked.allow({"lang"});
-  return page_answer(desk, asked, of, {{"lang", asked.text("lang").value_or("en")}});
+  request.allow({"lang"});
+  return page_response(store, request, of, {{"lang", request.text("lang").value_or("en")}});
 }
 
-Answer check_lesson(Desk& desk, const Question& asked) {
-  asked.allow({});
-  const Lesson& of = lesson_named(asked.lesson);
-  const lesson::Json body = body_of(asked, {"lang", "step", "question", "answer", "settings", "data"});
+Response check_lesson(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({});
+  const Lesson& of = lesson_named(request.lesson);
+  const course::Json body = body_of(request, {"lang", "step", "question", "answer", "settings", "data"});
   const std::string language = language_of(body.value("lang", "en"));
-  const lesson::Json answer = body.contains("answer") ? body["answer"] : lesson::Json();
+  const course::Json answer = body.contains("answer") ? body["answer"] : course::Json();
   if (!answer.is_number() && !answer.is_array())
     throw std::invalid_argument("answer must be a number, or numbers in lists of equal length");
-  const Told told = told_by(desk, asked, of, given_by(of, body));
-  const lesson::Script script = filled(of.scripts.at(language), told);
-  const lesson::Block& question = question_at(script, body);
-  const lesson::Json json =
-      answer.is_number() ? checked_number(answer.get<double>(), question, told) : checked_array(answer, question, told);
-  return told_answer(json);
+  const LessonOutput output = told_by(store, request, of, given_by(of, body));
+  const course::Script script = filled(of.scripts.at(language), output);
+  const course::ScriptBlock& question = request_at(script, body);
+  const course::Json json = answer.is_number() ? checked_number(answer.get<double>(), question, output)
+                                               : checked_array(answer, question, output);
+  return output_response(json);
 }
 
 }  // namespace attn::server

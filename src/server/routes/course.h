@@ -13,10 +13,10 @@ inline constexpr std::int64_t kMostLessonSide = 64;       // of an array, and wo
 inline constexpr std::int64_t kMostLessonNumbers = 4096;  // of an array
 inline constexpr std::size_t kMostLessonText = 2000;      // bytes of a text, and of a list together
 
-// Each is a row of the table in api.cc. They throw std::invalid_argument (status 400), Refused and NotWanted.
-Answer list_lessons(Desk& desk, const Question& asked);
+// Each is a row of the table in api.cc. They throw std::invalid_argument (status 400), HttpError and Cancelled.
+Response list_lessons(RecordingStore& store, const RoutedRequest& request);
 // GET: with its own data; POST: with the reader's.
-Answer tell_lesson(Desk& desk, const Question& asked);
-Answer check_lesson(Desk& desk, const Question& asked);
+Response tell_lesson(RecordingStore& store, const RoutedRequest& request);
+Response check_lesson(RecordingStore& store, const RoutedRequest& request);
 
 }  // namespace attn::server

@@ -20,11 +20,11 @@ namespace attn::server {
 
 namespace {
 
-using insight::HeadName;
+using insight::HeadId;
 
 // What stands behind the heads of a picture in the file's name: "-value", "-aside", "-words".
-std::string suffix_of(const Look& look) {
-  std::string key = look.key();
+std::string suffix_of(const ViewOptions& view) {
+  std::string key = view.key();
   std::ranges::replace(key, '/', '-');
   return key == "raw" ? "" : "-" + (key.starts_with("raw-") ? key.substr(4) : key);
 }
@@ -32,104 +32,103 @@ std::string suffix_of(const Look& look) {
 // ---- pictures ----
 
 // What is drawn, by whom, and how.
-struct Drawing {
-  Desk& desk;
-  const Question& asked;
-  Look look;
+struct ExportDrawing {
+  RecordingStore& store;
+  const RoutedRequest& request;
+  ViewOptions view;
   Kind kind;
-  std::shared_ptr<const insight::Specimen> specimen;
+  std::shared_ptr<const insight::AttentionTables> tables;
 
-  [[nodiscard]] figure::Subject subject() const {
-    return {*specimen, asked.exhibit->name(), look.measure == Measure::value, look.aside};
+  [[nodiscard]] figure::FigureTables drawn() const {
+    return {*tables, request.stored->name(), view.measure == Measure::value, view.aside};
   }
-  [[nodiscard]] std::vector<insight::Picture> pictures(const std::vector<HeadName>& heads, std::int64_t most) const {
-    return figure::pictures_of(*specimen, heads, {.most = most, .progress = asked.progress()}, *desk.pool());
+  [[nodiscard]] std::vector<insight::Picture> pictures(const std::vector<HeadId>& heads, std::int64_t most) const {
+    return figure::pictures_of(*tables, heads, {.most = most, .progress = request.progress()}, *store.pool());
   }
-  [[nodiscard]] HeadName head() const {
-    const HeadName head{kind, asked.number("layer"), asked.number("head")};
-    specimen->check(head);
+  [[nodiscard]] HeadId head() const {
+    const HeadId head{kind, request.number("layer"), request.number("head")};
+    tables->check(head);
     return head;
   }
   // Those of heads=0,3; without it all of the layer.
-  [[nodiscard]] std::vector<HeadName> heads() const {
-    std::vector<HeadName> heads;
-    const std::int64_t layer = asked.number("layer");
-    for (const std::int64_t head : asked.numbers("heads")) heads.push_back({kind, layer, head});
-    const std::int64_t all = specimen->stack(kind).heads;
-    for (std::int64_t head = 0; !asked.text("heads") && head < all; ++head) heads.push_back({kind, layer, head});
-    for (const HeadName& head : heads) specimen->check(head);
+  [[nodiscard]] std::vector<HeadId> heads() const {
+    std::vector<HeadId> heads;
+    const std::int64_t layer = request.number("layer");
+    for (const std::int64_t head : request.numbers("heads")) heads.push_back({kind, layer, head});
+    const std::int64_t all = tables->stack(kind).heads;
+    for (std::int64_t head = 0; !request.text("heads") && head < all; ++head) heads.push_back({kind, layer, head});
+    for (const HeadId& head : heads) tables->check(head);
     return heads;
   }
 };
 
-struct Drawn {
+struct ExportedFigure {
   figure::Figure figure;
   std::string name;  // of the file, without its end
 };
 
-std::string layer_in_name(const Drawing& drawing) {
+std::string layer_in_name(const ExportDrawing& drawing) {
   const std::string kind = drawing.kind == Kind::self ? "" : "-" + std::string(model::name_of(drawing.kind));
-  return kind + "-layer" + std::to_string(drawing.asked.number("layer"));
+  return kind + "-layer" + std::to_string(drawing.request.number("layer"));
 }
 
 // The map that was asked for, in place of the figure's own.
 template <typename F>
-F coloured(F figure, const Question& asked) {
-  figure.shade.cmap = asked.text("map").value_or(figure.shade.cmap);
+F coloured(F figure, const RoutedRequest& request) {
+  figure.shade.cmap = request.text("map").value_or(figure.shade.cmap);
   figure::colour_map(figure.shade.cmap);
   return figure;
 }
 
-Drawn draw_rollout(const Drawing& drawing) {
-  const std::int64_t layer = drawing.asked.number("layer");
+ExportedFigure draw_rollout(const ExportDrawing& drawing) {
+  const std::int64_t layer = drawing.request.number("layer");
   insight::UpperTokens upper{layer, {}};
-  const insight::Stack& all = drawing.specimen->stack(Kind::self);
+  const insight::AttentionStack& all = drawing.tables->stack(Kind::self);
   for (std::int64_t i = 0; i < all.queries; ++i) upper.tokens.push_back(i);
-  const nn::Matrix numbers = drawing.specimen->weights({}, *drawing.desk.pool());
-  return {coloured(figure::followed_of(*drawing.specimen, {upper, numbers, "rollout", figure::kRolloutMeasure}),
-                   drawing.asked),
+  const nn::Matrix numbers = drawing.tables->weights({}, *drawing.store.pool());
+  return {coloured(figure::followed_of(*drawing.tables, {upper, numbers, "rollout", figure::kRolloutMeasure}),
+                   drawing.request),
           layer_in_name(drawing)};
 }
 
-Drawn draw_heatmap(const Drawing& drawing) {
-  if (drawing.look.measure == Measure::rollout) return draw_rollout(drawing);
-  const HeadName head = drawing.head();
+ExportedFigure draw_heatmap(const ExportDrawing& drawing) {
+  if (drawing.view.measure == Measure::rollout) return draw_rollout(drawing);
+  const HeadId head = drawing.head();
   auto pictures = drawing.pictures({head}, figure::kHeatmapCells);
-  return {coloured(figure::heatmap_of(drawing.subject(), head, std::move(pictures.front())), drawing.asked),
+  return {coloured(figure::heatmap_of(drawing.drawn(), head, std::move(pictures.front())), drawing.request),
           layer_in_name(drawing) + "-head" + std::to_string(head.head)};
 }
 
-Drawn draw_heads(const Drawing& drawing) {
-  const std::vector<HeadName> heads = drawing.heads();
+ExportedFigure draw_heads(const ExportDrawing& drawing) {
+  const std::vector<HeadId> heads = drawing.heads();
   return {
-      coloured(figure::grid_of(drawing.subject(), heads, drawing.pictures(heads, figure::kGridCells)), drawing.asked),
+      coloured(figure::grid_of(drawing.drawn(), heads, drawing.pictures(heads, figure::kGridCells)), drawing.request),
       layer_in_name(drawing)};
 }
 
-Drawn draw_headview(const Drawing& drawing) {
-  const std::vector<HeadName> heads = drawing.heads();
-  figure::check_lines(*drawing.specimen, drawing.kind);
+ExportedFigure draw_headview(const ExportDrawing& drawing) {
+  const std::vector<HeadId> heads = drawing.heads();
+  figure::check_lines(*drawing.tables, drawing.kind);
   figure::HeadView lines =
-      figure::head_view_of(drawing.subject(), heads, drawing.pictures(heads, figure::kHeadViewTokens));
-  lines.threshold = drawing.asked.real("threshold", lines.threshold);
+      figure::head_view_of(drawing.drawn(), heads, drawing.pictures(heads, figure::kHeadViewTokens));
+  lines.threshold = drawing.request.real("threshold", lines.threshold);
   if (lines.threshold < 0 || lines.threshold > 1) throw std::invalid_argument("threshold must lie between 0 and 1");
   return {std::move(lines),
           layer_in_name(drawing) + (heads.size() == 1 ? "-head" + std::to_string(heads[0].head) : "") + "-lines"};
 }
 
-Drawn draw_overview(const Drawing& drawing) {
-  std::vector<HeadName> heads = drawing.specimen->heads();
-  std::erase_if(heads, [&](const HeadName& head) { return head.kind != drawing.kind; });
+ExportedFigure draw_overview(const ExportDrawing& drawing) {
+  std::vector<HeadId> heads = drawing.tables->heads();
+  std::erase_if(heads, [&](const HeadId& head) { return head.kind != drawing.kind; });
   const std::string kind = drawing.kind == Kind::self ? "" : "-" + std::string(model::name_of(drawing.kind));
-  return {
-      coloured(figure::overview_of(drawing.subject(), drawing.kind, drawing.pictures(heads, figure::kOverviewCells)),
-               drawing.asked),
-      kind + "-overview"};
+  return {coloured(figure::overview_of(drawing.drawn(), drawing.kind, drawing.pictures(heads, figure::kOverviewCells)),
+                   drawing.request),
+          kind + "-overview"};
 }
 
 struct ExportedView {
   std::string_view name;
-  Drawn (*draw)(const Drawing&);
+  ExportedFigure (*draw)(const ExportDrawing&);
   std::string_view measures;
   bool of_layer = true;
 };
@@ -138,8 +137,8 @@ constexpr std::array kViews = {
     ExportedView{"heatmap", &draw_heatmap, "raw, value or rollout"}, ExportedView{"heads", &draw_heads, "raw or value"},
     ExportedView{"headview", &draw_headview, "raw"}, ExportedView{"overview", &draw_overview, "raw or value", false}};
 
-const ExportedView& view_of(const Question& asked) {
-  const std::string given = asked.text("view").value_or("heatmap");
+const ExportedView& view_of(const RoutedRequest& request) {
+  const std::string given = request.text("view").value_or("heatmap");
   const auto* const found = std::ranges::find(kViews, given, &ExportedView::name);
   if (found == kViews.end())
     throw std::invalid_argument("view must be heatmap, heads, headview or overview, not '" + given + "'");
@@ -162,73 +161,73 @@ std::string in_file_name(std::string_view text) {
   return name.empty() ? "attention" : name;
 }
 
-Answer drawn(const figure::Figure& figure, const std::string& name, const Question& asked) {
-  const std::string format = asked.text("format").value_or("png");
+Response drawn(const figure::Figure& figure, const std::string& name, const RoutedRequest& request) {
+  const std::string format = request.text("format").value_or("png");
   if (format != "png" && format != "svg")
     throw std::invalid_argument("format must be png or svg, not '" + format + "'");
   constexpr double kLeast = 20, kMost = 600;
-  const double dpi = asked.real("dpi", figure::Output().dpi);
+  const double dpi = request.real("dpi", figure::Output().dpi);
   if (dpi < kLeast || dpi > kMost) throw std::invalid_argument("dpi must lie between 20 and 600");
   const std::string file = name + "." + format;
   return download(format == "png" ? "image/png" : "image/svg+xml", file,
                   shared(figure::draw(figure, figure::Output{figure::format_of(file), dpi})));
 }
 
-Answer figure(Desk& desk, const Question& asked) {
-  asked.allow(
+Response figure(RecordingStore& store, const RoutedRequest& request) {
+  request.allow(
       {"words", "view", "format", "kind", "layer", "head", "heads", "threshold", "measure", "aside", "map", "dpi"});
-  const ExportedView& view = view_of(asked);
-  Drawing drawing{desk, asked, Look::of(asked), asked.kind(), nullptr};
-  const std::int64_t layer = view.of_layer ? asked.number("layer") : 0;
-  insight::need_index("layer", layer, asked.specimen().stack(drawing.kind).layers);
-  if (view.measures.find(name_of(drawing.look.measure)) == std::string_view::npos)
+  const ExportedView& view = view_of(request);
+  ExportDrawing drawing{store, request, ViewOptions::of(request), request.kind(), nullptr};
+  const std::int64_t layer = view.of_layer ? request.number("layer") : 0;
+  insight::need_index("layer", layer, request.tables().stack(drawing.kind).layers);
+  if (view.measures.find(name_of(drawing.view.measure)) == std::string_view::npos)
     throw std::invalid_argument("of view=" + std::string(view.name) + " measure must be " + std::string(view.measures));
-  drawing.specimen = seen(desk, asked, drawing.look, layer);
-  const Drawn done = view.draw(drawing);
-  return drawn(done.figure, in_file_name(asked.exhibit->name()) + done.name + suffix_of(drawing.look), asked);
+  drawing.tables = seen(store, request, drawing.view, layer);
+  const ExportedFigure done = view.draw(drawing);
+  return drawn(done.figure, in_file_name(request.stored->name()) + done.name + suffix_of(drawing.view), request);
 }
 
 // ---- tables ----
 
-Answer table(Desk& desk, const Question& asked) {
-  asked.allow({"words", "kind", "layer", "head", "format", "measure", "aside"});
-  const std::string format = asked.text("format").value_or("csv");
+Response table(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"words", "kind", "layer", "head", "format", "measure", "aside"});
+  const std::string format = request.text("format").value_or("csv");
   if (format != "csv" && format != "npy")
     throw std::invalid_argument("format must be csv or npy, not '" + format + "'");
-  const Look look = Look::of(asked);
-  const HeadName named = asked.head();
-  const Sight sight = sight_of(desk, asked);
+  const ViewOptions view = ViewOptions::of(request);
+  const HeadId named = request.head();
+  const ViewedHead viewed = viewed_head(store, request);
   const std::string kind = named.kind == Kind::self ? "" : "-" + std::string(model::name_of(named.kind));
-  const std::string head = look.measure == Measure::rollout ? "" : "-head" + std::to_string(named.head);
-  const std::string file = in_file_name(asked.exhibit->name()) + kind + "-layer" + std::to_string(named.layer) + head +
-                           suffix_of(look) + "." + format;
+  const std::string head = view.measure == Measure::rollout ? "" : "-head" + std::to_string(named.head);
+  const std::string file = in_file_name(request.stored->name()) + kind + "-layer" + std::to_string(named.layer) + head +
+                           suffix_of(view) + "." + format;
   // Not text/csv: httplib packs streams of text by brotli at its slowest where a browser takes that, 30 MB in minutes.
-  Answer answer = download("application/octet-stream", file, {});
+  Response response = download("application/octet-stream", file, {});
   // The exhibit must outlive what is poured.
-  answer.pour = [sight, pool = desk.pool(), csv = format == "csv", kept = asked.exhibit](const Write& write) {
+  response.pour = [viewed, pool = store.pool(), csv = format == "csv", kept = request.stored](const Write& write) {
     const auto kind_of_file = csv ? insight::TableFormat::csv : insight::TableFormat::npy;
-    insight::write_table(*sight.specimen, sight.head, kind_of_file, *pool, write);
+    insight::write_table(*viewed.tables, viewed.head, kind_of_file, *pool, write);
   };
-  return answer;
+  return response;
 }
 
 // ---- the whole ----
 
-Answer page(Desk& desk, const Question& asked) {
-  asked.allow({"words", "state"});
-  const Begin begin{asked.text("state").value_or(""), asked.words()};
-  return download("text/html; charset=utf-8", in_file_name(asked.exhibit->name()) + ".html",
-                  shared(offline_page(desk.offline(), *asked.exhibit, begin, *desk.pool(), asked.progress())));
+Response page(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"words", "state"});
+  const Begin begin{request.text("state").value_or(""), request.words()};
+  return download("text/html; charset=utf-8", in_file_name(request.stored->name()) + ".html",
+                  shared(offline_page(store.offline(), *request.stored, begin, *store.pool(), request.progress())));
 }
 
-Answer recording(Desk& desk, const Question& asked) {
-  asked.allow({});
-  static_cast<void>(desk);
-  const model::Reading* const reading = asked.exhibit->exposure(false).reading();
-  if (reading == nullptr) throw Refused(409, "a table is no recording: its numbers can be had head by head");
-  Answer answer = download("application/octet-stream", in_file_name(asked.exhibit->name()) + ".attn", {});
-  answer.pour = [reading, kept = asked.exhibit](const Write& write) { model::write_reading(*reading, write); };
-  return answer;
+Response recording(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({});
+  static_cast<void>(store);
+  const model::Recording* const recording = request.stored->stored_tables(false).recording();
+  if (recording == nullptr) throw HttpError(409, "a table is no recording: its numbers can be had head by head");
+  Response response = download("application/octet-stream", in_file_name(request.stored->name()) + ".attn", {});
+  response.pour = [recording, kept = request.stored](const Write& write) { model::write_recording(*recording, write); };
+  return response;
 }
 
 }  // namespace attn::server

@@ -9,25 +9,26 @@ namespace attn::server {
 
 namespace {
 
-Json model_json(const Exhibit& exhibit, const model::Reading* reading) {
-  const Provenance& from = exhibit.provenance();
+Json model_json(const StoredRecording& stored, const model::Recording* recording) {
+  const Provenance& from = stored.provenance();
   if (!from.model.empty()) return model_facts(from.model, from.facts);
-  if (reading == nullptr) return nullptr;
+  if (recording == nullptr) return nullptr;
   model::Facts known;  // the file says no more
-  known.type = reading->origin.type;
-  known.form = reading->origin.form;
-  Json json = model_facts(reading->origin.short_name(), known);
+  known.type = recording->origin.type;
+  known.form = recording->origin.form;
+  Json json = model_facts(recording->origin.short_name(), known);
   json["fills"] = json["continues"] = false;
   return json;
 }
 
-Json measures_of(const Exposure& exposure) {
+Json measures_of(const StoredTables& stored_tables) {
   Json measures = {"raw"};
-  const model::Reading* const reading = exposure.reading();
-  if (reading != nullptr && std::ranges::none_of(reading->recording.attentions(),
-                                                 [](const model::AttentionRecord& a) { return a.value_norms.empty(); }))
+  const model::Recording* const recording = stored_tables.recording();
+  if (recording != nullptr && std::ranges::none_of(recording->log.attentions(), [](const model::AttentionRecord& a) {
+        return a.value_norms.empty();
+      }))
     measures.push_back("value");
-  const auto& stacks = exposure.specimen().stacks();
+  const auto& stacks = stored_tables.tables().stacks();
   if (stacks.front().kind == Kind::self && stacks.front().queries <= kMostRollout) measures.push_back("rollout");
   return measures;
 }
@@ -43,8 +44,8 @@ Json tokens_json(const std::vector<text::Token>& tokens) {
   return json;
 }
 
-Json stack_json(const insight::Specimen& specimen, const insight::Stack& stack) {
-  Json queries = tokens_json(specimen.queries(stack.kind)), keys = tokens_json(specimen.keys(stack.kind));
+Json stack_json(const insight::AttentionTables& tables, const insight::AttentionStack& stack) {
+  Json queries = tokens_json(tables.queries(stack.kind)), keys = tokens_json(tables.keys(stack.kind));
   if (keys == queries) keys = nullptr;
   return {
       {"kind", std::string(name_of(stack.kind))},
@@ -52,7 +53,7 @@ Json stack_json(const insight::Specimen& specimen, const insight::Stack& stack) 
       {"heads", stack.heads},
       {"queries", stack.queries},
       {"keys", stack.keys},
-      {"causal", specimen.causal({stack.kind, 0, 0})},
+      {"causal", tables.causal({stack.kind, 0, 0})},
       {"query_tokens", std::move(queries)},
       {"key_tokens", std::move(keys)},
       {"thumbnail", {{"rows", std::min(kThumbnail, stack.queries)}, {"columns", std::min(kThumbnail, stack.keys)}}}};
@@ -93,29 +94,29 @@ Json model_facts(const std::string& name, const model::Facts& facts) {
           {"labels", facts.labels}};
 }
 
-Json facts(const Exhibit& exhibit, const Exposure& exposure, const Survey& survey) {
+Json facts(const StoredRecording& stored, const StoredTables& stored_tables, const HeadSummary& summary) {
   Json stacks = Json::array(), heads = Json::array();
-  for (const insight::Stack& stack : exposure.specimen().stacks())
-    stacks.push_back(stack_json(exposure.specimen(), stack));
-  for (const insight::HeadReport& head : survey.report.heads) heads.push_back(head_json(head));
+  for (const insight::AttentionStack& stack : stored_tables.tables().stacks())
+    stacks.push_back(stack_json(stored_tables.tables(), stack));
+  for (const insight::HeadReport& head : summary.report.heads) heads.push_back(head_json(head));
   std::string rule = insight::kInterestRule;
   std::ranges::replace(rule, '\n', ' ');
-  const Provenance& from = exhibit.provenance();
-  const std::optional<std::string> pair = exhibit.pair();
-  return {{"id", exhibit.id()},
-          {"name", exhibit.name()},
-          {"text", exhibit.text()},
+  const Provenance& from = stored.provenance();
+  const std::optional<std::string> pair = stored.pair();
+  return {{"id", stored.id()},
+          {"name", stored.name()},
+          {"text", stored.text()},
           {"pair", pair ? Json(*pair) : Json(nullptr)},
-          {"model", model_json(exhibit, exposure.reading())},
-          {"origin", from.recipe ? to_json(*from.recipe) : Json(nullptr)},
+          {"model", model_json(stored, stored_tables.recording())},
+          {"origin", from.record_request ? to_json(*from.record_request) : Json(nullptr)},
           {"live", !from.model.empty()},
-          {"measures", measures_of(exposure)},
+          {"measures", measures_of(stored_tables)},
           {"generated", from.generated ? to_json(*from.generated) : Json(nullptr)},
-          {"bytes", exhibit.bytes()},
+          {"bytes", stored.bytes()},
           {"stacks", std::move(stacks)},
           {"heads", std::move(heads)},
-          {"ranking", survey.report.ranking},
-          {"look_at", look_at(survey.report)},
+          {"ranking", summary.report.ranking},
+          {"look_at", look_at(summary.report)},
           {"rule", std::move(rule)}};
 }
 

@@ -16,6 +16,6 @@ inline constexpr std::int64_t kMostRollout = 512;  // tokens: rollout multiplies
 Json model_facts(const std::string& name, const model::Facts& facts);
 
 // Tokens, stacks, every head's numbers without those by token, the order in which to look at them (docs/page.md).
-Json facts(const Exhibit& exhibit, const Exposure& exposure, const Survey& survey);
+Json facts(const StoredRecording& stored, const StoredTables& stored_tables, const HeadSummary& summary);
 
 }  // namespace attn::server

@@ -22,10 +22,10 @@ Json missing(const insight::Trace& found) {
 }
 
 // A recording can be looked at without its model.
-std::shared_ptr<const model::Reader> reader_or_null(Desk& desk, const Exhibit& exhibit) {
+std::shared_ptr<const model::Reader> reader_or_null(RecordingStore& store, const StoredRecording& stored) {
   try {
-    return desk.reader_of(exhibit);
-  } catch (const Refused&) {
+    return store.reader_of(stored);
+  } catch (const HttpError&) {
     return nullptr;
   }
 }
@@ -59,45 +59,45 @@ insight::Pattern pattern_of(const Json& object) {
 
 }  // namespace
 
-Answer trace(Desk& desk, const Question& asked) {
-  asked.allow({"words", "kind", "layer", "head", "row", "column"});
-  if (asked.words()) throw std::invalid_argument("a weight is traced between tokens: words=1 cannot be asked here");
-  const model::Reading* const reading = asked.exhibit->exposure(false).reading();
-  if (reading == nullptr) throw Refused(409, "a table holds weights only: there is nothing behind them");
-  const insight::HeadName head = asked.head();
-  const insight::Specimen& specimen = asked.specimen();
-  const insight::TracePlace place{head, asked.number("row"), asked.number("column")};
-  const std::shared_ptr<const model::Reader> reader = reader_or_null(desk, *asked.exhibit);
-  const insight::Trace found = insight::trace(*reading, place, reader ? reader->model.get() : nullptr, *desk.pool());
+Response trace(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"words", "kind", "layer", "head", "row", "column"});
+  if (request.words()) throw std::invalid_argument("a weight is traced between tokens: words=1 cannot be asked here");
+  const model::Recording* const recording = request.stored->stored_tables(false).recording();
+  if (recording == nullptr) throw HttpError(409, "a table holds weights only: there is nothing behind them");
+  const insight::HeadId head = request.head();
+  const insight::AttentionTables& tables = request.tables();
+  const insight::TracePlace place{head, request.number("row"), request.number("column")};
+  const std::shared_ptr<const model::Reader> reader = reader_or_null(store, *request.stored);
+  const insight::Trace found = insight::trace(*recording, place, reader ? reader->model.get() : nullptr, *store.pool());
   if (!std::isfinite(found.dot) || !std::isfinite(found.weight))
     throw std::runtime_error("scores are not numbers: the model's own weights are broken");
-  Json json = insight::to_json(found, specimen.queries(head.kind)[static_cast<std::size_t>(found.query)].text,
-                               specimen.keys(head.kind)[static_cast<std::size_t>(found.key)].text);
+  Json json = insight::to_json(found, tables.queries(head.kind)[static_cast<std::size_t>(found.query)].text,
+                               tables.keys(head.kind)[static_cast<std::size_t>(found.key)].text);
   json["missing"] = missing(found);
-  return json_answer(200, insight::as_line(json));
+  return json_response(200, insight::as_line(json));
 }
 
-Answer find(Desk& desk, const Question& asked) {
-  asked.allow({"words"});
-  const Json object = parse_object(asked.body);
+Response find(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"words"});
+  const Json object = parse_object(request.body);
   allow_members(object, {"pattern", "picture", "kind"}, "find");
-  insight::FindOptions options{.kind = std::nullopt, .progress = asked.progress()};
+  insight::FindOptions options{.kind = std::nullopt, .progress = request.progress()};
   if (object.contains("kind") && !object["kind"].is_null()) {
     options.kind = object["kind"].is_string() ? model::parse_kind(object["kind"].get<std::string>()) : std::nullopt;
     if (!options.kind) throw std::invalid_argument("kind must be self, decoder or cross");
   }
   const insight::Pattern pattern = pattern_of(object);
-  const auto found = insight::find_heads(asked.specimen(), pattern, options, *desk.pool());
-  return json_answer(200, insight::as_line(Json{{"pattern", insight::to_string(pattern)},
-                                                {"heads", insight::to_json(found, std::ssize(found))}}));
+  const auto found = insight::find_heads(request.tables(), pattern, options, *store.pool());
+  return json_response(200, insight::as_line(Json{{"pattern", insight::to_string(pattern)},
+                                                  {"heads", insight::to_json(found, std::ssize(found))}}));
 }
 
-Answer patterns(Desk& desk, const Question& asked) {
-  static_cast<void>(desk);
-  asked.allow({});
+Response patterns(RecordingStore& store, const RoutedRequest& request) {
+  static_cast<void>(store);
+  request.allow({});
   Json names = Json::array();
   for (const std::string_view name : insight::pattern_names()) names.push_back(std::string(name));
-  return json_answer(200, insight::as_line(Json{{"patterns", std::move(names)}}));
+  return json_response(200, insight::as_line(Json{{"patterns", std::move(names)}}));
 }
 
 }  // namespace attn::server

@@ -17,7 +17,7 @@ using insight::MapPlace;
 // MB.
 constexpr std::int64_t kDirectLevel = 2;
 
-bool signed_of(const Sight& sight) { return sight.specimen->numbers() == insight::Numbers::differences; }
+bool signed_of(const ViewedHead& viewed) { return viewed.tables->numbers() == insight::Numbers::differences; }
 
 struct LargerByte {
   unsigned char operator()(unsigned char a, unsigned char b) const { return std::max(a, b); }
@@ -45,8 +45,9 @@ struct Quarter {
   }
 };
 
-std::string joined(Desk& desk, const Sight& sight, const MapPlace& place, const insight::Progress& pulse) {
-  const insight::Stack& all = sight.stack();
+std::string joined(RecordingStore& store, const ViewedHead& viewed, const MapPlace& place,
+                   const base::Progress& pulse) {
+  const insight::AttentionStack& all = viewed.stack();
   const Shape<2> shape = map_tile_shape(all, place);
   std::string bytes(static_cast<std::size_t>(shape[0] * shape[1]), '\0');
   for (std::int64_t down = 0; down < 2; ++down) {
@@ -54,28 +55,28 @@ std::string joined(Desk& desk, const Sight& sight, const MapPlace& place, const 
       const MapPlace below{place.level - 1, 2 * place.row + down, 2 * place.column + across};
       if ((below.row * kMapTile << below.level) >= all.queries) continue;
       if ((below.column * kMapTile << below.level) >= all.keys) continue;
-      const Bytes tile = tile_bytes(desk, sight, below, pulse);
+      const Bytes tile = tile_bytes(store, viewed, below, pulse);
       const Quarter quarter{shape, down, across, map_tile_shape(all, below)};
-      signed_of(sight) ? quarter.put(*tile, bytes, FartherByte()) : quarter.put(*tile, bytes, LargerByte());
+      signed_of(viewed) ? quarter.put(*tile, bytes, FartherByte()) : quarter.put(*tile, bytes, LargerByte());
     }
   }
   return bytes;
 }
 
-std::string direct(Desk& desk, const Sight& sight, const MapPlace& place) {
-  nn::Matrix cells = map_tile(*sight.specimen, sight.head, place, *desk.pool());
-  if (signed_of(sight)) return coded_differences(cells);
-  const float scale = scale_of(desk, sight);
+std::string direct(RecordingStore& store, const ViewedHead& viewed, const MapPlace& place) {
+  nn::Matrix cells = map_tile(*viewed.tables, viewed.head, place, *store.pool());
+  if (signed_of(viewed)) return coded_differences(cells);
+  const float scale = scale_of(store, viewed);
   if (scale != 1) std::for_each_n(cells.data(), cells.rows() * cells.columns(), [&](float& x) { x /= scale; });
   return coded(cells);
 }
 
 }  // namespace
 
-float scale_of(Desk& desk, const Sight& sight) {
-  if (sight.specimen->numbers() != insight::Numbers::norms) return 1;
-  const Bytes bytes = desk.cache().get(sight.key + "/scale", [&] {
-    const float most = largest_number(*sight.specimen, sight.head, *desk.pool());
+float scale_of(RecordingStore& store, const ViewedHead& viewed) {
+  if (viewed.tables->numbers() != insight::Numbers::norms) return 1;
+  const Bytes bytes = store.cache().get(viewed.key + "/scale", [&] {
+    const float most = largest_number(*viewed.tables, viewed.head, *store.pool());
     return float_bytes({&most, 1});
   });
   float scale = 0;
@@ -83,12 +84,12 @@ float scale_of(Desk& desk, const Sight& sight) {
   return scale > 0 ? scale : 1;
 }
 
-Bytes tile_bytes(Desk& desk, const Sight& sight, const MapPlace& place, const insight::Progress& pulse) {
-  const std::string key = sight.key + "/tile/" + std::to_string(place.level) + "/" + std::to_string(place.row) + "/" +
+Bytes tile_bytes(RecordingStore& store, const ViewedHead& viewed, const MapPlace& place, const base::Progress& pulse) {
+  const std::string key = viewed.key + "/tile/" + std::to_string(place.level) + "/" + std::to_string(place.row) + "/" +
                           std::to_string(place.column);
-  return desk.cache().get(key, pulse, [&](const insight::Progress& progress) {
-    insight::tell(progress, 0, 1);
-    return place.level <= kDirectLevel ? direct(desk, sight, place) : joined(desk, sight, place, progress);
+  return store.cache().get(key, pulse, [&](const base::Progress& progress) {
+    base::tell(progress, 0, 1);
+    return place.level <= kDirectLevel ? direct(store, viewed, place) : joined(store, viewed, place, progress);
   });
 }
 

@@ -9,13 +9,14 @@
 namespace attn::server {
 
 // What byte 255 of the head's tiles stands for: 1; of weights times norms, the largest of them.
-float scale_of(Desk& desk, const Sight& sight);
+float scale_of(RecordingStore& store, const ViewedHead& viewed);
 
 // round(255 sqrt(w / scale)); of differences d 128 + round(127 sign(d) sqrt(|d|)), and 0 where there is none.
 //
 // Tiles of higher levels are made from the four below them, which are kept: whoever zooms out or pans has every weight
 // rebuilt once. Where two differences of opposite sign have the same byte but for it, either may be shown. `pulse` is
 // called between tiles; what it throws ends the work.
-Bytes tile_bytes(Desk& desk, const Sight& sight, const insight::MapPlace& place, const insight::Progress& pulse);
+Bytes tile_bytes(RecordingStore& store, const ViewedHead& viewed, const insight::MapPlace& place,
+                 const base::Progress& pulse);
 
 }  // namespace attn::server

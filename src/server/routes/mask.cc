@@ -42,7 +42,7 @@ Json picture_json(const Mask& mask, std::int64_t queries, std::int64_t keys) {
   std::string bytes;
   std::for_each_n(cells.data(), cells.rows() * cells.columns(),
                   [&](float share) { bytes.push_back(static_cast<char>(std::lround(255 * share))); });
-  return {{"rows", cells.rows()}, {"columns", cells.columns()}, {"cells", text::base64(bytes)}};
+  return {{"rows", cells.rows()}, {"columns", cells.columns()}, {"cells", base::base64(bytes)}};
 }
 
 Json tiles_json(const insight::MaskTiles& tiles) {
@@ -57,17 +57,18 @@ Json tiles_json(const insight::MaskTiles& tiles) {
 }
 
 // The problem, and where in the text: without the lines that draw it.
-Answer wrong_text(const MaskTextError& wrong) {
+Response wrong_text(const MaskTextError& wrong) {
   const std::string what = wrong.what();
-  return json_answer(400, insight::as_line(Json{{"error", what.substr(0, what.find('\n'))}, {"column", wrong.column}}));
+  return json_response(400,
+                       insight::as_line(Json{{"error", what.substr(0, what.find('\n'))}, {"column", wrong.column}}));
 }
 
 }  // namespace
 
-Answer mask(Desk& desk, const Question& asked) {
-  static_cast<void>(desk);
-  asked.allow({});
-  const Json object = parse_object(asked.body);
+Response mask(RecordingStore& store, const RoutedRequest& request) {
+  static_cast<void>(store);
+  request.allow({});
+  const Json object = parse_object(request.body);
   allow_members(object, {"text", "queries", "keys"}, "a mask");
   if (!object.contains("text") || !object["text"].is_string())
     throw std::invalid_argument("text must be a mask: \"causal & window(3)\"");
@@ -75,13 +76,13 @@ Answer mask(Desk& desk, const Question& asked) {
   try {
     const Mask mask = parse_mask(object["text"].get<std::string>());
     const insight::MaskFacts facts = insight::mask_facts(mask, queries, keys);
-    return json_answer(200, insight::as_line(Json{{"text", facts.text},
-                                                  {"pairs", facts.pairs},
-                                                  {"share", static_cast<float>(static_cast<double>(facts.pairs) /
-                                                                               static_cast<double>(queries * keys))},
-                                                  {"rows", rows_json(mask, queries, keys)},
-                                                  {"picture", picture_json(mask, queries, keys)},
-                                                  {"tiles", tiles_json(facts.tiles)}}));
+    return json_response(200, insight::as_line(Json{{"text", facts.text},
+                                                    {"pairs", facts.pairs},
+                                                    {"share", static_cast<float>(static_cast<double>(facts.pairs) /
+                                                                                 static_cast<double>(queries * keys))},
+                                                    {"rows", rows_json(mask, queries, keys)},
+                                                    {"picture", picture_json(mask, queries, keys)},
+                                                    {"tiles", tiles_json(facts.tiles)}}));
   } catch (const MaskTextError& wrong) {
     return wrong_text(wrong);
   }

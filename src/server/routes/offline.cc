@@ -19,55 +19,55 @@ namespace attn::server {
 
 namespace {
 
-using insight::HeadName;
-using text::base64;
-using text::escaped;
+using base::base64;
+using base::escaped;
+using insight::HeadId;
 
-std::int64_t weights_of(const insight::Stack& stack) { return stack.queries * stack.keys; }
+std::int64_t weights_of(const insight::AttentionStack& stack) { return stack.queries * stack.keys; }
 
 // Which heads there is room for, in their order.
-struct Choice {
+struct HeadChoice {
   Bits bits = Bits::eight;
-  std::vector<HeadName> heads;
+  std::vector<HeadId> heads;
 };
 
-Choice choose(const insight::Specimen& specimen, const insight::HeadsReport& report) {
+HeadChoice choose(const insight::AttentionTables& tables, const insight::HeadsReport& report) {
   std::int64_t all = 0;
-  for (const insight::Stack& stack : specimen.stacks()) all += stack.layers * stack.heads * weights_of(stack);
-  if (2 * all <= kMostExact) return {Bits::sixteen, specimen.heads()};
-  if (all <= kMostBytes) return {Bits::eight, specimen.heads()};
+  for (const insight::AttentionStack& stack : tables.stacks()) all += stack.layers * stack.heads * weights_of(stack);
+  if (2 * all <= kMostExact) return {Bits::sixteen, tables.heads()};
+  if (all <= kMostBytes) return {Bits::eight, tables.heads()};
   std::vector<std::size_t> places;
   std::int64_t left = kMostBytes;
   for (const std::size_t place : report.ranking) {
-    const std::int64_t size = weights_of(specimen.stack(report.heads[place].statistics.name.kind));
+    const std::int64_t size = weights_of(tables.stack(report.heads[place].statistics.name.kind));
     if (size > left) continue;
     left -= size;
     places.push_back(place);
   }
   std::ranges::sort(places);
-  Choice choice;
+  HeadChoice choice;
   for (const std::size_t place : places) choice.heads.push_back(report.heads[place].statistics.name);
   return choice;
 }
 
 // A few rows at a time, so that no head's table is in memory as floats.
-std::string coded_head(const insight::Specimen& specimen, const HeadName& head, Bits bits) {
+std::string coded_head(const insight::AttentionTables& tables, const HeadId& head, Bits bits) {
   constexpr std::int64_t kRows = 64;
-  const insight::Stack& all = specimen.stack(head.kind);
+  const insight::AttentionStack& all = tables.stack(head.kind);
   ThreadPool alone(1);
   nn::Matrix part(std::min(kRows, all.queries), all.keys);
   std::string bytes;
   bytes.reserve(static_cast<std::size_t>(weights_of(all)) * (bits == Bits::eight ? 1 : 2));
   for (std::int64_t row = 0; row < all.queries; row += kRows) {
     const View<float, 2> rows = nn::rows_of(part.view(), 0, std::min(kRows, all.queries - row));
-    specimen.weights(head, {row, 0}, rows, alone);
+    tables.weights(head, {row, 0}, rows, alone);
     append_coded(bytes, {rows.data, static_cast<std::size_t>(rows.size())}, bits);
   }
   return bytes;
 }
 
-// Blocks and where they lie.
-class Blocks {
+// OfflineBlocks and where they lie.
+class OfflineBlocks {
  public:
   void add(const std::string& name, Bits bits, std::vector<std::int64_t> shape, const std::string& bytes) {
     list_.push_back(
@@ -101,42 +101,42 @@ std::string policy_for(std::string_view page) {
 
 }  // namespace
 
-std::string offline_data(const Exhibit& exhibit, bool words, ThreadPool& pool, const insight::Progress& progress) {
-  const Exposure& exposure = exhibit.exposure(words);
-  const insight::Specimen& specimen = exposure.specimen();
-  const Survey& survey = exposure.survey(pool, progress);
-  Blocks blocks;
-  for (const insight::Stack& stack : specimen.stacks()) {
-    const std::string& bytes = survey.thumbnails.at(stack.kind);
+std::string offline_data(const StoredRecording& stored, bool words, ThreadPool& pool, const base::Progress& progress) {
+  const StoredTables& stored_tables = stored.stored_tables(words);
+  const insight::AttentionTables& tables = stored_tables.tables();
+  const HeadSummary& summary = stored_tables.summary(pool, progress);
+  OfflineBlocks blocks;
+  for (const insight::AttentionStack& stack : tables.stacks()) {
+    const std::string& bytes = summary.thumbnails.at(stack.kind);
     const std::int64_t rows = std::min(kThumbnail, stack.queries), columns = std::min(kThumbnail, stack.keys);
     blocks.add("thumbnails/" + std::string(name_of(stack.kind)), Bits::eight,
                {stack.layers * stack.heads, rows, columns}, bytes);
   }
-  const Choice choice = choose(specimen, survey.report);
-  std::vector<std::string> tables(choice.heads.size());
-  insight::each_head(std::ssize(tables), progress, pool, [&](std::int64_t n) {
+  const HeadChoice choice = choose(tables, summary.report);
+  std::vector<std::string> packed(choice.heads.size());
+  base::parallel_for(std::ssize(packed), progress, pool, [&](std::int64_t n) {
     const auto at = static_cast<std::size_t>(n);
-    tables[at] = coded_head(specimen, choice.heads[at], choice.bits);
+    packed[at] = coded_head(tables, choice.heads[at], choice.bits);
   });
-  for (std::size_t n = 0; n < tables.size(); ++n) {
+  for (std::size_t n = 0; n < packed.size(); ++n) {
     const auto& [kind, layer, head] = choice.heads[n];
-    const insight::Stack& stack = specimen.stack(kind);
+    const insight::AttentionStack& stack = tables.stack(kind);
     blocks.add("head/" + std::string(name_of(kind)) + "/" + std::to_string(layer) + "/" + std::to_string(head),
-               choice.bits, {stack.queries, stack.keys}, std::exchange(tables[n], {}));
+               choice.bits, {stack.queries, stack.keys}, std::exchange(packed[n], {}));
   }
   const std::string json =
-      insight::as_line(Json{{"facts", facts(exhibit, exposure, survey)}, {"blocks", blocks.list()}});
+      insight::as_line(Json{{"facts", facts(stored, stored_tables, summary)}, {"blocks", blocks.list()}});
   const auto length = static_cast<std::uint32_t>(json.size());
   return std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + json + blocks.bytes();
 }
 
-std::string offline_page(std::string_view page, const Exhibit& exhibit, const Begin& begin, ThreadPool& pool,
-                         const insight::Progress& progress) {
+std::string offline_page(std::string_view page, const StoredRecording& stored, const Begin& begin, ThreadPool& pool,
+                         const base::Progress& progress) {
   constexpr std::string_view kPlace = "<!--attnscope-data-->", kHead = "<head>";
   const std::size_t place = page.find(kPlace), head = page.find(kHead);
   if (place == std::string_view::npos || head == std::string_view::npos || head > place)
     throw std::runtime_error("this program was built without its page: there is nothing to put the weights into");
-  const std::string data = base64(deflated(offline_data(exhibit, begin.words, pool, progress)));
+  const std::string data = base64(deflated(offline_data(stored, begin.words, pool, progress)));
   const std::size_t top = head + kHead.size();
   std::string out;
   out.reserve(page.size() + data.size() + 2000);

@@ -23,10 +23,11 @@ struct Begin {
 };
 
 // uint32 n, n bytes of JSON {"facts", "blocks"}, then the blocks: what the page unpacks.
-std::string offline_data(const Exhibit& exhibit, bool words, ThreadPool& pool, const insight::Progress& progress = {});
+std::string offline_data(const StoredRecording& stored, bool words, ThreadPool& pool,
+                         const base::Progress& progress = {});
 
 // `page`: offline.html as web/ builds it. Throws std::runtime_error where it is no such file.
-std::string offline_page(std::string_view page, const Exhibit& exhibit, const Begin& begin, ThreadPool& pool,
-                         const insight::Progress& progress = {});
+std::string offline_page(std::string_view page, const StoredRecording& stored, const Begin& begin, ThreadPool& pool,
+                         const base::Progress& progress = {});
 
 }  // namespace attn::server

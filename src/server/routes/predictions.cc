@@ -21,39 +21,40 @@ constexpr std::int64_t kMostWords = 100;
 
 // An exhibit with the model that made it.
 struct Live {
-  std::shared_ptr<const Exhibit> exhibit;
+  std::shared_ptr<const StoredRecording> stored;
   std::shared_ptr<const model::Reader> reader;
 
-  Live(Desk& desk, std::shared_ptr<const Exhibit> one) : exhibit(std::move(one)), reader(desk.reader_of(*exhibit)) {
-    if (hidden().empty() || reading().hidden.empty())
-      throw Refused(409, "what the model gave was not recorded: this specimen can only be looked at");
+  Live(RecordingStore& store, std::shared_ptr<const StoredRecording> one)
+      : stored(std::move(one)), reader(store.reader_of(*stored)) {
+    if (hidden().empty() || recording().hidden.empty())
+      throw HttpError(409, "what the model gave was not recorded: this specimen can only be looked at");
   }
 
-  [[nodiscard]] const model::Reading& reading() const { return *exhibit->exposure(false).reading(); }
+  [[nodiscard]] const model::Recording& recording() const { return *stored->stored_tables(false).recording(); }
   [[nodiscard]] const model::Facts& facts() const { return reader->model->facts(); }
   [[nodiscard]] bool answers() const { return facts().form == model::Form::encoder_decoder; }
-  [[nodiscard]] const nn::Matrix& hidden() const { return answers() ? reading().target_hidden : reading().hidden; }
+  [[nodiscard]] const nn::Matrix& hidden() const { return answers() ? recording().target_hidden : recording().hidden; }
   // Those that places are among.
   [[nodiscard]] const std::vector<text::Token>& tokens() const {
-    return answers() ? reading().target : reading().tokens;
+    return answers() ? recording().target : recording().tokens;
   }
 };
 
-struct Places {
+struct PredictionPlaces {
   std::string what;
   std::vector<std::int64_t> at;
 };
 
-Places places_of(const Live& live, const std::vector<std::int64_t>& asked) {
+PredictionPlaces places_of(const Live& live, const std::vector<std::int64_t>& request) {
   const auto& tokens = live.tokens();
-  for (const std::int64_t place : asked) insight::need_index("token", place, std::ssize(tokens));
+  for (const std::int64_t place : request) insight::need_index("token", place, std::ssize(tokens));
   const std::int32_t gap = live.reader->tokenizer.special().mask;
-  const bool gaps = asked.empty() && std::ranges::any_of(tokens, [&](const auto& t) { return t.id == gap; });
+  const bool gaps = request.empty() && std::ranges::any_of(tokens, [&](const auto& t) { return t.id == gap; });
   const model::Form form = live.facts().form;
   const char* const what = form == model::Form::decoder ? "next" : live.answers() ? "target" : gaps ? "gaps" : "tokens";
   if (!live.facts().has_logits) return {what, {}};
-  Places places{what, insight::places_of(*live.reader, live.reading(), asked).at};
-  if (asked.empty() && std::ssize(places.at) > kMostPlaces) places.at.resize(kMostPlaces);
+  PredictionPlaces places{what, insight::places_of(*live.reader, live.recording(), request).at};
+  if (request.empty() && std::ssize(places.at) > kMostPlaces) places.at.resize(kMostPlaces);
   return places;
 }
 
@@ -75,15 +76,15 @@ std::span<const float> row_of(const nn::Matrix& logits, std::size_t place) {
   return {logits.row(static_cast<std::int64_t>(place)), static_cast<std::size_t>(logits.columns())};
 }
 
-Json words_json(const std::vector<Word>& words) {
+Json words_json(const std::vector<LikelyWord>& words) {
   Json json = Json::array();
-  for (const Word& word : words) json.push_back(to_json(word));
+  for (const LikelyWord& word : words) json.push_back(to_json(word));
   return json;
 }
 
 // [1, labels]; empty where the model gives none.
 nn::Matrix label_logits(const Live& live, ThreadPool& pool) {
-  return live.facts().labels.empty() ? nn::Matrix() : model::classify(*live.reader, live.reading(), pool);
+  return live.facts().labels.empty() ? nn::Matrix() : model::classify(*live.reader, live.recording(), pool);
 }
 
 Json labels_json(const Live& live, const Live* against, ThreadPool& pool) {
@@ -101,28 +102,29 @@ Json labels_json(const Live& live, const Live* against, ThreadPool& pool) {
   return labels;
 }
 
-struct Wanted {
+struct WantedPrediction {
   std::int64_t top = 10;
   double temperature = 1;
   std::vector<std::int64_t> at;
 
-  explicit Wanted(const Question& asked)
-      : top(asked.number("top", 10)), temperature(asked.real("temperature", 1)), at(asked.numbers("at")) {
+  explicit WantedPrediction(const RoutedRequest& request)
+      : top(request.number("top", 10)), temperature(request.real("temperature", 1)), at(request.numbers("at")) {
     if (top < 1 || top > kMostWords)
       throw std::invalid_argument("top must be from 1 to " + std::to_string(kMostWords) + ", not " +
                                   std::to_string(top));
     if (temperature < 0.05 || temperature > 5)
-      throw std::invalid_argument("temperature must be from 0.05 to 5, not " + asked.text("temperature").value_or("1"));
+      throw std::invalid_argument("temperature must be from 0.05 to 5, not " +
+                                  request.text("temperature").value_or("1"));
   }
 };
 
-void need_same_places(const Live& live, const Live& against, const Places& places) {
-  if (against.exhibit->provenance().model != live.exhibit->provenance().model)
-    throw Refused(409, "predictions of two models have no words in common to compare");
+void need_same_places(const Live& live, const Live& against, const PredictionPlaces& places) {
+  if (against.stored->provenance().model != live.stored->provenance().model)
+    throw HttpError(409, "predictions of two models have no words in common to compare");
   for (const std::int64_t place : places.at) {
     if (place < std::ssize(against.tokens())) continue;
-    throw Refused(409, "the other specimen has no token " + std::to_string(place) + ": it has " +
-                           std::to_string(against.tokens().size()));
+    throw HttpError(409, "the other specimen has no token " + std::to_string(place) + ": it has " +
+                             std::to_string(against.tokens().size()));
   }
 }
 
@@ -139,8 +141,8 @@ double add_against(Json& place, std::span<const float> logits, std::span<const f
   return kl;
 }
 
-Json predictions_json(const Live& live, const Live* against, const Wanted& wanted, ThreadPool& pool) {
-  const Places places = places_of(live, wanted.at);
+Json predictions_json(const Live& live, const Live* against, const WantedPrediction& wanted, ThreadPool& pool) {
+  const PredictionPlaces places = places_of(live, wanted.at);
   Json list = Json::array();
   double sum = 0;
   if (against != nullptr) need_same_places(live, *against, places);
@@ -155,7 +157,7 @@ Json predictions_json(const Live& live, const Live* against, const Wanted& wante
                     {"text", live.tokens()[at].text},
                     {"entropy", static_cast<float>(entropy_of(row))},
                     {"choices", words_json(likeliest_words(live.reader->tokenizer, row, wanted.top))}};
-      if (live.answers()) place["written"] = live.reading().written[at].text;
+      if (live.answers()) place["written"] = live.recording().written[at].text;
       if (against != nullptr) sum += add_against(place, row, row_of(before, p), live);
       list.push_back(std::move(place));
     }
@@ -171,34 +173,34 @@ Json predictions_json(const Live& live, const Live* against, const Wanted& wante
 
 }  // namespace
 
-Answer predictions(Desk& desk, const Question& asked) {
-  asked.allow({"top", "temperature", "at", "against"});
-  const Wanted wanted(asked);
-  const Live live(desk, asked.exhibit);
+Response predictions(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"top", "temperature", "at", "against"});
+  const WantedPrediction wanted(request);
+  const Live live(store, request.stored);
   std::optional<Live> against;
-  if (const auto other = asked.text("against")) against.emplace(desk, desk.find(*other));
-  return {200, kJson, desk.cache().get(asked.key(), [&] {
-            return insight::as_line(predictions_json(live, against ? &*against : nullptr, wanted, *desk.pool()));
+  if (const auto other = request.text("against")) against.emplace(store, store.find(*other));
+  return {200, kJson, store.cache().get(request.key(), [&] {
+            return insight::as_line(predictions_json(live, against ? &*against : nullptr, wanted, *store.pool()));
           })};
 }
 
-Answer effects(Desk& desk, const Question& asked) {
-  asked.allow({"top", "at"});
-  const std::int64_t top = asked.number("top", 1'000'000);
+Response effects(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"top", "at"});
+  const std::int64_t top = request.number("top", 1'000'000);
   if (top < 1) throw std::invalid_argument("top must be 1 or above, not " + std::to_string(top));
-  const Live live(desk, asked.exhibit);
-  const Places places = places_of(live, asked.numbers("at"));
-  if (places.at.empty()) throw Refused(409, "this model predicts no words that could move");
-  return {200, kJson, desk.cache().get(asked.key(), asked.progress("head"), [&](const insight::Progress& progress) {
-            const Desk::Turn turn(desk);
-            const auto pool = desk.pool();
-            std::vector<insight::HeadName> heads = insight::heads_of(live.facts());
-            std::erase_if(heads, [&](const insight::HeadName& head) {
-              return std::ranges::any_of(live.reading().changes.off, [&](const model::HeadOff& off) {
-                return insight::HeadName{off.kind, off.layer, off.head} == head;
+  const Live live(store, request.stored);
+  const PredictionPlaces places = places_of(live, request.numbers("at"));
+  if (places.at.empty()) throw HttpError(409, "this model predicts no words that could move");
+  return {200, kJson, store.cache().get(request.key(), request.progress("head"), [&](const base::Progress& progress) {
+            const RecordingStore::Turn turn(store);
+            const auto pool = store.pool();
+            std::vector<insight::HeadId> heads = insight::heads_of(live.facts());
+            std::erase_if(heads, [&](const insight::HeadId& head) {
+              return std::ranges::any_of(live.recording().changes.off, [&](const model::HeadOff& off) {
+                return insight::HeadId{off.kind, off.layer, off.head} == head;
               });
             });
-            const insight::Ablation ablation(*live.reader, live.reading(), places.at, *pool);
+            const insight::Ablation ablation(*live.reader, live.recording(), places.at, *pool);
             Json list = Json::array();
             for (const auto& effect : ablation.rank(heads, progress, *pool)) {
               if (std::ssize(list) == top) break;

@@ -11,9 +11,9 @@ namespace attn::server {
 
 using insight::Json;  // lessons have their own, of double precision: lesson::Json
 
-Json to_json(const Recipe& recipe);
-Json to_json(const Word& word);
-Json to_json(const Step& step);
+Json to_json(const RecordRequest& record_request);
+Json to_json(const LikelyWord& word);
+Json to_json(const GeneratedStep& step);
 Json to_json(const Generated& generated);
 
 // The body of a POST: one JSON object. Throws std::invalid_argument.

@@ -21,55 +21,56 @@ std::string in_digits(float number) {
 
 }  // namespace
 
-Answer tile_of(Desk& desk, const Question& asked, const Sight& sight) {
-  const insight::MapPlace place{asked.number("level"), asked.number("row"), asked.number("column")};
-  const auto [rows, columns] = map_tile_shape(sight.stack(), place);
-  Answer answer = octets(tile_bytes(desk, sight, place, asked.progress("tile")));
-  answer.headers = {{"X-Shape", std::to_string(rows) + "," + std::to_string(columns)}};
-  if (const float scale = scale_of(desk, sight); scale != 1) answer.headers.emplace_back("X-Scale", in_digits(scale));
-  return answer;
+Response tile_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed) {
+  const insight::MapPlace place{request.number("level"), request.number("row"), request.number("column")};
+  const auto [rows, columns] = map_tile_shape(viewed.stack(), place);
+  Response response = octets(tile_bytes(store, viewed, place, request.progress("tile")));
+  response.headers = {{"X-Shape", std::to_string(rows) + "," + std::to_string(columns)}};
+  if (const float scale = scale_of(store, viewed); scale != 1)
+    response.headers.emplace_back("X-Scale", in_digits(scale));
+  return response;
 }
 
-Answer row_of(Desk& desk, const Question& asked, const Sight& sight) {
-  const std::int64_t row = asked.number("row"), keys = sight.stack().keys;
-  insight::need_index("row", row, sight.stack().queries);
-  return octets(desk.cache().get(sight.key + "/row/" + std::to_string(row), [&] {
+Response row_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed) {
+  const std::int64_t row = request.number("row"), keys = viewed.stack().keys;
+  insight::need_index("row", row, viewed.stack().queries);
+  return octets(store.cache().get(viewed.key + "/row/" + std::to_string(row), [&] {
     std::vector<float> weights(static_cast<std::size_t>(keys));
-    sight.specimen->weights(sight.head, {row, 0}, View<float, 2>{weights.data(), {1, keys}}, *desk.pool());
+    viewed.tables->weights(viewed.head, {row, 0}, View<float, 2>{weights.data(), {1, keys}}, *store.pool());
     return float_bytes(weights);
   }));
 }
 
-Answer column_of(Desk& desk, const Question& asked, const Sight& sight) {
-  const std::int64_t column = asked.number("column"), queries = sight.stack().queries;
-  insight::need_index("column", column, sight.stack().keys);
-  return octets(desk.cache().get(sight.key + "/column/" + std::to_string(column), [&] {
+Response column_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed) {
+  const std::int64_t column = request.number("column"), queries = viewed.stack().queries;
+  insight::need_index("column", column, viewed.stack().keys);
+  return octets(store.cache().get(viewed.key + "/column/" + std::to_string(column), [&] {
     std::vector<float> weights(static_cast<std::size_t>(queries));
-    sight.specimen->weights(sight.head, {0, column}, View<float, 2>{weights.data(), {queries, 1}}, *desk.pool());
+    viewed.tables->weights(viewed.head, {0, column}, View<float, 2>{weights.data(), {queries, 1}}, *store.pool());
     return float_bytes(weights);
   }));
 }
 
-Answer tile(Desk& desk, const Question& asked) {
-  asked.allow({"words", "kind", "layer", "head", "level", "row", "column", "measure", "aside"});
-  return tile_of(desk, asked, sight_of(desk, asked));
+Response tile(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"words", "kind", "layer", "head", "level", "row", "column", "measure", "aside"});
+  return tile_of(store, request, viewed_head(store, request));
 }
 
-Answer row(Desk& desk, const Question& asked) {
-  asked.allow({"words", "kind", "layer", "head", "row", "measure", "aside"});
-  return row_of(desk, asked, sight_of(desk, asked));
+Response row(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"words", "kind", "layer", "head", "row", "measure", "aside"});
+  return row_of(store, request, viewed_head(store, request));
 }
 
-Answer column(Desk& desk, const Question& asked) {
-  asked.allow({"words", "kind", "layer", "head", "column", "measure", "aside"});
-  return column_of(desk, asked, sight_of(desk, asked));
+Response column(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"words", "kind", "layer", "head", "column", "measure", "aside"});
+  return column_of(store, request, viewed_head(store, request));
 }
 
-Answer profile(Desk& desk, const Question& asked) {
-  asked.allow({"words", "kind", "layer", "head", "measure", "aside"});
-  const Sight sight = sight_of(desk, asked);
-  return {200, kJson, desk.cache().get(sight.key + "/profile", [&] {
-            const insight::Profile found = insight::profile(*sight.specimen, sight.head, *desk.pool());
+Response profile(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"words", "kind", "layer", "head", "measure", "aside"});
+  const ViewedHead viewed = viewed_head(store, request);
+  return {200, kJson, store.cache().get(viewed.key + "/profile", [&] {
+            const insight::Profile found = insight::profile(*viewed.tables, viewed.head, *store.pool());
             return insight::as_line(insight::Json{{"received", found.received}, {"entropy", found.entropy}});
           })};
 }

@@ -7,32 +7,32 @@
 
 namespace attn::server {
 
-// Each is a row of the table in api.cc. They throw std::invalid_argument (status 400), Refused and NotWanted.
+// Each is a row of the table in api.cc. They throw std::invalid_argument (status 400), HttpError and Cancelled.
 
 // ---- parts ----
-Answer tile(Desk& desk, const Question& asked);
-Answer row(Desk& desk, const Question& asked);
-Answer column(Desk& desk, const Question& asked);
-Answer profile(Desk& desk, const Question& asked);
-Answer trace(Desk& desk, const Question& asked);
-Answer find(Desk& desk, const Question& asked);
-Answer patterns(Desk& desk, const Question& asked);
+Response tile(RecordingStore& store, const RoutedRequest& request);
+Response row(RecordingStore& store, const RoutedRequest& request);
+Response column(RecordingStore& store, const RoutedRequest& request);
+Response profile(RecordingStore& store, const RoutedRequest& request);
+Response trace(RecordingStore& store, const RoutedRequest& request);
+Response find(RecordingStore& store, const RoutedRequest& request);
+Response patterns(RecordingStore& store, const RoutedRequest& request);
 
 // ---- files ----
-Answer figure(Desk& desk, const Question& asked);
-Answer table(Desk& desk, const Question& asked);
-Answer page(Desk& desk, const Question& asked);
-Answer recording(Desk& desk, const Question& asked);
+Response figure(RecordingStore& store, const RoutedRequest& request);
+Response table(RecordingStore& store, const RoutedRequest& request);
+Response page(RecordingStore& store, const RoutedRequest& request);
+Response recording(RecordingStore& store, const RoutedRequest& request);
 
 // ---- two specimens ----
-Answer compare(Desk& desk, const Question& asked);
-Answer compare_tile(Desk& desk, const Question& asked);
-Answer compare_row(Desk& desk, const Question& asked);
-Answer compare_column(Desk& desk, const Question& asked);
-Answer compare_thumbnails(Desk& desk, const Question& asked);
-Answer compare_figure(Desk& desk, const Question& asked);
+Response compare(RecordingStore& store, const RoutedRequest& request);
+Response compare_tile(RecordingStore& store, const RoutedRequest& request);
+Response compare_row(RecordingStore& store, const RoutedRequest& request);
+Response compare_column(RecordingStore& store, const RoutedRequest& request);
+Response compare_thumbnails(RecordingStore& store, const RoutedRequest& request);
+Response compare_figure(RecordingStore& store, const RoutedRequest& request);
 
 // ---- none ----
-Answer mask(Desk& desk, const Question& asked);
+Response mask(RecordingStore& store, const RoutedRequest& request);
 
 }  // namespace attn::server

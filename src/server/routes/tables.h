@@ -6,9 +6,9 @@
 namespace attn::server {
 
 // level, row and column; X-Shape, and X-Scale where byte 255 is not 1.
-Answer tile_of(Desk& desk, const Question& asked, const Sight& sight);
+Response tile_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed);
 // float32: row or column of the query.
-Answer row_of(Desk& desk, const Question& asked, const Sight& sight);
-Answer column_of(Desk& desk, const Question& asked, const Sight& sight);
+Response row_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed);
+Response column_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed);
 
 }  // namespace attn::server

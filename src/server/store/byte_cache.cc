@@ -6,14 +6,14 @@
 namespace attn::server {
 
 Bytes ByteCache::get(const std::string& key, const std::function<std::string()>& make) {
-  return get(key, {}, [&](const insight::Progress&) { return make(); });
+  return get(key, {}, [&](const base::Progress&) { return make(); });
 }
 
-Bytes ByteCache::get(const std::string& key, const insight::Progress& mine,
-                     const std::function<std::string(const insight::Progress&)>& make) {
+Bytes ByteCache::get(const std::string& key, const base::Progress& mine,
+                     const std::function<std::string(const base::Progress&)>& make) {
   const std::shared_ptr<Value> value = enter(key);
   try {
-    value->making.join(mine, [&](const insight::Progress& progress) {
+    value->task.join(mine, [&](const base::Progress& progress) {
       value->bytes = std::make_shared<const std::string>(make(progress));
     });
   } catch (...) {
@@ -42,7 +42,7 @@ void ByteCache::leave(const std::string& key, const std::shared_ptr<Value>& valu
   const auto entry = entries_.find(key);
   if (entry == entries_.end() || entry->second.value != value) return;  // let go meanwhile
   --entry->second.users;
-  if (!value->making.done()) {
+  if (!value->task.done()) {
     if (entry->second.users > 0) return;
     uses_.erase(entry->second.use);
     entries_.erase(entry);

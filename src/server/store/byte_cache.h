@@ -25,15 +25,15 @@ class ByteCache {
   // What is kept under this key, else what `make` gives. Who asks for something that is being made waits for it; what
   // `make` throws reaches all who wait, and the next to ask tries again.
   Bytes get(const std::string& key, const std::function<std::string()>& make);
-  // The same for long work: as Effort::join() has it.
-  Bytes get(const std::string& key, const insight::Progress& mine,
-            const std::function<std::string(const insight::Progress&)>& make);
+  // The same for long work: as SharedTask::join() has it.
+  Bytes get(const std::string& key, const base::Progress& mine,
+            const std::function<std::string(const base::Progress&)>& make);
 
   [[nodiscard]] std::int64_t bytes() const;  // that are kept
 
  private:
   struct Value {
-    Effort making;
+    SharedTask task;
     Bytes bytes;
   };
   struct Entry {

@@ -12,31 +12,30 @@ namespace attn::server {
 namespace {
 
 std::shared_ptr<const Compared> compared(const Pair& pair, std::string key, ThreadPool& pool,
-                                         const insight::Progress& progress) {
-  auto made = std::make_shared<Compared>();
-  made->exhibit_a = pair.a;
-  made->exhibit_b = pair.b;
-  made->a = pair.a->exposure(pair.words).shared();
-  made->b = pair.b->exposure(pair.words).shared();
-  made->key = std::move(key);
+                                         const base::Progress& progress) {
+  auto recorded = std::make_shared<Compared>();
+  recorded->stored_a = pair.a;
+  recorded->stored_b = pair.b;
+  recorded->a = pair.a->stored_tables(pair.words).shared();
+  recorded->b = pair.b->stored_tables(pair.words).shared();
+  recorded->key = std::move(key);
   try {
-    made->found = insight::compare(*made->a, *made->b, pool, progress);
+    recorded->found = insight::compare(*recorded->a, *recorded->b, pool, progress);
   } catch (const std::invalid_argument& wrong) {
-    throw Refused(409, wrong.what());
+    throw HttpError(409, wrong.what());
   }
-  made->aligned = insight::difference(*made->a, *made->b, made->found);
-  made->on_a = insight::difference_on_a(*made->a, *made->b, made->found);
-  return made;
+  recorded->aligned = insight::difference(*recorded->a, *recorded->b, recorded->found);
+  recorded->on_a = insight::difference_on_a(*recorded->a, *recorded->b, recorded->found);
+  return recorded;
 }
 
 }  // namespace
 
-std::shared_ptr<const Compared> Comparisons::get(const Pair& pair, ThreadPool& pool,
-                                                 const insight::Progress& progress) {
+std::shared_ptr<const Compared> Comparisons::get(const Pair& pair, ThreadPool& pool, const base::Progress& progress) {
   const std::string key = "compare/" + pair.a->id() + "/" + pair.b->id() + (pair.words ? "/words" : "");
   const std::shared_ptr<Entry> found = entry(key);
-  found->making.join(progress, [&](const insight::Progress& all) { found->made = compared(pair, key, pool, all); });
-  return found->made;
+  found->task.join(progress, [&](const base::Progress& all) { found->recorded = compared(pair, key, pool, all); });
+  return found->recorded;
 }
 
 std::shared_ptr<Comparisons::Entry> Comparisons::entry(const std::string& key) {
@@ -52,9 +51,9 @@ std::shared_ptr<Comparisons::Entry> Comparisons::entry(const std::string& key) {
   return entries_.front();
 }
 
-void Comparisons::forget(std::string_view exhibit) {
+void Comparisons::forget(std::string_view stored) {
   const std::scoped_lock lock(mutex_);
-  const std::string inside = "/" + std::string(exhibit) + "/";
+  const std::string inside = "/" + std::string(stored) + "/";
   std::erase_if(entries_, [&](const auto& one) { return (one->key + "/").find(inside) != std::string::npos; });
 }
 

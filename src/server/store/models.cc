@@ -8,16 +8,16 @@
 
 namespace attn::server {
 
-std::string Shelf::add(const std::string& name, const text::Folder& folder, bool given) {
+std::string ModelList::add(const std::string& name, const base::Folder& folder, bool given) {
   for (ModelSource& one : sources_) {
     if (one.folder.name() != folder.name()) continue;
     one.given = one.given || given;
-    one.asked = name;
+    one.request = name;
     return one.name;
   }
   const std::string short_name = model::Origin{.model = name, .type = {}, .form = {}, .text = {}}.short_name();
   const bool taken = std::ranges::find(sources_, short_name, &ModelSource::name) != sources_.end();
-  sources_.push_back({.name = taken ? name : short_name, .folder = folder, .given = given, .asked = name});
+  sources_.push_back({.name = taken ? name : short_name, .folder = folder, .given = given, .request = name});
   return sources_.back().name;
 }
 
@@ -29,7 +29,7 @@ struct Models::Entry {
   std::mutex loading;
   std::shared_ptr<const model::Reader> reader;  // null: not loaded
   std::uint64_t used = 0;
-  Effort finding;
+  SharedTask finding;
   std::shared_ptr<const nn::Matrix> induction;
 };
 
@@ -50,7 +50,7 @@ bool Models::has(std::string_view name) const {
 
 std::string Models::name_of(std::string_view model) const {
   for (const auto& one : entries_)
-    if (one->source.folder.name() == model || one->source.asked == model || one->source.name == model)
+    if (one->source.folder.name() == model || one->source.request == model || one->source.name == model)
       return one->source.name;
   return {};
 }
@@ -108,10 +108,10 @@ void Models::let_go(const Entry& latest) {
   }
 }
 
-std::shared_ptr<const nn::Matrix> Models::induction(std::string_view name, const insight::Progress& mine,
+std::shared_ptr<const nn::Matrix> Models::induction(std::string_view name, const base::Progress& mine,
                                                     ThreadPool& pool) {
   Entry& one = entry(name);
-  one.finding.join(mine, [&](const insight::Progress& progress) {
+  one.finding.join(mine, [&](const base::Progress& progress) {
     const auto model = reader(name);
     one.induction = std::make_shared<const nn::Matrix>(insight::induction_scores(*model, pool, progress));
   });

@@ -20,17 +20,17 @@ namespace attn::server {
 
 struct ModelSource {
   std::string name;  // as requests call it
-  text::Folder folder;
+  base::Folder folder;
   bool given = false;                                     // by the user, not built in
-  std::string asked = {};                                 // as the user called it
+  std::string request = {};                               // as the user called it
   std::shared_ptr<const model::Reader> reader = nullptr;  // loaded already; such a one is never let go
 };
 
 // A list in the making.
-class Shelf {
+class ModelList {
  public:
   // Its name on the page: without the folders in front, unless another one is called so. The same folder only once.
-  std::string add(const std::string& name, const text::Folder& folder, bool given);
+  std::string add(const std::string& name, const base::Folder& folder, bool given);
   [[nodiscard]] std::vector<ModelSource> take() { return std::move(sources_); }
 
  private:
@@ -61,7 +61,7 @@ class Models {
   [[nodiscard]] Card card(std::string_view name) const;
   [[nodiscard]] std::shared_ptr<const model::Reader> reader(std::string_view name);
   // insight::induction_scores(): a property of the model, found when somebody first asks for it.
-  [[nodiscard]] std::shared_ptr<const nn::Matrix> induction(std::string_view name, const insight::Progress& mine,
+  [[nodiscard]] std::shared_ptr<const nn::Matrix> induction(std::string_view name, const base::Progress& mine,
                                                             ThreadPool& pool);
 
  private:

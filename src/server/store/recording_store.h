@@ -32,42 +32,42 @@ inline constexpr std::int64_t kMostMade = 64;  // specimens that requests have m
 inline constexpr std::int64_t kDefaultMemory = std::int64_t{1} << 30;
 
 // What specimens are made from, and how much may be kept.
-struct Stock {
+struct StoreOptions {
   std::vector<ModelSource> models = {};
   std::int64_t memory = kDefaultMemory;  // bytes of all recordings together
 };
 
 // Any number of threads may use one.
-class Desk {
+class RecordingStore {
  public:
   // At most `cache_bytes` of tiles and rows are kept. Throws as Models does.
-  Desk(PoolOf pool, std::int64_t cache_bytes, Stock stock = {});
+  RecordingStore(PoolOf pool, std::int64_t cache_bytes, StoreOptions store = {});
 
   // Its id; it stays. What is no model's own recording is looked over at once, with `progress` in heads: throws
   // std::invalid_argument where a number is no weight.
-  std::string add(std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
-                  const insight::Progress& progress = {});
+  std::string add(std::string name, const std::shared_ptr<const insight::AttentionTables>& tables,
+                  const base::Progress& progress = {});
   // Makes it, unless it was made before and is still there. `tell`: each token that is generated, with its number.
-  // Throws as make() does, Refused with status 413 for what does not fit into the memory, with 429 where too much is
+  // Throws as make() does, HttpError with status 413 for what does not fit into the memory, with 429 where too much is
   // being made.
   struct Order {
-    Recipe recipe;
-    insight::Progress progress = {};
-    std::function<void(std::int64_t step, const Step&)> tell = {};
+    RecordRequest record_request;
+    base::Progress progress = {};
+    std::function<void(std::int64_t step, const GeneratedStep&)> tell = {};
     bool stays = false;  // it is never let go
   };
   std::string make(const Order& order);
-  // Throws Refused with status 404.
-  [[nodiscard]] std::shared_ptr<const Exhibit> find(std::string_view id);
-  [[nodiscard]] std::vector<std::shared_ptr<const Exhibit>> exhibits() const;
+  // Throws HttpError with status 404.
+  [[nodiscard]] std::shared_ptr<const StoredRecording> find(std::string_view id);
+  [[nodiscard]] std::vector<std::shared_ptr<const StoredRecording>> recordings() const;
 
-  // The model that an exhibit was made by. Throws Refused with status 409 where there is none here.
-  [[nodiscard]] std::shared_ptr<const model::Reader> reader_of(const Exhibit& exhibit);
+  // The model that an exhibit was made by. Throws HttpError with status 409 where there is none here.
+  [[nodiscard]] std::shared_ptr<const model::Reader> reader_of(const StoredRecording& stored);
 
-  // Long work holds one of these. Throws Refused with status 429 where too many do.
+  // Long work holds one of these. Throws HttpError with status 429 where too many do.
   class Turn {
    public:
-    explicit Turn(Desk& desk);
+    explicit Turn(RecordingStore& store);
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -88,24 +88,24 @@ class Desk {
 
  private:
   // What is being made for one or several.
-  struct InHand {
-    Effort effort;
+  struct RunningTask {
+    SharedTask task;
     std::mutex mutex;
-    std::vector<Step> steps;
+    std::vector<GeneratedStep> steps;
     std::string id;
     std::int64_t reserved = 0;
   };
-  struct Place {
-    std::shared_ptr<const Exhibit> exhibit;
+  struct StoredEntry {
+    std::shared_ptr<const StoredRecording> stored;
     std::string key;  // of its recipe; empty: it has none
     std::uint64_t used = 0;
   };
-  std::string put(std::shared_ptr<const Exhibit> exhibit, std::string key);  // the mutex is held
-  [[nodiscard]] std::string found(const std::string& key);                   // likewise; empty: not there
+  std::string put(std::shared_ptr<const StoredRecording> stored, std::string key);  // the mutex is held
+  [[nodiscard]] std::string found(const std::string& key);                          // likewise; empty: not there
   void name_model(Provenance& from, const std::string& name);
-  [[nodiscard]] Provenance provenance(const insight::Specimen& specimen);
-  void work(InHand& hand, const Order& order, const std::string& key, const insight::Progress& progress);
-  void reserve(InHand& hand, std::int64_t bytes);
+  [[nodiscard]] Provenance provenance(const insight::AttentionTables& tables);
+  void work(RunningTask& task, const Order& order, const std::string& key, const base::Progress& progress);
+  void reserve(RunningTask& task, std::int64_t bytes);
   void let_go(const std::string& newest);  // the mutex is held
 
   PoolOf pool_;
@@ -119,8 +119,8 @@ class Desk {
   std::int64_t named_ = 0;     // ids that were given
   std::int64_t reserved_ = 0;  // bytes of what is being made
   std::uint64_t uses_ = 0;
-  std::vector<Place> places_;
-  std::map<std::string, std::shared_ptr<InHand>> in_hand_;  // by key
+  std::vector<StoredEntry> entries_;
+  std::map<std::string, std::shared_ptr<RunningTask>> running_;  // by key
 };
 
 }  // namespace attn::server

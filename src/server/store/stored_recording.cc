@@ -20,10 +20,10 @@ namespace attn::server {
 namespace {
 
 // What a weight may be at most, which insight's check says too.
-double highest_of(const insight::Specimen& specimen, const insight::HeadName& head) {
+double highest_of(const insight::AttentionTables& tables, const insight::HeadId& head) {
   double bound = insight::sum_bound(0);
-  if (specimen.reading() == nullptr) return 1 + bound;
-  const model::AttentionRecord& record = specimen.reading()->recording.attention(head.kind, head.layer);
+  if (tables.recording() == nullptr) return 1 + bound;
+  const model::AttentionRecord& record = tables.recording()->log.attention(head.kind, head.layer);
   for (std::int64_t i = 0; i < record.queries; ++i) {
     const float lse = record.lse.row(head.head)[i];
     if (std::isfinite(lse)) bound = std::max(bound, insight::sum_bound(lse));
@@ -43,79 +43,79 @@ void need_weights(View<const float, 2> tile, double highest) {
   }
 }
 
-Survey survey_of(const insight::Specimen& specimen, const nn::Matrix& induction, ThreadPool& pool,
-                 const insight::Progress& progress) {
-  if (specimen.numbers() != insight::Numbers::weights) {
-    throw std::invalid_argument("the page shows weights from 0 to 1, not " + std::string(name_of(specimen.numbers())) +
+HeadSummary summary_of(const insight::AttentionTables& tables, const nn::Matrix& induction, ThreadPool& pool,
+                       const base::Progress& progress) {
+  if (tables.numbers() != insight::Numbers::weights) {
+    throw std::invalid_argument("the page shows weights from 0 to 1, not " + std::string(name_of(tables.numbers())) +
                                 "; a heatmap draws any table");
   }
   // Statistics and thumbnails need every weight; rebuilding them is most of the work, so it is done once for both.
   std::vector<insight::Shrinking> thumbnails;
   std::vector<double> highest;
-  for (const insight::HeadName& head : specimen.heads()) {
-    thumbnails.emplace_back(specimen, head, kThumbnail, insight::Reduce::max);
-    highest.push_back(highest_of(specimen, head));
+  for (const insight::HeadId& head : tables.heads()) {
+    thumbnails.emplace_back(tables, head, kThumbnail, insight::Reduce::max);
+    highest.push_back(highest_of(tables, head));
   }
   const auto also = [&](std::int64_t head, Rectangle at, View<const float, 2> tile) {
     need_weights(tile, highest[static_cast<std::size_t>(head)]);
     thumbnails[static_cast<std::size_t>(head)].take(at, tile);
   };
-  auto statistics = insight::statistics(specimen, {.progress = progress, .also = also}, pool);
+  auto statistics = insight::statistics(tables, {.progress = progress, .also = also}, pool);
   std::map<Kind, std::string> bytes;
   for (std::size_t n = 0; n < thumbnails.size(); ++n)
     bytes[statistics[n].name.kind] += coded(thumbnails[n].finish().cells);
-  Survey survey{insight::HeadsReport(std::move(statistics), induction), std::move(bytes)};
-  for (insight::HeadReport& head : survey.report.heads)
+  HeadSummary summary{insight::HeadsReport(std::move(statistics), induction), std::move(bytes)};
+  for (insight::HeadReport& head : summary.report.heads)
     head.statistics.received = head.statistics.outgoing = head.statistics.diagonal = {};
-  return survey;
+  return summary;
 }
 
 }  // namespace
 
-const Survey& Exposure::survey(ThreadPool& pool, const insight::Progress& progress) const {
-  looking_.join(progress, [&](const insight::Progress& all) {
+const HeadSummary& StoredTables::summary(ThreadPool& pool, const base::Progress& progress) const {
+  summarising_.join(progress, [&](const base::Progress& all) {
     const auto none = std::make_shared<const nn::Matrix>();
     std::shared_ptr<const nn::Matrix> induction = none;
-    if (reading_ != nullptr) induction = {none, &reading_->induction};
+    if (recording_ != nullptr) induction = {none, &recording_->induction};
     if (induction->empty() && induction_) {
-      const auto pulse = [&](std::int64_t, std::int64_t) { insight::tell(all, 0, std::ssize(specimen_->heads())); };
+      const auto pulse = [&](std::int64_t, std::int64_t) { base::tell(all, 0, std::ssize(tables_->heads())); };
       induction = induction_(pulse, pool);
     }
-    survey_ = std::make_unique<const Survey>(survey_of(*specimen_, *induction, pool, all));
+    summary_ = std::make_unique<const HeadSummary>(summary_of(*tables_, *induction, pool, all));
   });
-  return *survey_;
+  return *summary_;
 }
 
 namespace {
 
-std::int64_t bytes_of(const insight::Specimen& specimen) {
+std::int64_t bytes_of(const insight::AttentionTables& tables) {
   std::int64_t numbers = 0;
-  if (const model::Reading* const reading = specimen.reading(); reading != nullptr) {
-    for (const nn::Matrix* const one : {&reading->hidden, &reading->target_hidden})
+  if (const model::Recording* const recording = tables.recording(); recording != nullptr) {
+    for (const nn::Matrix* const one : {&recording->hidden, &recording->target_hidden})
       numbers += one->rows() * one->columns();
-    return reading->recording.bytes() + numbers * static_cast<std::int64_t>(sizeof(float));
+    return recording->log.bytes() + numbers * static_cast<std::int64_t>(sizeof(float));
   }
-  for (const insight::Stack& stack : specimen.stacks())
+  for (const insight::AttentionStack& stack : tables.stacks())
     numbers += stack.layers * stack.heads * stack.queries * stack.keys;
   return numbers * static_cast<std::int64_t>(sizeof(float));
 }
 
 }  // namespace
 
-Exhibit::Exhibit(std::string id, std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
-                 Provenance provenance)
+StoredRecording::StoredRecording(std::string id, std::string name,
+                                 const std::shared_ptr<const insight::AttentionTables>& tables, Provenance provenance)
     : id_(std::move(id)),
       name_(std::move(name)),
       provenance_(std::move(provenance)),
-      bytes_(bytes_of(*specimen)),
-      as_it_is_(specimen, specimen->reading(), provenance_.induction) {}
+      bytes_(bytes_of(*tables)),
+      as_it_is_(tables, tables->recording(), provenance_.induction) {}
 
-std::string Exhibit::text() const {
+std::string StoredRecording::text() const {
   constexpr std::size_t kMost = 64;  // tokens that stand for it
-  const model::Reading* const reading = as_it_is_.reading();
-  if (reading != nullptr && !reading->origin.text.text.empty()) return reading->origin.text.text;
-  const insight::Specimen& specimen = as_it_is_.specimen();
-  const std::vector<text::Token>& tokens = specimen.queries(specimen.stacks().front().kind);
+  const model::Recording* const recording = as_it_is_.recording();
+  if (recording != nullptr && !recording->origin.text.text.empty()) return recording->origin.text.text;
+  const insight::AttentionTables& tables = as_it_is_.tables();
+  const std::vector<text::Token>& tokens = tables.queries(tables.stacks().front().kind);
   std::string text;
   for (std::size_t i = 0; i < tokens.size() && i < kMost; ++i) {
     if (i > 0) text += ' ';
@@ -124,34 +124,34 @@ std::string Exhibit::text() const {
   return tokens.size() > kMost ? text + " …" : text;
 }
 
-std::optional<std::string> Exhibit::pair() const {
-  const model::Reading* const reading = as_it_is_.reading();
-  return reading == nullptr ? std::nullopt : reading->origin.text.pair;
+std::optional<std::string> StoredRecording::pair() const {
+  const model::Recording* const recording = as_it_is_.recording();
+  return recording == nullptr ? std::nullopt : recording->origin.text.pair;
 }
 
-std::int64_t Exhibit::tokens() const { return as_it_is_.specimen().stacks().front().queries; }
+std::int64_t StoredRecording::tokens() const { return as_it_is_.tables().stacks().front().queries; }
 
-const Exposure& Exhibit::exposure(bool words) const {
+const StoredTables& StoredRecording::stored_tables(bool words) const {
   if (!words) return as_it_is_;
   std::call_once(merged_, [&] {
-    words_ = std::make_unique<const Exposure>(insight::merged_words(as_it_is_.shared()), as_it_is_.reading(),
-                                              provenance_.induction);
+    words_ = std::make_unique<const StoredTables>(insight::merged_words(as_it_is_.shared()), as_it_is_.recording(),
+                                                  provenance_.induction);
   });
   return *words_;
 }
 
-std::shared_ptr<const insight::Specimen> Exhibit::by_value(bool words) const {
+std::shared_ptr<const insight::AttentionTables> StoredRecording::by_value(bool words) const {
   const std::scoped_lock lock(seen_);
   if (!by_value_[0]) by_value_[0] = insight::value_weighted(as_it_is_.shared());
   if (words && !by_value_[1]) by_value_[1] = insight::merged_words(by_value_[0]);
   return by_value_[words ? 1 : 0];
 }
 
-std::shared_ptr<const insight::Specimen> Exhibit::aside(bool words) const {
-  const Exposure& whole = exposure(words);
+std::shared_ptr<const insight::AttentionTables> StoredRecording::aside(bool words) const {
+  const StoredTables& whole = stored_tables(words);
   const std::scoped_lock lock(seen_);
-  std::shared_ptr<const insight::Specimen>& kept = aside_[words ? 1 : 0];
-  if (!kept) kept = insight::set_aside(whole.shared());
+  std::shared_ptr<const insight::AttentionTables>& kept = aside_[words ? 1 : 0];
+  if (!kept) kept = insight::without_sinks(whole.shared());
   return kept;
 }
 

@@ -24,53 +24,53 @@ using insight::Kind;
 inline constexpr std::int64_t kThumbnail = 64;  // cells a side, at most
 
 // What one pass over all heads gives.
-struct Survey {
+struct HeadSummary {
   insight::HeadsReport report;             // without numbers by token
   std::map<Kind, std::string> thumbnails;  // 8 bits a cell, [L H][R][C]
 };
 
 // Finds a model's induction scores (insight/statistics/induction.h). Empty: nobody knows them but the reading.
-using InductionOf =
-    std::function<std::shared_ptr<const nn::Matrix>(const insight::Progress& progress, ThreadPool& pool)>;
+using InductionOf = std::function<std::shared_ptr<const nn::Matrix>(const base::Progress& progress, ThreadPool& pool)>;
 
 // A specimen as it is, or between words.
-class Exposure {
+class StoredTables {
  public:
   // `reading`: what it was made from, also where the specimen itself is counted in words; null: a table. It must
   // outlive this.
-  Exposure(std::shared_ptr<const insight::Specimen> specimen, const model::Reading* reading, InductionOf induction)
-      : specimen_(std::move(specimen)), reading_(reading), induction_(std::move(induction)) {}
+  StoredTables(std::shared_ptr<const insight::AttentionTables> tables, const model::Recording* recording,
+               InductionOf induction)
+      : tables_(std::move(tables)), recording_(recording), induction_(std::move(induction)) {}
 
-  [[nodiscard]] const insight::Specimen& specimen() const noexcept { return *specimen_; }
-  [[nodiscard]] const std::shared_ptr<const insight::Specimen>& shared() const noexcept { return specimen_; }
-  [[nodiscard]] const model::Reading* reading() const noexcept { return reading_; }
+  [[nodiscard]] const insight::AttentionTables& tables() const noexcept { return *tables_; }
+  [[nodiscard]] const std::shared_ptr<const insight::AttentionTables>& shared() const noexcept { return tables_; }
+  [[nodiscard]] const model::Recording* recording() const noexcept { return recording_; }
 
-  // The pass is made when it is first asked for; others wait for it meanwhile, as Effort::join() has it. Throws
+  // The pass is made when it is first asked for; others wait for it meanwhile, as SharedTask::join() has it. Throws
   // std::invalid_argument where a number is no weight: not finite, or not from 0 to 1.
-  [[nodiscard]] const Survey& survey(ThreadPool& pool, const insight::Progress& progress = {}) const;
+  [[nodiscard]] const HeadSummary& summary(ThreadPool& pool, const base::Progress& progress = {}) const;
 
  private:
-  std::shared_ptr<const insight::Specimen> specimen_;
-  const model::Reading* reading_;
+  std::shared_ptr<const insight::AttentionTables> tables_;
+  const model::Recording* recording_;
   InductionOf induction_;
-  mutable Effort looking_;
-  mutable std::unique_ptr<const Survey> survey_;
+  mutable SharedTask summarising_;
+  mutable std::unique_ptr<const HeadSummary> summary_;
 };
 
 // Where an exhibit comes from, as far as this server could make it again.
 struct Provenance {
-  std::string model = {};                             // its name among the server's; empty: it is not there
-  model::Facts facts = {};                            // of this model
-  std::optional<Recipe> recipe = std::nullopt;        // that makes the same
-  std::optional<Generated> generated = std::nullopt;  // what the model went on with, or answered
+  std::string model = {};                                      // its name among the server's; empty: it is not there
+  model::Facts facts = {};                                     // of this model
+  std::optional<RecordRequest> record_request = std::nullopt;  // that makes the same
+  std::optional<Generated> generated = std::nullopt;           // what the model went on with, or answered
   InductionOf induction = {};
   bool stays = true;  // it is never let go
 };
 
-class Exhibit {
+class StoredRecording {
  public:
-  Exhibit(std::string id, std::string name, const std::shared_ptr<const insight::Specimen>& specimen,
-          Provenance provenance = {});
+  StoredRecording(std::string id, std::string name, const std::shared_ptr<const insight::AttentionTables>& tables,
+                  Provenance provenance = {});
 
   [[nodiscard]] const std::string& id() const noexcept { return id_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -80,20 +80,20 @@ class Exhibit {
   [[nodiscard]] const Provenance& provenance() const noexcept { return provenance_; }
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }  // that its numbers take in memory
 
-  [[nodiscard]] const Exposure& exposure(bool words) const;
+  [[nodiscard]] const StoredTables& stored_tables(bool words) const;
   // The same heads as insight/tables/value_weighted.h and insight/tables/without_sinks.h have them, made when first
   // asked for and kept. Throws std::invalid_argument where there are no norms of values.
-  [[nodiscard]] std::shared_ptr<const insight::Specimen> by_value(bool words) const;
-  [[nodiscard]] std::shared_ptr<const insight::Specimen> aside(bool words) const;
+  [[nodiscard]] std::shared_ptr<const insight::AttentionTables> by_value(bool words) const;
+  [[nodiscard]] std::shared_ptr<const insight::AttentionTables> aside(bool words) const;
 
  private:
   std::string id_, name_;
   Provenance provenance_;
   std::int64_t bytes_ = 0;
-  Exposure as_it_is_;
+  StoredTables as_it_is_;
   mutable std::once_flag merged_;
-  mutable std::unique_ptr<const Exposure> words_;
-  using Seen = std::array<std::shared_ptr<const insight::Specimen>, 2>;  // as tokens, as words
+  mutable std::unique_ptr<const StoredTables> words_;
+  using Seen = std::array<std::shared_ptr<const insight::AttentionTables>, 2>;  // as tokens, as words
   mutable std::mutex seen_;
   mutable Seen by_value_, aside_;
 };

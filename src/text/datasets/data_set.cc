@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 2> kTranslationNames = {"target", "transl
 constexpr int kLooked = 100;  // lines of a table that tell which column is the longest
 
 // Of the first lines; `names` are the cells of the line before them.
-std::size_t longest_column(CsvLines lines, std::size_t names) {
+std::size_t longest_column(base::CsvLines lines, std::size_t names) {
   std::vector<std::size_t> bytes(names);
   std::vector<std::string> cells;
   for (int n = 0; n < kLooked && lines.next(cells); ++n) {
@@ -31,7 +31,7 @@ std::size_t longest_column(CsvLines lines, std::size_t names) {
 
 std::string text_of(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) throw Error(file.string(), "cannot be read: it is not a file");
-  return read_file(file);
+  return base::read_file(file);
 }
 
 template <typename Names>
@@ -137,7 +137,7 @@ std::optional<Example> DataSet::next_example() {
   } else {
     example = has_names() ? next_row() : next_object();
   }
-  if (example && (first_bad_byte(example->text) || first_bad_byte(example->label))) {
+  if (example && (base::first_bad_byte(example->text) || base::first_bad_byte(example->label))) {
     throw Error(path_, "line " + std::to_string(line()) + " is not UTF-8");
   }
   return example;
@@ -198,6 +198,6 @@ double DataSet::share() const noexcept {
   return text_.empty() ? 1 : static_cast<double>(std::min(at, text_.size())) / static_cast<double>(text_.size());
 }
 
-std::uint64_t DataSet::fingerprint() const noexcept { return hash_of(text_); }
+std::uint64_t DataSet::fingerprint() const noexcept { return base::hash_of(text_); }
 
 }  // namespace attn::text

@@ -78,7 +78,7 @@ class DataSet {
   std::optional<std::string> label_key_;  // found in the first object, unless it is asked for
   std::size_t at_ = 0;
   std::int64_t line_ = 0;
-  CsvLines csv_;  // on text_
+  base::CsvLines csv_;  // on text_
   std::size_t column_ = 0, label_column_ = 0;
 };
 

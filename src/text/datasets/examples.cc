@@ -66,8 +66,9 @@ std::vector<Example> read_folder(const fs::path& folder, Wanted wanted, const Ex
   const bool labelled = wanted == Wanted::label;
   std::vector<Example> examples;
   for (const fs::path& file : text_files(folder, labelled)) {
-    std::string text = read_file(file);
-    if (const auto bad = first_bad_byte(text)) throw Error(file.string(), "not UTF-8", static_cast<std::int64_t>(*bad));
+    std::string text = base::read_file(file);
+    if (const auto bad = base::first_bad_byte(text))
+      throw Error(file.string(), "not UTF-8", static_cast<std::int64_t>(*bad));
     if (is_blank(text)) {
       if (labelled) throw Error(file.string(), "has no text");
       continue;
@@ -95,14 +96,14 @@ bool held_out(std::string_view text, double share) {
   if (!(share >= 0 && share <= 1)) {
     throw std::invalid_argument("the share held out is " + std::to_string(share) + "; it should be from 0 to 1");
   }
-  return hash_of(text) % 1000 < static_cast<std::uint64_t>(std::llround(share * 1000));
+  return base::hash_of(text) % 1000 < static_cast<std::uint64_t>(std::llround(share * 1000));
 }
 
 std::uint64_t fingerprint(std::span<const Example> examples) noexcept {
-  std::uint64_t hash = kHashOfNothing;
+  std::uint64_t hash = base::kHashOfNothing;
   // Two bytes that UTF-8 never has keep the parts apart.
   for (const auto& [text, label] : examples)
-    hash = hash_of("\xFE", hash_of(label, hash_of("\xFF", hash_of(text, hash))));
+    hash = base::hash_of("\xFE", base::hash_of(label, base::hash_of("\xFF", base::hash_of(text, hash))));
   return hash;
 }
 

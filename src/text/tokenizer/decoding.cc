@@ -33,13 +33,13 @@ bool replaces_space_sign(const json& step) {
   return type_of(step) == "Replace" && step.value("pattern", json::object()).value("String", "") == "\u2581";
 }
 
-Form form_of(const std::vector<json>& steps) {
-  if (has(steps, "ByteLevel")) return Form::byte_level;
-  if (has(steps, "Metaspace") || has(steps, "ByteFallback")) return Form::sentence_piece;
+PieceForm form_of(const std::vector<json>& steps) {
+  if (has(steps, "ByteLevel")) return PieceForm::byte_level;
+  if (has(steps, "Metaspace") || has(steps, "ByteFallback")) return PieceForm::sentence_piece;
   for (const json& step : steps) {
-    if (replaces_space_sign(step)) return Form::sentence_piece;
+    if (replaces_space_sign(step)) return PieceForm::sentence_piece;
   }
-  return has(steps, "WordPiece") ? Form::word_piece : Form::plain;
+  return has(steps, "WordPiece") ? PieceForm::word_piece : PieceForm::plain;
 }
 
 // A step that looks at one token at a time, or at a run of "<0xE4>" tokens.
@@ -52,16 +52,16 @@ bool takes_first_space(const json& step) {
   return type_of(step) == "Strip" && step.value("start", 0) <= 1 && step.value("stop", 0) == 0;
 }
 
-Flow flow_of(const std::vector<json>& steps) {
-  if (steps.size() == 1 && type_of(steps[0]) == "ByteLevel") return Flow::bytes;
+TextFlow flow_of(const std::vector<json>& steps) {
+  if (steps.size() == 1 && type_of(steps[0]) == "ByteLevel") return TextFlow::bytes;
   bool fused = false;
   for (const json& step : steps) {
     const std::string type = type_of(step);
     const bool known = fused ? takes_first_space(step) : type == "Fuse" || sees_tokens(type);
-    if (!known) return Flow::whole;
+    if (!known) return TextFlow::whole;
     fused = fused || type == "Fuse";
   }
-  return Flow::tokens;
+  return TextFlow::tokens;
 }
 
 }  // namespace

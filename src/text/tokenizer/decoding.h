@@ -8,15 +8,15 @@
 namespace attn::text {
 
 // How much of a text is settled while its tokens are still coming.
-enum class Flow {
+enum class TextFlow {
   bytes,   // each token is some bytes; characters are settled when they are whole
   tokens,  // each token is settled by the one before it
   whole,   // nothing is settled before the end
 };
 
 struct Decoding {
-  Form form = Form::plain;
-  Flow flow = Flow::whole;
+  PieceForm form = PieceForm::plain;
+  TextFlow flow = TextFlow::whole;
   // "<0xE4>" tokens that follow one another are settled together, by the first token that is none.
   bool joins_bytes = false;
 };

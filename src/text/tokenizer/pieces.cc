@@ -54,9 +54,9 @@ std::string with_spaces(std::string_view piece) {
 }
 
 // Consecutive pieces that are bytes; their characters are found together.
-class Run {
+class PieceRun {
  public:
-  explicit Run(std::vector<std::string>& texts) : texts_(texts) {}
+  explicit PieceRun(std::vector<std::string>& texts) : texts_(texts) {}
 
   void add(std::size_t piece, std::string_view bytes) {
     bytes_ += bytes;
@@ -65,7 +65,7 @@ class Run {
 
   void end() {
     for (std::size_t at = 0; at < bytes_.size();) {
-      const Character next = first_character(std::string_view(bytes_).substr(at));
+      const base::Character next = base::first_character(std::string_view(bytes_).substr(at));
       if (next.whole) {
         show(at, next.size);
       } else {
@@ -100,7 +100,7 @@ std::optional<std::string> byte_level_bytes(std::string_view piece) {
   static constexpr auto table = letters_to_bytes();
   std::string bytes;
   for (std::size_t at = 0; at < piece.size();) {
-    const Character letter = first_character(piece.substr(at));
+    const base::Character letter = base::first_character(piece.substr(at));
     if (!letter.whole || letter.size > 2) return std::nullopt;
     const std::size_t code = code_point(piece.substr(at, letter.size));
     if (code >= table.size() || table[code] == kNoByte) return std::nullopt;
@@ -119,23 +119,23 @@ std::optional<unsigned char> fallback_byte(std::string_view piece) {
   return value;
 }
 
-std::vector<std::string> readable(std::span<const std::string_view> pieces, Form form) {
+std::vector<std::string> readable(std::span<const std::string_view> pieces, PieceForm form) {
   std::vector<std::string> texts(pieces.size());
-  Run run(texts);
+  PieceRun run(texts);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (form == Form::byte_level) {
+    if (form == PieceForm::byte_level) {
       if (const auto bytes = byte_level_bytes(pieces[i])) {
         run.add(i, *bytes);
         continue;
       }
-    } else if (form == Form::sentence_piece) {
+    } else if (form == PieceForm::sentence_piece) {
       if (const auto byte = fallback_byte(pieces[i])) {
         run.add(i, std::string(1, static_cast<char>(*byte)));
         continue;
       }
     }
     run.end();
-    texts[i] = form == Form::sentence_piece ? with_spaces(pieces[i]) : std::string(pieces[i]);
+    texts[i] = form == PieceForm::sentence_piece ? with_spaces(pieces[i]) : std::string(pieces[i]);
   }
   run.end();
   return texts;

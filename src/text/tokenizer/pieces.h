@@ -10,7 +10,7 @@
 namespace attn::text {
 
 // How a vocabulary writes bytes and spaces.
-enum class Form {
+enum class PieceForm {
   plain,           // as they are
   word_piece,      // "##ing" goes on a word; shown as it is
   byte_level,      // one letter stands for a byte, "Ġ" for a space (GPT-2)
@@ -25,6 +25,6 @@ std::optional<unsigned char> fallback_byte(std::string_view piece);
 
 // What each of the pieces, which follow one another, says. A character that is spread over several pieces stands in
 // each of them, numbered: "😀₁", "😀₂". Bytes that make no character are written "<0xE4>".
-std::vector<std::string> readable(std::span<const std::string_view> pieces, Form form);
+std::vector<std::string> readable(std::span<const std::string_view> pieces, PieceForm form);
 
 }  // namespace attn::text

@@ -11,12 +11,12 @@ std::string TextStream::add(std::int32_t id) {
   const Token token = std::move(tokenizer_->tokens({&id, 1})[0]);
   if (token.special || token.piece.empty()) return "";
   const Decoding& decoding = tokenizer_->state_->decoding;
-  if (decoding.flow == Flow::bytes) {
+  if (decoding.flow == TextFlow::bytes) {
     bytes_ += byte_level_bytes(token.piece).value_or(token.piece);
-    return take_characters(bytes_);
+    return base::take_characters(bytes_);
   }
   ids_.push_back(id);
-  if (decoding.flow == Flow::whole || (decoding.joins_bytes && fallback_byte(token.piece))) return "";
+  if (decoding.flow == TextFlow::whole || (decoding.joins_bytes && fallback_byte(token.piece))) return "";
   std::string text = tokenizer_->decode(ids_).substr(shown_);
   ids_ = {id};
   shown_ = tokenizer_->decode(ids_).size();
@@ -24,8 +24,8 @@ std::string TextStream::add(std::int32_t id) {
 }
 
 std::string TextStream::finish() {
-  std::string text = tokenizer_->state_->decoding.flow == Flow::bytes ? replace_bad_bytes(bytes_)
-                                                                      : tokenizer_->decode(ids_).substr(shown_);
+  std::string text = tokenizer_->state_->decoding.flow == TextFlow::bytes ? base::replace_bad_bytes(bytes_)
+                                                                          : tokenizer_->decode(ids_).substr(shown_);
   *this = TextStream(*tokenizer_);
   return text;
 }

@@ -29,7 +29,7 @@ std::vector<std::string_view> pieces_of(const AttnTokensView& view) {
   return pieces;
 }
 
-std::vector<Token> tokens_of(const AttnTokens& tokens, Form form) {
+std::vector<Token> tokens_of(const AttnTokens& tokens, PieceForm form) {
   AttnTokensView view{};
   attn_tokens_view(&tokens, &view);
   const std::vector<std::string_view> pieces = pieces_of(view);
@@ -74,8 +74,8 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-Tokenizer Tokenizer::load(const Folder& folder) {
-  const Source source = tokenizer_source(folder);
+Tokenizer Tokenizer::load(const base::Folder& folder) {
+  const TokenizerSource source = tokenizer_source(folder);
   auto state = std::make_unique<State>();
   state->path = source.file;
   CrateText error;
@@ -88,7 +88,7 @@ Tokenizer Tokenizer::load(const Folder& folder) {
 }
 
 Encoding Tokenizer::encode(std::string_view text, bool bare) const {
-  require_utf8(text, "the text");
+  base::require_utf8(text, "the text");
   CrateText error;
   const CrateTokens tokens(
       attn_tokenizer_encode(state_->crate.get(), slice(text), {nullptr, 0}, !bare, error.receive()));
@@ -97,8 +97,8 @@ Encoding Tokenizer::encode(std::string_view text, bool bare) const {
 }
 
 Encoding Tokenizer::encode(std::string_view text, std::string_view pair, bool bare) const {
-  require_utf8(text, "the first text");
-  require_utf8(pair, "the second text");
+  base::require_utf8(text, "the first text");
+  base::require_utf8(pair, "the second text");
   CrateText error;
   const CrateTokens tokens(
       attn_tokenizer_encode(state_->crate.get(), slice(text), slice(pair), !bare, error.receive()));
@@ -107,7 +107,7 @@ Encoding Tokenizer::encode(std::string_view text, std::string_view pair, bool ba
 }
 
 std::vector<std::int32_t> Tokenizer::ids(std::string_view text, bool bare) const {
-  require_utf8(text, "the text");
+  base::require_utf8(text, "the text");
   CrateText error;
   const CrateTokens tokens(
       attn_tokenizer_encode(state_->crate.get(), slice(text), {nullptr, 0}, !bare, error.receive()));

@@ -46,7 +46,7 @@ class Tokenizer {
  public:
   // From a model's folder: tokenizer.json, else vocab.txt (WordPiece), else vocab.json and merges.txt (byte-level BPE).
   // Throws attn::Error if there is none or if it is broken.
-  static Tokenizer load(const Folder& folder);
+  static Tokenizer load(const base::Folder& folder);
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

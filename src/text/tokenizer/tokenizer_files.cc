@@ -35,8 +35,8 @@ const std::array<Role, 7>& roles() {
   return all;
 }
 
-std::int32_t find_role(const Role& role, std::initializer_list<const Settings*> files, const Lookup& id_of) {
-  for (const Settings* settings : files) {
+std::int32_t find_role(const Role& role, std::initializer_list<const base::JsonSettings*> files, const Lookup& id_of) {
+  for (const base::JsonSettings* settings : files) {
     if (!settings->has(role.key)) continue;
     const auto content = settings->token(role.key);
     if (!content) return -1;  // null: it has none
@@ -48,7 +48,7 @@ std::int32_t find_role(const Role& role, std::initializer_list<const Settings*> 
   return -1;
 }
 
-[[noreturn]] void refuse_folder(const Folder& folder) {
+[[noreturn]] void refuse_folder(const base::Folder& folder) {
   if (!folder.is_folder()) throw Error(folder.shown(), "there is no such folder");
   for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"}) {
     if (folder.has(name)) {
@@ -62,19 +62,19 @@ std::int32_t find_role(const Role& role, std::initializer_list<const Settings*> 
 
 }  // namespace
 
-Source tokenizer_source(const Folder& folder) {
+TokenizerSource tokenizer_source(const base::Folder& folder) {
   if (folder.has("tokenizer.json")) return {folder.read("tokenizer.json"), folder.shown("tokenizer.json")};
   if (folder.has("vocab.txt")) return wordpiece_source(folder);
   if (folder.has("vocab.json") && folder.has("merges.txt")) return byte_bpe_source(folder);
   refuse_folder(folder);
 }
 
-void explain_failure(const Source& source, const std::string& reason) {
+void explain_failure(const TokenizerSource& source, const std::string& reason) {
   const std::string& path = source.file;
-  if (const auto bad = first_bad_byte(source.json)) {
+  if (const auto bad = base::first_bad_byte(source.json)) {
     throw Error(path, "not UTF-8", static_cast<std::int64_t>(*bad));
   }
-  const json file = parse_json(source.json, source.file);
+  const json file = base::parse_json(source.json, source.file);
   if (!file.is_object()) throw Error(path, "should hold an object, {...}");
   const auto model = file.find("model");
   if (model == file.end() || !model->is_object()) throw Error(path, "should have a \"model\" that is an object");
@@ -87,9 +87,9 @@ void explain_failure(const Source& source, const std::string& reason) {
   throw Error(path, "not a tokenizer that can be loaded: " + reason);
 }
 
-SpecialIds special_ids(const Folder& folder, const Lookup& id_of) {
-  const Settings config(folder, "tokenizer_config.json");
-  const Settings map(folder, "special_tokens_map.json");
+SpecialIds special_ids(const base::Folder& folder, const Lookup& id_of) {
+  const base::JsonSettings config(folder, "tokenizer_config.json");
+  const base::JsonSettings map(folder, "special_tokens_map.json");
   SpecialIds ids;
   for (const Role& role : roles()) ids.*role.id = find_role(role, {&config, &map}, id_of);
   return ids;

@@ -139,7 +139,7 @@ TokenizerFiles trained_tokenizer(const TokenizerPlan& plan, const NextText& next
   if (!trainer) throw std::logic_error("the crate refuses an empty tokenizer: " + said.str());
   bool any = false;
   while (const std::optional<std::string> text = next()) {
-    require_utf8(*text, "the text");
+    base::require_utf8(*text, "the text");
     CrateText problem;
     if (!attn_trainer_add(trainer.get(), slice(*text), problem.receive())) {
       throw std::invalid_argument("a text cannot be learned from: " + problem.str());
@@ -158,15 +158,15 @@ TokenizerFiles trained_tokenizer(const TokenizerPlan& plan, const NextText& next
 }
 
 Tokenizer load_tokenizer(const TokenizerFiles& files) {
-  const std::array<BuiltInFile, 2> both = {
+  const std::array<base::BuiltInFile, 2> both = {
       {{"tokenizer.json", files.tokenizer}, {"tokenizer_config.json", files.config}}};
-  return Tokenizer::load(Folder(BuiltInFolder{"trained tokenizer", both}));
+  return Tokenizer::load(base::Folder(base::BuiltInFolder{"trained tokenizer", both}));
 }
 
 void train_tokenizer(const TokenizerPlan& plan, const NextText& next, const std::filesystem::path& folder) {
   const TokenizerFiles files = trained_tokenizer(plan, next);
-  write_file(folder / "tokenizer.json", files.tokenizer);
-  write_file(folder / "tokenizer_config.json", files.config);
+  base::write_file(folder / "tokenizer.json", files.tokenizer);
+  base::write_file(folder / "tokenizer_config.json", files.config);
 }
 
 }  // namespace attn::text

@@ -19,9 +19,9 @@ namespace {
 
 using nlohmann::json;
 
-std::string read_text(const Folder& folder, const std::string& file) {
+std::string read_text(const base::Folder& folder, const std::string& file) {
   std::string text = folder.read(file);
-  if (const auto bad = first_bad_byte(text))
+  if (const auto bad = base::first_bad_byte(text))
     throw Error(folder.shown(file), "not UTF-8", static_cast<std::int64_t>(*bad));
   return text;
 }
@@ -41,7 +41,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 // The special tokens by role, and where their ids are to be found.
 class Specials {
  public:
-  Specials(const Settings& config, const json& vocab, std::string file)
+  Specials(const base::JsonSettings& config, const json& vocab, std::string file)
       : config_(config), vocab_(vocab), file_(std::move(file)) {}
 
   // The name that tokenizer_config.json gives, else `usual`, with its id.
@@ -58,8 +58,8 @@ class Specials {
   }
 
   // For "added_tokens". Those of added_tokens.json that the vocabulary lacks come last, in the order of their ids.
-  json added_tokens(const Folder& folder) {
-    const Settings more(folder, "added_tokens.json");
+  json added_tokens(const base::Folder& folder) {
+    const base::JsonSettings more(folder, "added_tokens.json");
     std::map<std::int64_t, std::string> later;
     for (const auto& [name, id] : more.values().items()) {
       if (!id.is_number_integer()) throw Error(more.file(), "the id of \"" + name + "\" should be a number");
@@ -82,7 +82,7 @@ class Specials {
     tokens_.push_back(std::move(token));
   }
 
-  const Settings& config_;
+  const base::JsonSettings& config_;
   const json& vocab_;
   std::string file_;
   json tokens_ = json::array();
@@ -90,9 +90,9 @@ class Specials {
   std::size_t later_count_ = 0;
 };
 
-json read_vocab_json(const Folder& folder, const std::string& name) {
+json read_vocab_json(const base::Folder& folder, const std::string& name) {
   const std::string file = folder.shown(name);
-  json vocab = parse_json(folder.read(name), file);
+  json vocab = base::parse_json(folder.read(name), file);
   if (!vocab.is_object()) throw Error(file, "should hold an object, {\"piece\": id, ...}");
   for (const auto& [piece, id] : vocab.items()) {
     if (!id.is_number_unsigned()) throw Error(file, "the id of \"" + piece + "\" should be a number");
@@ -100,7 +100,7 @@ json read_vocab_json(const Folder& folder, const std::string& name) {
   return vocab;
 }
 
-json read_merges(const Folder& folder, const std::string& name) {
+json read_merges(const base::Folder& folder, const std::string& name) {
   const std::string text = read_text(folder, name);
   json merges = json::array();
   std::size_t number = 0;
@@ -117,8 +117,8 @@ json read_merges(const Folder& folder, const std::string& name) {
   return merges;
 }
 
-bool is_roberta(const Settings& config, const Folder& folder) {
-  const std::string type = Settings(folder, "config.json").string("model_type").value_or("");
+bool is_roberta(const base::JsonSettings& config, const base::Folder& folder) {
+  const std::string type = base::JsonSettings(folder, "config.json").string("model_type").value_or("");
   const std::string name = config.string("tokenizer_class").value_or("");
   for (const char* known : {"roberta", "bart", "longformer", "led"}) {
     if (type == known) return true;
@@ -131,14 +131,14 @@ bool is_roberta(const Settings& config, const Folder& folder) {
 
 }  // namespace
 
-Source wordpiece_source(const Folder& folder) {
+TokenizerSource wordpiece_source(const base::Folder& folder) {
   const std::string text = read_text(folder, "vocab.txt");
   json vocab = json::object();
   std::int64_t next = 0;
   for (const std::string_view line : lines_of(text)) vocab[std::string(line)] = next++;
 
   const std::string file = folder.shown("vocab.txt");
-  const Settings config(folder, "tokenizer_config.json");
+  const base::JsonSettings config(folder, "tokenizer_config.json");
   Specials specials(config, vocab, file);
   const auto unknown = specials.needed("unk_token", "[UNK]");
   const auto cls = specials.needed("cls_token", "[CLS]");
@@ -157,11 +157,11 @@ Source wordpiece_source(const Folder& folder) {
   return {all.dump(), file};
 }
 
-Source byte_bpe_source(const Folder& folder) {
+TokenizerSource byte_bpe_source(const base::Folder& folder) {
   const std::string file = folder.shown("vocab.json");
   json vocab = read_vocab_json(folder, "vocab.json");
   json merges = read_merges(folder, "merges.txt");
-  const Settings config(folder, "tokenizer_config.json");
+  const base::JsonSettings config(folder, "tokenizer_config.json");
   const bool space_first = config.boolean("add_prefix_space").value_or(false);
 
   Specials specials(config, vocab, file);

@@ -17,7 +17,7 @@ namespace attn::kernels {
 namespace {
 
 struct Sums {
-  std::vector<RowSurvey> rows;
+  std::vector<RowStatistics> rows;
   std::vector<double> received;
 };
 
@@ -41,28 +41,28 @@ Table random_table(std::int64_t rows, std::int64_t columns) {
 }
 
 Sums nothing(const Table& table) {
-  return {std::vector<RowSurvey>(static_cast<std::size_t>(table.rows)),
+  return {std::vector<RowStatistics>(static_cast<std::size_t>(table.rows)),
           std::vector<double>(static_cast<std::size_t>(table.columns))};
 }
 
 // Queries from `query` and keys from `key` on, in one tile.
-Sums survey_of(const Table& table, std::int64_t query, std::int64_t key, std::int64_t beyond) {
+Sums statistics_of(const Table& table, std::int64_t query, std::int64_t key, std::int64_t beyond) {
   Sums sums = nothing(table);
-  survey({{table.weights.data(), table.columns},
-          table.rows,
-          table.columns,
-          query,
-          key,
-          beyond,
-          sums.rows.data(),
-          sums.received.data()});
+  tile_statistics({{table.weights.data(), table.columns},
+                   table.rows,
+                   table.columns,
+                   query,
+                   key,
+                   beyond,
+                   sums.rows.data(),
+                   sums.received.data()});
   return sums;
 }
 
 Sums expected_of(const Table& table, std::int64_t query, std::int64_t key, std::int64_t beyond) {
   Sums sums = nothing(table);
   for (std::int64_t i = 0; i < table.rows; ++i) {
-    RowSurvey& row = sums.rows[static_cast<std::size_t>(i)];
+    RowStatistics& row = sums.rows[static_cast<std::size_t>(i)];
     for (std::int64_t j = 0; j < table.columns; ++j) {
       const double p = table.at(i, j);
       const auto away = static_cast<double>(std::abs(query + i - (key + j)));
@@ -87,45 +87,45 @@ void expect_close(const Sums& got, const Sums& right) {
   for (std::size_t j = 0; j < right.received.size(); ++j) near(got.received[j], right.received[j], right.received[j]);
 }
 
-TEST(Survey, SumsAreThoseOfDoublePrecisionAtAnySizeAndPlace) {
+TEST(TileStatistics, SumsAreThoseOfDoublePrecisionAtAnySizeAndPlace) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
     for (const std::int64_t columns : {1, 2, 3, 7, 8, 15, 16, 17, 33, 511, 512, 513, 1100}) {
       const Table table = random_table(5, columns);
       for (const std::int64_t key : {0, 40, 5000}) {
         SCOPED_TRACE(testing::Message() << columns << " columns from " << key << " on");
-        expect_close(survey_of(table, 37, key, 16), expected_of(table, 37, key, 16));
+        expect_close(statistics_of(table, 37, key, 16), expected_of(table, 37, key, 16));
       }
     }
   });
 }
 
-TEST(Survey, TwoTilesAddUpToOneTable) {
+TEST(TileStatistics, TwoTilesAddUpToOneTable) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
     const Table table = random_table(9, 100);
     Sums sums = nothing(table);
     for (const std::int64_t from : {0, 60}) {
-      survey({{table.weights.data() + from, table.columns},
-              9,
-              from == 0 ? 60 : 40,
-              0,
-              from,
-              3,
-              sums.rows.data(),
-              sums.received.data() + from});
+      tile_statistics({{table.weights.data() + from, table.columns},
+                       9,
+                       from == 0 ? 60 : 40,
+                       0,
+                       from,
+                       3,
+                       sums.rows.data(),
+                       sums.received.data() + from});
     }
     expect_close(sums, expected_of(table, 0, 0, 3));
   });
 }
 
-TEST(Survey, EvenRowHasTheLargestEntropyAndOneWeightHasNone) {
+TEST(TileStatistics, EvenRowHasTheLargestEntropyAndOneWeightHasNone) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
     Table table{2, 64, std::vector<float>(128, 0)};
     std::fill_n(table.weights.begin(), 64, 1.0F / 64);
     table.weights[64 + 9] = 1;
-    const Sums sums = survey_of(table, 0, 0, 10);
+    const Sums sums = statistics_of(table, 0, 0, 10);
     EXPECT_NEAR(sums.rows[0].entropy, std::log(64.0), 1e-6);
     EXPECT_EQ(sums.rows[1].entropy, 0);
     EXPECT_EQ(sums.rows[1].distance, 8);
@@ -134,22 +134,22 @@ TEST(Survey, EvenRowHasTheLargestEntropyAndOneWeightHasNone) {
   });
 }
 
-TEST(Survey, DistanceOfExactlyTheLimitIsNotBeyond) {
+TEST(TileStatistics, DistanceOfExactlyTheLimitIsNotBeyond) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
     const Table table{1, 40, std::vector<float>(40, 1)};
-    EXPECT_EQ(survey_of(table, 20, 0, 5).rows[0].beyond, 29);
-    EXPECT_EQ(survey_of(table, 20, 0, 0).rows[0].beyond, 39);
+    EXPECT_EQ(statistics_of(table, 20, 0, 5).rows[0].beyond, 29);
+    EXPECT_EQ(statistics_of(table, 20, 0, 0).rows[0].beyond, 39);
   });
 }
 
-TEST(Survey, OneWeightThatIsNoNumberSpoilsItsRowAndColumnOnly) {
+TEST(TileStatistics, OneWeightThatIsNoNumberSpoilsItsRowAndColumnOnly) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
     for (const std::int64_t bad : {3, 36}) {  // in a vector, and in the rest behind the last one
       Table table{3, 37, std::vector<float>(111, 1.0F / 37)};
       table.weights[static_cast<std::size_t>(37 + bad)] = std::numeric_limits<float>::quiet_NaN();
-      const Sums sums = survey_of(table, 0, 0, 5);
+      const Sums sums = statistics_of(table, 0, 0, 5);
       for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(std::isnan(sums.rows[i].mass), i == 1);
         EXPECT_EQ(std::isnan(sums.rows[i].entropy), i == 1);

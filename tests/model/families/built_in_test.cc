@@ -17,7 +17,7 @@ namespace {
 
 using model::Kind;
 using model::Reader;
-using model::Reading;
+using model::Recording;
 using model::SafeTensors;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -40,27 +40,27 @@ class InMemory {
     files_.push_back({names_.back(), contents_.back()});
   }
   void remove(const std::string& name) {
-    std::erase_if(files_, [&](const text::BuiltInFile& file) { return file.name == name; });
+    std::erase_if(files_, [&](const base::BuiltInFile& file) { return file.name == name; });
   }
   [[nodiscard]] std::string_view bytes(const std::string& name) const { return *folder().bytes(name); }
-  [[nodiscard]] text::Folder folder() const { return text::Folder(text::BuiltInFolder{"tiny", files_}); }
+  [[nodiscard]] base::Folder folder() const { return base::Folder(base::BuiltInFolder{"tiny", files_}); }
 
  private:
   std::deque<std::string> names_, contents_;  // stay where they are
-  std::vector<text::BuiltInFile> files_;
+  std::vector<base::BuiltInFile> files_;
 };
 
 const model::Text kText = {.text = "The quick brown fox jumps over the lazy dog.", .pair = {}, .target = {}};
 
 class BuiltIn : public testing::TestWithParam<std::string> {
  protected:
-  Reading read(const Reader& reader) {
+  Recording read(const Reader& reader) {
     model::Text text = kText;
     if (reader.model->facts().form == model::Form::encoder_decoder) text.target = "a dog";
     return model::read(reader, text, {}, pool_);
   }
-  std::vector<float> weights(const Reading& reading, Kind kind) {
-    return numbers_of(reading.recording.weights({kind, 1, 1}, pool_));
+  std::vector<float> weights(const Recording& recording, Kind kind) {
+    return numbers_of(recording.log.weights({kind, 1, 1}, pool_));
   }
 
   ThreadPool pool_{2};
@@ -71,7 +71,7 @@ TEST_P(BuiltIn, GivesTheSameBitsFromMemoryAsFromItsFolder) {
   const InMemory files(folder);
   const Reader from_disk = Reader::load(folder), from_memory = Reader::load(files.folder());
   EXPECT_EQ(from_memory.name, "tiny");
-  const Reading expected = read(from_disk), got = read(from_memory);
+  const Recording expected = read(from_disk), got = read(from_memory);
   EXPECT_EQ(got.tokens.size(), expected.tokens.size());
   EXPECT_EQ(numbers_of(got.hidden), numbers_of(expected.hidden));
   EXPECT_EQ(numbers_of(got.target_hidden), numbers_of(expected.target_hidden));

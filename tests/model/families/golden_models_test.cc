@@ -54,8 +54,8 @@ TEST_P(GoldenModels, OneThreadGivesTheSameBitsAsTwo) {
   const Outcome two = run_batch(*model_, golden_.cases(), pool_);
   const Outcome one = run_batch(*packed_alone, golden_.cases(), one_thread);
   EXPECT_TRUE(same_bits(one.last(), two.last()));
-  for (const model::AttentionRecord& a : two.recording.attentions()) {
-    const model::AttentionRecord& b = one.recording.attention(a.kind, a.layer);
+  for (const model::AttentionRecord& a : two.log.attentions()) {
+    const model::AttentionRecord& b = one.log.attention(a.kind, a.layer);
     EXPECT_TRUE(same_bits(a.q, b.q) && same_bits(a.k, b.k) && same_bits(a.lse, b.lse))
         << name_of(a.kind) << " attention of layer " << a.layer;
   }
@@ -74,10 +74,10 @@ TEST_P(GoldenModels, RecordingChangesNoBit) {
   if (model_->facts().form != Form::encoder_decoder) return;
   const model::Memory memory{gather(recorded.hidden, 0, golden_.expected().integers(one.name + "/rows")),
                              {0, static_cast<std::int64_t>(golden_.expected().integers(one.name + "/rows").size())}};
-  model::Recording recording;
+  model::AttentionLog log;
   const model::Batch target(one.decoder_ids);
   EXPECT_TRUE(same_bits(model_->decode(target, {.pool = pool_, .memory = &memory}),
-                        model_->decode(target, {.pool = pool_, .recording = &recording, .memory = &memory})));
+                        model_->decode(target, {.pool = pool_, .log = &log, .memory = &memory})));
 }
 
 std::int64_t bytes_of_weights(const std::filesystem::path& folder) {

@@ -110,12 +110,12 @@ Outcome run_batch(const Model& model, const std::vector<ModelCase>& cases, Threa
     batch.add(one.ids, one.types);
     decoder_batch.add(one.decoder_ids);
   }
-  run.hidden = model.read(batch, {.pool = pool, .recording = &run.recording});
+  run.hidden = model.read(batch, {.pool = pool, .log = &run.log});
   run.starts = batch.starts;
   if (model.facts().form != Form::encoder_decoder) return run;
 
   model::Memory memory{std::move(run.hidden), batch.starts};
-  run.decoder_hidden = model.decode(decoder_batch, {.pool = pool, .recording = &run.recording, .memory = &memory});
+  run.decoder_hidden = model.decode(decoder_batch, {.pool = pool, .log = &run.log, .memory = &memory});
   run.hidden = std::move(memory.hidden);
   run.decoder_starts = decoder_batch.starts;
   return run;
@@ -127,14 +127,13 @@ Outcome run_in_pieces(const Model& model, const ModelCase& one, ThreadPool& pool
   Outcome run;
   const Batch batch(one.ids);
   run.starts = batch.starts;
-  const Pass pass{.pool = pool, .recording = &run.recording};
+  const Pass pass{.pool = pool, .log = &run.log};
   if (model.facts().form == Form::decoder) {
     run.hidden = decode_in_pieces(model, one.ids, pass);
     return run;
   }
   model::Memory memory{model.encode(batch, pass), batch.starts};
-  run.decoder_hidden =
-      decode_in_pieces(model, one.decoder_ids, {.pool = pool, .recording = &run.recording, .memory = &memory});
+  run.decoder_hidden = decode_in_pieces(model, one.decoder_ids, {.pool = pool, .log = &run.log, .memory = &memory});
   run.hidden = std::move(memory.hidden);
   run.decoder_starts = {0, static_cast<std::int64_t>(one.decoder_ids.size())};
   return run;
@@ -182,14 +181,14 @@ void Comparison::attention(Kind kind) const {
   const std::string name = one.name + "/" + std::string(name_of(kind));
   const Expected::Table wanted = expected.table(name);
   const std::vector<std::int32_t> which = rows(kind);
-  ASSERT_EQ(place.run.recording.layers(kind), wanted.shape[0]) << name;
-  ASSERT_EQ(place.run.recording.attention(kind, 0).shape.heads, wanted.shape[1]) << name;
-  ASSERT_EQ(place.run.recording.size(kind, place.sequence)[1], wanted.shape[3]) << name;
+  ASSERT_EQ(place.run.log.layers(kind), wanted.shape[0]) << name;
+  ASSERT_EQ(place.run.log.attention(kind, 0).shape.heads, wanted.shape[1]) << name;
+  ASSERT_EQ(place.run.log.size(kind, place.sequence)[1], wanted.shape[3]) << name;
   Worst worst;
   const float* number = wanted.numbers.data();
   for (std::int64_t layer = 0; layer < wanted.shape[0]; ++layer) {
     for (std::int64_t head = 0; head < wanted.shape[1]; ++head) {
-      const nn::Matrix weights = place.run.recording.weights({kind, layer, head, place.sequence}, pool);
+      const nn::Matrix weights = place.run.log.weights({kind, layer, head, place.sequence}, pool);
       for (const std::int32_t row : which) {
         for (std::int64_t key = 0; key < wanted.shape[3]; ++key) {
           worst.see(weights.row(row)[key], *number++, "layer, head, row, key", {layer, head, row, key});
@@ -204,7 +203,7 @@ void Comparison::hidden(bool decoder) const {
   const std::string name = one.name + (decoder ? "/decoder_hidden" : "/hidden");
   const Expected::Table wanted = expected.table(name);
   const std::vector<std::int32_t> which = rows(decoder ? Kind::decoder : Kind::self);
-  const std::vector<nn::Matrix>& states = place.run.recording.hidden(decoder);
+  const std::vector<nn::Matrix>& states = place.run.log.hidden(decoder);
   const auto& starts = decoder ? place.run.decoder_starts : place.run.starts;
   ASSERT_EQ(static_cast<std::int64_t>(states.size()), wanted.shape[0]) << name;
   Worst worst;

@@ -82,7 +82,7 @@ std::string model_test_name(const testing::TestParamInfo<std::string>& info);
 
 // Everything that a pass through a model gave.
 struct Outcome {
-  model::Recording recording{{.hidden = true}};
+  model::AttentionLog log{{.hidden = true}};
   nn::Matrix hidden;          // of the encoder, or of the only stack
   nn::Matrix decoder_hidden;  // of an encoder-decoder's decoder
   std::vector<std::int64_t> starts, decoder_starts;

@@ -68,7 +68,7 @@ void RealModels::expect_hidden(const ModelCase& one, const Outcome& run) const {
   const std::vector<std::int32_t> rows = expected_->integers(one.name + "/rows");
   const std::vector<std::int32_t> columns = expected_->integers(one.name + "/columns");
   const Expected::Table wanted = expected_->table(one.name + "/hidden");
-  const std::vector<nn::Matrix>& states = run.recording.hidden();
+  const std::vector<nn::Matrix>& states = run.log.hidden();
   ASSERT_EQ(static_cast<std::int64_t>(states.size()), wanted.shape[0]);
   Worst worst;
   const float* number = wanted.numbers.data();
@@ -91,7 +91,7 @@ void RealModels::expect_weights(const ModelCase& one, const Outcome& run) {
   Worst worst;
   const float* number = wanted.numbers.data();
   for (std::size_t p = 0; p + 2 < picks.size(); p += 3) {
-    run.recording.weights({Kind::self, picks[p], picks[p + 1]}, {.row = picks[p + 2], .col = 0}, row.view(), pool_);
+    run.log.weights({Kind::self, picks[p], picks[p + 1]}, {.row = picks[p + 2], .col = 0}, row.view(), pool_);
     for (const std::int32_t key : keys) {
       worst.see(row.data()[key], *number++, "layer, head, row, key", {picks[p], picks[p + 1], picks[p + 2], key});
     }

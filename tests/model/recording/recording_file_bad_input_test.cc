@@ -38,7 +38,7 @@ class SpoiltRecording : public testing::Test {
     text.text = "The fox.";
     if (reader.model->facts().form == Form::encoder_decoder) text.target = "It jumps.";
     const Keep keep{.values = true, .inputs = true, .value_norms = true, .hidden = true};
-    save_reading(read(reader, text, keep, pool_), folder_ / "good.attn");
+    save_recording(read(reader, text, keep, pool_), folder_ / "good.attn");
     take_apart();
   }
 
@@ -55,7 +55,7 @@ class SpoiltRecording : public testing::Test {
     Parts parts = good_;
     spoil(parts);
     write(parts, "bad.attn");
-    return error_of([&] { load_reading(folder_ / "bad.attn"); }).what();
+    return error_of([&] { load_recording(folder_ / "bad.attn"); }).what();
   }
   std::string refusal_of_attention(const char* key, const json& value) {
     return refusal([&](Parts& p) { p.contents["attentions"][1][key] = value; });
@@ -87,7 +87,7 @@ class SpoiltT5Recording : public SpoiltRecording {
 
 TEST_F(SpoiltRecording, IsReadWhenNothingIsSpoilt) {
   write(good_, "same.attn");
-  EXPECT_EQ(load_reading(folder_ / "same.attn").recording.layers(Kind::self), 3);
+  EXPECT_EQ(load_recording(folder_ / "same.attn").log.layers(Kind::self), 3);
 }
 
 TEST_F(SpoiltRecording, ANewerVersionIsSaidToBeNewer) {
@@ -106,9 +106,9 @@ TEST_F(SpoiltRecording, AVersionThatIsNoNumberIsNamed) {
 TEST_F(SpoiltRecording, AnotherSafetensorsFileIsNoRecording) {
   EXPECT_THAT(refusal([](Parts& p) { p.metadata.erase("format"); }), HasSubstr("is no recording"));
   EXPECT_THAT(refusal([](Parts& p) { p.metadata["format"] = "pt"; }), HasSubstr("attnscope record makes one"));
-  EXPECT_THAT(error_of([&] { load_reading(folder_.write("x.attn", "hello there, all of you")); }).what(),
+  EXPECT_THAT(error_of([&] { load_recording(folder_.write("x.attn", "hello there, all of you")); }).what(),
               HasSubstr("not a safetensors file"));
-  EXPECT_THAT(error_of([&] { load_reading(folder_ / "none.attn"); }).what(), HasSubstr("cannot be opened"));
+  EXPECT_THAT(error_of([&] { load_recording(folder_ / "none.attn"); }).what(), HasSubstr("cannot be opened"));
 }
 
 TEST_F(SpoiltRecording, MetadataThatIsNotJsonIsNamed) {
@@ -219,12 +219,12 @@ TEST_F(SpoiltT5Recording, EachRowOfTheDecoderNeedsWhatItWrites) {
 
 // Version 1 did not say what the decoder writes: what its rows were given tells it of all but the last.
 TEST_F(SpoiltT5Recording, OfVersionOneTheLastTokenThatIsWrittenIsNotKnown) {
-  const Reading now = load_reading(folder_ / "good.attn");
+  const Recording now = load_recording(folder_ / "good.attn");
   Parts parts = good_;
   parts.metadata["format_version"] = "1";
   parts.contents.erase("written_tokens");
   write(parts, "old.attn");
-  const Reading old = load_reading(folder_ / "old.attn");
+  const Recording old = load_recording(folder_ / "old.attn");
   ASSERT_EQ(old.written.size(), now.written.size());
   ASSERT_GT(old.written.size(), 2U);
   for (std::size_t i = 0; i + 1 < old.written.size(); ++i) {
@@ -241,7 +241,7 @@ TEST_F(SpoiltRecording, CutAnywhereItIsAnError) {
   const std::string whole = folder_.read("good.attn");
   for (std::size_t size = 0; size < whole.size(); size += size < 64 ? 1 : 997) {
     const std::filesystem::path cut = folder_.write("cut.attn", whole.substr(0, size));
-    EXPECT_NE(std::string(error_of([&] { load_reading(cut); }).what()), "") << size;
+    EXPECT_NE(std::string(error_of([&] { load_recording(cut); }).what()), "") << size;
   }
 }
 
@@ -256,8 +256,8 @@ TEST_F(SpoiltRecording, AChangedByteOfTheHeaderIsAnErrorOrARecording) {
       bad[at] = static_cast<char>(bad[at] ^ change);
       const std::filesystem::path file = folder_.write("bad.attn", bad);
       try {
-        const Reading reading = load_reading(file);
-        EXPECT_EQ(reading.tokens.size(), 7U);
+        const Recording recording = load_recording(file);
+        EXPECT_EQ(recording.tokens.size(), 7U);
       } catch (const Error& error) {
         ++refused;
         EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);

@@ -23,7 +23,7 @@ using test::error_of;
 using test::kKeepEverything;
 using testing::HasSubstr;
 
-Reading read_golden(const std::string& model, Keep keep, ThreadPool& pool) {
+Recording read_golden(const std::string& model, Keep keep, ThreadPool& pool) {
   const Reader reader = Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / model);
   Text text;
   text.text = "The fox — 日😀 jumps.";
@@ -46,12 +46,12 @@ bool same_rows(const nn::Matrix& a, const nn::Matrix& b, std::int64_t rows) {
   return same_bits(nn::rows_of(a.view(), 0, rows), nn::rows_of(b.view(), 0, rows));
 }
 
-void expect_same_weights(const Recording& a, const Recording& b, ThreadPool& pool) {
+void expect_same_weights(const AttentionLog& a, const AttentionLog& b, ThreadPool& pool) {
   ASSERT_EQ(a.attentions().size(), b.attentions().size());
   for (const AttentionRecord& one : a.attentions()) {
     EXPECT_EQ(one.rule.mask().text(), b.attention(one.kind, one.layer).rule.mask().text());
     for (std::int64_t head = 0; head < one.shape.heads; ++head) {
-      const Recording::Which which{one.kind, one.layer, head, 0};
+      const AttentionLog::Which which{one.kind, one.layer, head, 0};
       EXPECT_TRUE(same_bits(a.weights(which, pool).view(), b.weights(which, pool).view()))
           << name_of(one.kind) << " layer " << one.layer << " head " << head;
     }
@@ -72,10 +72,10 @@ void expect_same_tokens(const std::vector<text::Token>& a, const std::vector<tex
   }
 }
 
-void expect_same_states(const Reading& a, const Reading& b) {
+void expect_same_states(const Recording& a, const Recording& b) {
   for (const bool decoder : {false, true}) {
-    const auto& mine = a.recording.hidden(decoder);
-    const auto& theirs = b.recording.hidden(decoder);
+    const auto& mine = a.log.hidden(decoder);
+    const auto& theirs = b.log.hidden(decoder);
     ASSERT_EQ(mine.size(), theirs.size());
     for (std::size_t i = 0; i < mine.size(); ++i) EXPECT_TRUE(same_rows(mine[i], theirs[i], mine[i].rows())) << i;
   }
@@ -90,14 +90,14 @@ class EveryFamily : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(EveryFamily, ComesBackInEveryBit) {
-  const Reading before = read_golden(GetParam(), kKeepEverything, pool_);
-  save_reading(before, folder_ / "x.attn");
+  const Recording before = read_golden(GetParam(), kKeepEverything, pool_);
+  save_recording(before, folder_ / "x.attn");
   EXPECT_EQ(folder_.files(), 1U);
-  const Reading after = load_reading(folder_ / "x.attn");
+  const Recording after = load_recording(folder_ / "x.attn");
 
-  expect_same_weights(before.recording, after.recording, pool_);
-  for (const AttentionRecord& a : before.recording.attentions()) {
-    const AttentionRecord& b = after.recording.attention(a.kind, a.layer);
+  expect_same_weights(before.log, after.log, pool_);
+  for (const AttentionRecord& a : before.log.attentions()) {
+    const AttentionRecord& b = after.log.attention(a.kind, a.layer);
     EXPECT_EQ(a.rule.scale, b.rule.scale);
     EXPECT_TRUE(same_rows(a.v, b.v, a.keys));
     EXPECT_TRUE(same_rows(a.x, b.x, a.queries));
@@ -114,17 +114,17 @@ TEST_P(EveryFamily, ComesBackInEveryBit) {
   EXPECT_EQ(before.origin.text.text, after.origin.text.text);
   EXPECT_EQ(before.origin.text.pair, after.origin.text.pair);
   EXPECT_EQ(before.origin.text.target, after.origin.text.target);
-  EXPECT_TRUE(after.recording.keep().values && after.recording.keep().hidden);
+  EXPECT_TRUE(after.log.keep().values && after.log.keep().hidden);
 }
 
 TEST_P(EveryFamily, WhatWasNotKeptDoesNotComeBack) {
-  const Reading before = read_golden(GetParam(), {}, pool_);
-  save_reading(before, folder_ / "x.attn");
-  const Reading after = load_reading(folder_ / "x.attn");
-  expect_same_weights(before.recording, after.recording, pool_);
-  for (const AttentionRecord& a : after.recording.attentions())
+  const Recording before = read_golden(GetParam(), {}, pool_);
+  save_recording(before, folder_ / "x.attn");
+  const Recording after = load_recording(folder_ / "x.attn");
+  expect_same_weights(before.log, after.log, pool_);
+  for (const AttentionRecord& a : after.log.attentions())
     EXPECT_TRUE(a.v.empty() && a.x.empty() && a.value_norms.empty());
-  EXPECT_TRUE(after.recording.hidden().empty() && after.induction.empty());
+  EXPECT_TRUE(after.log.hidden().empty() && after.induction.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(RecordingFile, EveryFamily, testing::ValuesIn(test::golden_model_names()),
@@ -141,68 +141,68 @@ class RecordingFile : public testing::Test {
 };
 
 TEST_F(RecordingFile, TheBiasOfAStackIsStoredOnceAndShared) {
-  save_reading(read_golden("t5", {}, pool_), folder_ / "x.attn");
+  save_recording(read_golden("t5", {}, pool_), folder_ / "x.attn");
   const SafeTensors file = SafeTensors::open(folder_ / "x.attn");
   EXPECT_EQ(std::ranges::count_if(file.tensors(), [](const auto& t) { return t.first.ends_with(".bias"); }), 2);
-  const Reading after = load_reading(folder_ / "x.attn");
+  const Recording after = load_recording(folder_ / "x.attn");
   for (const Kind kind : {Kind::self, Kind::decoder}) {
-    EXPECT_EQ(after.recording.attention(kind, 0).rule.bias, after.recording.attention(kind, 1).rule.bias);
-    EXPECT_NE(after.recording.attention(kind, 0).rule.bias, nullptr);
+    EXPECT_EQ(after.log.attention(kind, 0).rule.bias, after.log.attention(kind, 1).rule.bias);
+    EXPECT_NE(after.log.attention(kind, 0).rule.bias, nullptr);
   }
-  EXPECT_EQ(after.recording.attention(Kind::cross, 0).rule.bias, nullptr);
+  EXPECT_EQ(after.log.attention(Kind::cross, 0).rule.bias, nullptr);
 }
 
 TEST_F(RecordingFile, OnlyRowsInUseAreWritten) {
   const test::GoldenModel golden("mistral");
   const test::ModelCase& longest = golden.cases().back();
   const std::unique_ptr<Model> model = golden.load();
-  Reading reading;
-  reading.recording = std::move(test::run_in_pieces(*model, longest, pool_).recording);
-  reading.tokens.resize(longest.ids.size());
-  ASSERT_GT(reading.recording.attention(Kind::self, 0).lse.columns(), std::ssize(longest.ids));
-  save_reading(reading, folder_ / "x.attn");
-  const Reading after = load_reading(folder_ / "x.attn");
-  EXPECT_EQ(after.recording.attention(Kind::self, 0).lse.columns(), std::ssize(longest.ids));
-  expect_same_weights(reading.recording, after.recording, pool_);
+  Recording recording;
+  recording.log = std::move(test::run_in_pieces(*model, longest, pool_).log);
+  recording.tokens.resize(longest.ids.size());
+  ASSERT_GT(recording.log.attention(Kind::self, 0).lse.columns(), std::ssize(longest.ids));
+  save_recording(recording, folder_ / "x.attn");
+  const Recording after = load_recording(folder_ / "x.attn");
+  EXPECT_EQ(after.log.attention(Kind::self, 0).lse.columns(), std::ssize(longest.ids));
+  expect_same_weights(recording.log, after.log, pool_);
 }
 
 TEST_F(RecordingFile, InductionScoresComeBack) {
-  Reading before = read_golden("gpt2", {}, pool_);
-  const AttentionRecord& first = before.recording.attention(Kind::self, 0);
-  before.induction = nn::Matrix(before.recording.layers(Kind::self), first.shape.heads);
+  Recording before = read_golden("gpt2", {}, pool_);
+  const AttentionRecord& first = before.log.attention(Kind::self, 0);
+  before.induction = nn::Matrix(before.log.layers(Kind::self), first.shape.heads);
   std::fill_n(before.induction.data(), before.induction.rows() * before.induction.columns(), 0.25F);
-  save_reading(before, folder_ / "x.attn");
-  EXPECT_TRUE(same_rows(before.induction, load_reading(folder_ / "x.attn").induction, before.induction.rows()));
+  save_recording(before, folder_ / "x.attn");
+  EXPECT_TRUE(same_rows(before.induction, load_recording(folder_ / "x.attn").induction, before.induction.rows()));
 }
 
 TEST_F(RecordingFile, SeveralTextsAtOnceAreRefused) {
   const test::GoldenModel golden("bert");
   const std::unique_ptr<Model> model = golden.load();
-  Reading reading;
-  reading.recording = std::move(test::run_batch(*model, golden.cases(), pool_).recording);
-  EXPECT_THROW(save_reading(reading, folder_ / "x.attn"), std::invalid_argument);
-  EXPECT_THROW(save_reading(Reading(), folder_ / "x.attn"), std::invalid_argument);
+  Recording recording;
+  recording.log = std::move(test::run_batch(*model, golden.cases(), pool_).log);
+  EXPECT_THROW(save_recording(recording, folder_ / "x.attn"), std::invalid_argument);
+  EXPECT_THROW(save_recording(Recording(), folder_ / "x.attn"), std::invalid_argument);
   EXPECT_EQ(folder_.files(), 0U);
 }
 
 TEST_F(RecordingFile, RowsWithoutATokenAreRefused) {
-  Reading reading = read_golden("bert", {}, pool_);
-  reading.tokens.pop_back();
-  EXPECT_THROW(save_reading(reading, folder_ / "x.attn"), std::invalid_argument);
+  Recording recording = read_golden("bert", {}, pool_);
+  recording.tokens.pop_back();
+  EXPECT_THROW(save_recording(recording, folder_ / "x.attn"), std::invalid_argument);
 }
 
 TEST_F(RecordingFile, AFullDiskIsAnError) {
-  const Reading reading = read_golden("bert", {}, pool_);
-  EXPECT_THAT(error_of([&] { save_reading(reading, "/dev/full"); }).what(), HasSubstr("No space left"));
+  const Recording recording = read_golden("bert", {}, pool_);
+  EXPECT_THAT(error_of([&] { save_recording(recording, "/dev/full"); }).what(), HasSubstr("No space left"));
 }
 
 TEST_F(RecordingFile, GivingUpLeavesNothing) {
-  const Reading reading = read_golden("bert", {}, pool_);
+  const Recording recording = read_golden("bert", {}, pool_);
   int calls = 0;
   const auto give_up = [&] {
     if (++calls == 3) throw std::runtime_error("enough");
   };
-  EXPECT_THROW(save_reading(reading, folder_ / "x.attn", give_up), std::runtime_error);
+  EXPECT_THROW(save_recording(recording, folder_ / "x.attn", give_up), std::runtime_error);
   EXPECT_EQ(calls, 3);
   EXPECT_EQ(folder_.files(), 0U);
 }
@@ -210,15 +210,15 @@ TEST_F(RecordingFile, GivingUpLeavesNothing) {
 // Made by make_recordings.py from transformers' own run.
 TEST_F(RecordingFile, VersionZeroIsStillRead) {
   const std::filesystem::path golden = std::filesystem::path(ATTNSCOPE_GOLDEN) / "recordings";
-  const Reading reading = load_reading(golden / "version0.attn");
-  EXPECT_EQ(reading.tokens.front().text, "[CLS]");
-  EXPECT_EQ(reading.tokens.front().id, -1);
+  const Recording recording = load_recording(golden / "version0.attn");
+  EXPECT_EQ(recording.tokens.front().text, "[CLS]");
+  EXPECT_EQ(recording.tokens.front().id, -1);
   const test::Expected::Table expected = test::Expected(golden / "version0.expected.safetensors").table("self");
   const float* wanted = expected.numbers.data();
   test::Worst worst;
-  for (const AttentionRecord& a : reading.recording.attentions()) {
+  for (const AttentionRecord& a : recording.log.attentions()) {
     for (std::int64_t head = 0; head < a.shape.heads; ++head) {
-      const nn::Matrix table = reading.recording.weights({Kind::self, a.layer, head, 0}, pool_);
+      const nn::Matrix table = recording.log.weights({Kind::self, a.layer, head, 0}, pool_);
       for (std::int64_t i = 0; i < table.rows() * table.columns(); ++i)
         worst.see(table.data()[i], *wanted++, "weight", {a.layer, head, i});
     }

@@ -87,12 +87,12 @@ class RecordedRule : public testing::TestWithParam<Case> {
  protected:
   AttentionRecord record() { return record_of(GetParam().rule, GetParam().kind, GetParam().size, pool_); }
 
-  void expect_textbook(const Recording& recording) {
-    const AttentionRecord& a = recording.attention(GetParam().kind, 0);
+  void expect_textbook(const AttentionLog& log) {
+    const AttentionRecord& a = log.attention(GetParam().kind, 0);
     const test::Textbook book = test::textbook(inputs_of(a), options_of(GetParam().rule));
     nn::Matrix all(kRuleHeads * a.queries, a.keys);
     for (std::int64_t head = 0; head < kRuleHeads; ++head) {
-      recording.weights({a.kind, 0, head, 0}, {}, nn::rows_of(all.view(), head * a.queries, a.queries), pool_);
+      log.weights({a.kind, 0, head, 0}, {}, nn::rows_of(all.view(), head * a.queries, a.queries), pool_);
     }
     EXPECT_TRUE(test::weights_agree(book, {all.data(), {1, kRuleHeads, a.queries, a.keys}}));
   }
@@ -101,58 +101,58 @@ class RecordedRule : public testing::TestWithParam<Case> {
 };
 
 TEST_P(RecordedRule, GivesTheWeightsOfTheTextbook) {
-  Recording recording;
-  recording.insert(record());
-  expect_textbook(recording);
+  AttentionLog log;
+  log.insert(record());
+  expect_textbook(log);
 }
 
 TEST_P(RecordedRule, ComesBackFromAFile) {
   const test::TemporaryFolder folder;
-  Reading reading;
-  reading.recording.insert(record());
+  Recording recording;
+  recording.log.insert(record());
   const bool cross = GetParam().kind == Kind::cross;
-  reading.tokens.resize(static_cast<std::size_t>(GetParam().size[1]));
-  if (cross) reading.target.resize(static_cast<std::size_t>(GetParam().size[0]));
-  reading.written = reading.target;
-  save_reading(reading, folder / "x.attn");
+  recording.tokens.resize(static_cast<std::size_t>(GetParam().size[1]));
+  if (cross) recording.target.resize(static_cast<std::size_t>(GetParam().size[0]));
+  recording.written = recording.target;
+  save_recording(recording, folder / "x.attn");
   EXPECT_EQ(SafeTensors::open(folder / "x.attn").metadata().at("format_version"), "3");
-  const Reading after = load_reading(folder / "x.attn");
-  expect_textbook(after.recording);
-  const Rule &before = GetParam().rule, &rule = after.recording.attention(GetParam().kind, 0).rule;
+  const Recording after = load_recording(folder / "x.attn");
+  expect_textbook(after.log);
+  const Rule &before = GetParam().rule, &rule = after.log.attention(GetParam().kind, 0).rule;
   EXPECT_EQ(rule.mask().text(), before.mask().text());
   EXPECT_EQ(rule.softcap, before.softcap);
   EXPECT_EQ(rule.distance_bias == nullptr, before.distance_bias == nullptr);
   EXPECT_EQ(rule.sink == nullptr, before.sink == nullptr);
 }
 
-INSTANTIATE_TEST_SUITE_P(Recording, RecordedRule, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(AttentionLog, RecordedRule, testing::ValuesIn(cases()),
                          [](const auto& one) { return one.param.name; });
 
 TEST(RecordedRules, ABiasThatLayersShareIsStoredOnce) {
   ThreadPool pool(1);
   const test::TemporaryFolder folder;
   const Rule rule{.distance_bias = shared_matrix(kRuleHeads, 11, 8)};
-  Reading reading;
+  Recording recording;
   for (const std::int64_t layer : {0, 1}) {
     AttentionRecord a = record_of(rule, Kind::self, {6, 6}, pool);
     a.layer = layer;
-    reading.recording.insert(std::move(a));
+    recording.log.insert(std::move(a));
   }
-  reading.tokens.resize(6);
-  save_reading(reading, folder / "x.attn");
+  recording.tokens.resize(6);
+  save_recording(recording, folder / "x.attn");
   EXPECT_EQ(SafeTensors::open(folder / "x.attn").tensors().count("self.1.distance_bias"), 0U);
-  const Reading after = load_reading(folder / "x.attn");
-  EXPECT_EQ(after.recording.attention(Kind::self, 0).rule.distance_bias,
-            after.recording.attention(Kind::self, 1).rule.distance_bias);
+  const Recording after = load_recording(folder / "x.attn");
+  EXPECT_EQ(after.log.attention(Kind::self, 0).rule.distance_bias,
+            after.log.attention(Kind::self, 1).rule.distance_bias);
 }
 
 TEST(RecordedRules, APlainRuleIsWrittenForOlderPrograms) {
   ThreadPool pool(1);
   const test::TemporaryFolder folder;
-  Reading reading;
-  reading.recording.insert(record_of({.causal = true, .window = 3, .scale = 0.4F}, Kind::self, {6, 6}, pool));
-  reading.tokens.resize(6);
-  save_reading(reading, folder / "x.attn");
+  Recording recording;
+  recording.log.insert(record_of({.causal = true, .window = 3, .scale = 0.4F}, Kind::self, {6, 6}, pool));
+  recording.tokens.resize(6);
+  save_recording(recording, folder / "x.attn");
   EXPECT_EQ(SafeTensors::open(folder / "x.attn").metadata().at("format_version"), "2");
 }
 
@@ -161,7 +161,7 @@ TEST(RecordedRules, PartsThatDoNotFitAreRefused) {
   const auto refusal = [&](const auto& spoil) {
     AttentionRecord a = record_of({}, Kind::self, {6, 6}, pool);
     spoil(a);
-    return argument_error([&] { Recording().insert(std::move(a)); });
+    return argument_error([&] { AttentionLog().insert(std::move(a)); });
   };
   EXPECT_EQ(refusal([](AttentionRecord&) {}), "nothing was thrown");
   EXPECT_THAT(refusal([](AttentionRecord& a) { a.queries = 7; }), HasSubstr("q is [6, 32]; [7, 32] is needed"));

@@ -64,13 +64,13 @@ nn::Matrix transposed(const nn::Matrix& matrix) {
   return out;
 }
 
-void expect_part(const Reading& part, const Reading& whole, const Ranks& ranks) {
+void expect_part(const Recording& part, const Recording& whole, const Ranks& ranks) {
   const auto places = [&](const std::vector<text::Token>& tokens) {
     return places_of(RingSplit(std::ssize(tokens), ranks.size()), ranks.rank());
   };
-  ASSERT_EQ(part.recording.attentions().size(), whole.recording.attentions().size());
-  for (const AttentionRecord& a : part.recording.attentions()) {
-    const AttentionRecord& b = whole.recording.attention(a.kind, a.layer);
+  ASSERT_EQ(part.log.attentions().size(), whole.log.attentions().size());
+  for (const AttentionRecord& a : part.log.attentions()) {
+    const AttentionRecord& b = whole.log.attention(a.kind, a.layer);
     const auto queries = places(whole.queries(a.kind)), keys = places(whole.keys(a.kind));
     SCOPED_TRACE(std::string(name_of(a.kind)) + " layer " + std::to_string(a.layer));
     EXPECT_EQ(a.queries, std::ssize(queries));
@@ -83,8 +83,8 @@ void expect_part(const Reading& part, const Reading& whole, const Ranks& ranks) 
     EXPECT_TRUE(has_rows(transposed(a.value_norms), transposed(b.value_norms), keys));
   }
   for (const bool decoder : {false, true}) {
-    const auto& mine = part.recording.hidden(decoder);
-    const auto& all = whole.recording.hidden(decoder);
+    const auto& mine = part.log.hidden(decoder);
+    const auto& all = whole.log.hidden(decoder);
     ASSERT_EQ(mine.size(), all.size());
     for (std::size_t i = 0; i < mine.size(); ++i)
       EXPECT_TRUE(has_rows(mine[i], all[i], places(decoder ? whole.target : whole.tokens))) << i;
@@ -103,11 +103,11 @@ class EveryFamilySpread : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(EveryFamilySpread, EachRankHasItsRowsOfOneProcessesReading) {
-  const Reading whole = read(reader_, text_, kKeepEverything, pool_);
+  const Recording whole = read(reader_, text_, kKeepEverything, pool_);
   for (int count = 1; count <= 4; ++count) {
     on_ranks(count, [&](Ranks& ranks) {
       ThreadPool pool(1);
-      const Reading part = read(reader_, text_, kKeepEverything, pool, {.ranks = &ranks});
+      const Recording part = read(reader_, text_, kKeepEverything, pool, {.ranks = &ranks});
       SCOPED_TRACE("rank " + std::to_string(ranks.rank()) + " of " + std::to_string(count));
       expect_part(part, whole, ranks);
     });
@@ -115,12 +115,12 @@ TEST_P(EveryFamilySpread, EachRankHasItsRowsOfOneProcessesReading) {
 }
 
 TEST_P(EveryFamilySpread, RanksWriteTheFileOfOneProcess) {
-  save_reading(read(reader_, text_, kKeepEverything, pool_), folder_ / "one.attn");
+  save_recording(read(reader_, text_, kKeepEverything, pool_), folder_ / "one.attn");
   const SafeTensors one = SafeTensors::open(folder_ / "one.attn");
   for (int count = 2; count <= 4; ++count) {
     on_ranks(count, [&](Ranks& ranks) {
       ThreadPool pool(1);
-      save_reading(ranks, read(reader_, text_, kKeepEverything, pool, {.ranks = &ranks}), folder_ / "many.attn");
+      save_recording(ranks, read(reader_, text_, kKeepEverything, pool, {.ranks = &ranks}), folder_ / "many.attn");
     });
     EXPECT_EQ(folder_.files(), 2U);
     const SafeTensors many = SafeTensors::open(folder_ / "many.attn");
@@ -139,10 +139,10 @@ TEST_P(EveryFamilySpread, RanksWriteTheFileOfOneProcess) {
 }
 
 TEST_P(EveryFamilySpread, EachRankCanLoadItsRowsFromAFile) {
-  const Reading whole = read(reader_, text_, kKeepEverything, pool_);
-  save_reading(whole, folder_ / "one.attn");
+  const Recording whole = read(reader_, text_, kKeepEverything, pool_);
+  save_recording(whole, folder_ / "one.attn");
   on_ranks(3, [&](Ranks& ranks) {
-    const Reading part = load_reading(folder_ / "one.attn", ranks);
+    const Recording part = load_recording(folder_ / "one.attn", ranks);
     EXPECT_EQ(part.tokens.size(), whole.tokens.size());
     expect_part(part, whole, ranks);
   });
@@ -175,7 +175,7 @@ TEST(Spread, HeadsThatAreOffAndAMaskHoldOnAllRanks) {
   const Text text = text_for(reader);
   const Changes changes{.off = {{Kind::self, 0, 1}, {Kind::self, 1, 0}}, .also = Window{3}};
   ThreadPool pool(2);
-  const Reading whole = read(reader, text, {}, pool, {.changes = changes});
+  const Recording whole = read(reader, text, {}, pool, {.changes = changes});
   on_ranks(3, [&](Ranks& ranks) {
     ThreadPool own(1);
     expect_part(read(reader, text, {}, own, {.changes = changes, .ranks = &ranks}), whole, ranks);
@@ -244,12 +244,12 @@ TEST(Spread, FailureOfOneRankLeavesNoFileAndAnOldOneStays) {
   std::vector<std::string> said;
   on_ranks(3, [&](Ranks& ranks) {
     ThreadPool pool(1);
-    const Reading part = read(reader, text, {}, pool, {.ranks = &ranks});
+    const Recording part = read(reader, text, {}, pool, {.ranks = &ranks});
     const auto between = [&] {
       if (ranks.rank() == 1) throw Stopped();
     };
     try {
-      save_reading(ranks, part, folder / "x.attn", between);
+      save_recording(ranks, part, folder / "x.attn", between);
     } catch (const Stopped&) {
       const std::scoped_lock lock(mutex);
       said.emplace_back("stopped");
@@ -271,9 +271,9 @@ TEST(Spread, FullDiskIsNoticedBeforeAnybodyWritesAndLeavesNothing) {
   const test::SmallDisk disk(4096);
   on_ranks(2, [&](Ranks& ranks) {
     ThreadPool pool(1);
-    const Reading part = read(reader, text, {}, pool, {.ranks = &ranks});
+    const Recording part = read(reader, text, {}, pool, {.ranks = &ranks});
     try {
-      save_reading(ranks, part, folder / "x.attn", [] { FAIL() << "a tensor was begun"; });
+      save_recording(ranks, part, folder / "x.attn", [] { FAIL() << "a tensor was begun"; });
       ADD_FAILURE() << "nothing was thrown";
     } catch (const std::runtime_error& problem) {
       EXPECT_THAT(problem.what(), HasSubstr("cannot be written: File too large"));
@@ -288,8 +288,8 @@ TEST(Spread, FolderThatIsNotThereIsToldOnAllRanks) {
   const test::TemporaryFolder folder;
   on_ranks(2, [&](Ranks& ranks) {
     ThreadPool pool(1);
-    const Reading part = read(reader, text, {}, pool, {.ranks = &ranks});
-    EXPECT_THROW(save_reading(ranks, part, folder / "none" / "x.attn"), std::runtime_error);
+    const Recording part = read(reader, text, {}, pool, {.ranks = &ranks});
+    EXPECT_THROW(save_recording(ranks, part, folder / "none" / "x.attn"), std::runtime_error);
   });
 }
 

@@ -28,8 +28,8 @@ HWY_INLINE std::uint64_t any_seen(const TileCover& cover, std::int64_t group, st
   return any >> static_cast<unsigned>(panel * kPanel % kTileKeys) & ((std::uint64_t{1} << kPanel) - 1);
 }
 
-HWY_INLINE Block lay_out(const Backward& t) {
-  Block b{};
+HWY_INLINE BackwardBlock lay_out(const Backward& t) {
+  BackwardBlock b{};
   b.keys = lay_out_keys(t.block);
   b.rows = round_up(t.rows, kRows);
   b.p = t.scratch;
@@ -82,7 +82,7 @@ HWY_INLINE void store_gradients(const Accumulators<kRows, 2>& c, const float* HW
 
 // Weights and gradients of the scores of one tile, from the products in the registers.
 template <bool kPlain>
-HWY_INLINE void weigh_tile(const Backward& t, const Block& b, std::int64_t group, std::int64_t panel) {
+HWY_INLINE void weigh_tile(const Backward& t, const BackwardBlock& b, std::int64_t group, std::int64_t panel) {
   const Spot at = spot_of(t, b, group, panel);
   Accumulators<kRows, 2> c;
   multiply_panel(b.q + at.row * kPanel, b.rows, b.keys.key_panels + panel * kPanel * t.block.width, t.block.width, c);
@@ -118,7 +118,7 @@ HWY_INLINE void fetch_row(const Backward& t, std::int64_t n) {
 
 // A panel of keys meets all groups, then the next one: it stays in the first cache.
 template <bool kPlain>
-HWY_NOINLINE void weigh(const Backward& t, const Block& b) {
+HWY_NOINLINE void weigh(const Backward& t, const BackwardBlock& b) {
   std::int64_t tile = 0;
   for (std::int64_t n = 0; n < b.keys.keys / kPanel; ++n) {
     for (std::int64_t g = 0; g < b.rows / kRows; ++g) {
@@ -132,7 +132,7 @@ HWY_NOINLINE void weigh(const Backward& t, const Block& b) {
 HWY_INLINE bool is_plain(const Backward& t) {
   const Scoring& how = t.scoring;
   return how.softcap == 0 && how.bias == nullptr && how.dense[0].data == nullptr && how.dense[1].data == nullptr &&
-         t.keep.threshold == 0 && t.d_bias == nullptr && t.d_dense == nullptr;
+         t.dropout.threshold == 0 && t.d_bias == nullptr && t.d_dense == nullptr;
 }
 
 // Calls f(first, last) for runs of ones.
@@ -148,7 +148,8 @@ HWY_INLINE void for_each_run(std::uint64_t bits, const Call& call) {
 
 // c += ds k for a group of queries, NV vectors of columns from d on.
 template <int NV>
-HWY_INLINE void multiply_keys_back(const Block& b, std::int64_t group, std::int64_t d, Accumulators<kRows, NV>& c) {
+HWY_INLINE void multiply_keys_back(const BackwardBlock& b, std::int64_t group, std::int64_t d,
+                                   Accumulators<kRows, NV>& c) {
   for_each_run(b.seen[group], [&](int first, int last) HWY_ATTR {
     c.template add_product<kWeightStride>(b.ds + group * kRows * kWeightStride + first * kPanel,
                                           b.keys.key_columns + d * b.keys.keys + first * kPanel * kPanel, kPanel,
@@ -158,7 +159,7 @@ HWY_INLINE void multiply_keys_back(const Block& b, std::int64_t group, std::int6
 
 // Where rows or columns end within the register tile.
 template <int NV>
-HWY_NOINLINE void add_to_edge(const Backward& t, const Block& b, std::int64_t group, std::int64_t d) {
+HWY_NOINLINE void add_to_edge(const Backward& t, const BackwardBlock& b, std::int64_t group, std::int64_t d) {
   HWY_ALIGN float edge[kRows * kPanel];
   Accumulators<kRows, NV> c;
   c.clear();
@@ -175,7 +176,7 @@ HWY_NOINLINE void add_to_edge(const Backward& t, const Block& b, std::int64_t gr
 
 // dq of a group += ds k.
 template <int NV>
-HWY_INLINE void add_to_queries(const Backward& t, const Block& b, std::int64_t group, std::int64_t d) {
+HWY_INLINE void add_to_queries(const Backward& t, const BackwardBlock& b, std::int64_t group, std::int64_t d) {
   const std::int64_t row = group * kRows;
   if (row + kRows > t.rows || d + NV * lanes_of_float() > t.block.width) return add_to_edge<NV>(t, b, group, d);
   float* dq = t.dq + (t.first + row) * t.dq_stride + d;
@@ -185,7 +186,7 @@ HWY_INLINE void add_to_queries(const Backward& t, const Block& b, std::int64_t g
   c.store(dq, t.dq_stride);
 }
 
-HWY_NOINLINE void add_queries(const Backward& t, const Block& b) {
+HWY_NOINLINE void add_queries(const Backward& t, const BackwardBlock& b) {
   for (std::int64_t g = 0; g < b.rows / kRows; ++g) {
     if (b.seen[g] == 0) continue;
     for (std::int64_t d = 0; d < t.block.width; d += kPanel) {
@@ -208,7 +209,8 @@ struct KeySums {
 
 // R keys of a panel, from key j of the block on. groups: who sees the panel.
 template <int R, int NV>
-HWY_INLINE void add_to_keys(const Block& b, const KeySums& k, std::uint64_t groups, std::int64_t j, std::int64_t d) {
+HWY_INLINE void add_to_keys(const BackwardBlock& b, const KeySums& k, std::uint64_t groups, std::int64_t j,
+                            std::int64_t d) {
   Accumulators<R, NV> c;
   float* sums = k.sums + d * b.keys.keys + j * kPanel;
   c.load(sums, kPanel);
@@ -221,7 +223,8 @@ HWY_INLINE void add_to_keys(const Block& b, const KeySums& k, std::uint64_t grou
 
 // A panel in strips as high as a register tile; the last one is lower.
 template <int NV, int kFirst = 0>
-HWY_INLINE void add_strips(const Block& b, const KeySums& k, std::uint64_t groups, std::int64_t panel, std::int64_t d) {
+HWY_INLINE void add_strips(const BackwardBlock& b, const KeySums& k, std::uint64_t groups, std::int64_t panel,
+                           std::int64_t d) {
   if constexpr (kFirst < kPanel) {
     constexpr int kHeight = kPanel - kFirst < kRows ? kPanel - kFirst : kRows;
     add_to_keys<kHeight, NV>(b, k, groups, panel * kPanel + kFirst, d);
@@ -229,7 +232,7 @@ HWY_INLINE void add_strips(const Block& b, const KeySums& k, std::uint64_t group
   }
 }
 
-HWY_NOINLINE void add_keys(const Block& b, const KeySums& k) {
+HWY_NOINLINE void add_keys(const BackwardBlock& b, const KeySums& k) {
   for (std::int64_t d = 0; d < k.width; d += kPanel) {
     for (std::int64_t n = 0; n < b.keys.keys / kPanel; ++n) {
       std::uint64_t groups = 0;
@@ -246,7 +249,7 @@ HWY_NOINLINE void add_keys(const Block& b, const KeySums& k) {
 
 void run_backward(const Backward& t) {
   const FlushDenormals guard;
-  const Block b = lay_out(t);
+  const BackwardBlock b = lay_out(t);
   is_plain(t) ? weigh<true>(t, b) : weigh<false>(t, b);
   add_queries(t, b);
   add_keys(b, {b.p, b.d_out, b.keys.dv, t.block.value_width});

@@ -54,7 +54,7 @@ struct Backward {
   const float* lse = nullptr;  // of query 0, as row_terms left them
   const float* delta = nullptr;
   Scoring scoring;
-  Keep keep;
+  DropoutHash dropout;
 
   std::int64_t first = 0;            // query of the block's first row, a multiple of kTileRows
   std::int64_t rows = 0;             // at most kGradientRows

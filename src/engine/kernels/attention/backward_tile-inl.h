@@ -21,7 +21,7 @@ inline constexpr int kGroups = static_cast<int>(kGradientRows) / kRows;
 static_assert(kGradientKeys / kPanel <= 64);
 
 // A block of queries against a block of keys.
-struct Block {
+struct BackwardBlock {
   KeyMemory keys;
   float* q;      // columns, scaled
   float* d_out;  // columns
@@ -45,7 +45,7 @@ struct Spot {
   float* ds;
 };
 
-HWY_INLINE Spot spot_of(const Backward& t, const Block& b, std::int64_t group, std::int64_t panel) {
+HWY_INLINE Spot spot_of(const Backward& t, const BackwardBlock& b, std::int64_t group, std::int64_t panel) {
   Spot at{};
   at.row = group * kRows;
   at.p = b.p + at.row * kWeightStride + panel * kPanel;
@@ -69,7 +69,7 @@ HWY_INLINE void forbid_tile(const Spot& at) {
 }
 
 // One row of a tile whose products are not yet scores.
-struct TileRow {
+struct BackwardTileRow {
   std::int64_t i;  // the query
   float lse, delta;
   float* HWY_RESTRICT p;   // <q, k>, scaled; becomes the weights
@@ -87,15 +87,15 @@ HWY_INLINE void cap_products(float cap, float* HWY_RESTRICT p, float* HWY_RESTRI
 }
 
 // 1 for weights that are kept, 0 for the others.
-HWY_INLINE void find_kept(const Keep& keep, const Slot& slot, std::int64_t i, float* kept) {
+HWY_INLINE void find_kept(const DropoutHash& dropout, const Slot& slot, std::int64_t i, float* kept) {
   std::fill_n(kept, kPanel, 1.0F);
   Slots slots;
   slots.at[0] = slot;
   slots.count = 1;
-  drop(keep, slots, i, kept);
+  drop(dropout, slots, i, kept);
 }
 
-HWY_INLINE void weigh_row(const TileRow& row) {
+HWY_INLINE void weigh_row(const BackwardTileRow& row) {
   const F f;
   for (std::int64_t n = 0; n < kPanel; n += lanes_of_float()) {
     const Vec p = exp2_of(hn::Sub(hn::Load(f, row.p + n), hn::Set(f, row.lse)));
@@ -104,10 +104,10 @@ HWY_INLINE void weigh_row(const TileRow& row) {
   }
 }
 
-HWY_INLINE void weigh_row(const TileRow& row, const Keep& keep, const float* HWY_RESTRICT kept) {
+HWY_INLINE void weigh_row(const BackwardTileRow& row, const DropoutHash& dropout, const float* HWY_RESTRICT kept) {
   const F f;
   for (std::int64_t n = 0; n < kPanel; n += lanes_of_float()) {
-    const Vec factor = hn::Mul(hn::Set(f, keep.scale), hn::Load(f, kept + n));
+    const Vec factor = hn::Mul(hn::Set(f, dropout.scale), hn::Load(f, kept + n));
     const Vec p = exp2_of(hn::Sub(hn::Load(f, row.p + n), hn::Set(f, row.lse)));
     const Vec dp = hn::Mul(factor, hn::Load(f, row.ds + n));
     hn::Store(hn::Mul(factor, p), f, row.p + n);
@@ -126,20 +126,20 @@ HWY_INLINE void add_row(const float* HWY_RESTRICT from, std::int64_t count, floa
 }
 
 // Softcap, biases, dropout, mask, and the gradient of the bias, of a tile whose products have been stored.
-HWY_NOINLINE void finish_tile(const Backward& t, const Block& b, const Spot& at) {
+HWY_NOINLINE void finish_tile(const Backward& t, const BackwardBlock& b, const Spot& at) {
   const F f;
   HWY_ALIGN float slope[kRows * kPanel];
   HWY_ALIGN float kept[kPanel];
   Scoring added = t.scoring;
   added.softcap = 0;
   for (int r = 0; r < kRows; ++r) {
-    const TileRow row{t.first + at.row + r, b.lse[at.row + r], b.delta[at.row + r], at.p + r * kWeightStride,
-                      at.ds + r * kWeightStride};
+    const BackwardTileRow row{t.first + at.row + r, b.lse[at.row + r], b.delta[at.row + r], at.p + r * kWeightStride,
+                              at.ds + r * kWeightStride};
     if (t.scoring.softcap != 0) cap_products(t.scoring.softcap, row.p, slope + r * kPanel);
     if (at.row + r < t.rows) adjust_scores(added, at.slot, row.i, row.p);
-    if (t.keep.threshold != 0) {
-      find_kept(t.keep, at.slot, row.i, kept);
-      weigh_row(row, t.keep, kept);
+    if (t.dropout.threshold != 0) {
+      find_kept(t.dropout, at.slot, row.i, kept);
+      weigh_row(row, t.dropout, kept);
     } else {
       weigh_row(row);
     }

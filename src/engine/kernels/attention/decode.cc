@@ -58,7 +58,7 @@ HWY_INLINE const T* row_of(const Rows& rows, std::int64_t row) {
 }
 
 // Fetches rows [row, row + 4). Beyond the end of the memory it does no harm.
-HWY_INLINE void fetch_four(const Soon& rows, std::int64_t row) {
+HWY_INLINE void fetch_four(const Prefetch& rows, std::int64_t row) {
   const auto* at = static_cast<const std::uint8_t*>(rows.data) + row * rows.stride;
   for (std::int64_t byte = 0; byte < rows.bytes; byte += 64) {
     hwy::Prefetch(at + byte);
@@ -119,8 +119,8 @@ HWY_INLINE void dot_keys(const Decode& t, const float* HWY_RESTRICT q, std::int6
 
 template <typename T>
 HWY_INLINE void score_keys(const Decode& t, const DecodeState& state, std::int64_t key, std::int64_t keys) {
-  const Soon next_keys(t.k, keys, t.width);
-  const Soon next_values(t.v, keys, t.value_width);
+  const Prefetch next_keys(t.k, keys, t.width);
+  const Prefetch next_values(t.v, keys, t.value_width);
   for (std::int64_t n = 0; n < keys; n += 4) {
     fetch_four(next_keys, key + n + kAhead);
     fetch_four(next_values, key + n + kAhead);
@@ -226,8 +226,8 @@ HWY_INLINE void soften_step(const Decode& t, const DecodeState& state, const Seg
       float* total = state.sum + row * lanes_of_float();
       hn::Store(hn::Add(hn::Load(f, total), sum), f, total);
       state.base[row] = base;
-      const Keep& keep = t.keep[row / t.queries];
-      if (keep.threshold != 0) drop(keep, slots, row % t.queries, s);
+      const DropoutHash& dropout = t.dropout[row / t.queries];
+      if (dropout.threshold != 0) drop(dropout, slots, row % t.queries, s);
     }
   }
 }
@@ -277,7 +277,7 @@ void run_decode(const Decode& t) {
   for (std::int64_t r = 0; r < state.rows; ++r) {
     const float sum = hn::GetLane(hn::SumOfLanes(f, hn::Load(f, state.sum + r * lanes)));
     const Outcome outcome = conclude(sum, state.base[r], kNever);
-    scale_row(state.o + r * state.padded, t.value_width, outcome.factor * t.keep[r / t.queries].scale,
+    scale_row(state.o + r * state.padded, t.value_width, outcome.factor * t.dropout[r / t.queries].scale,
               t.out + r * t.value_width);
     t.lse[r] = lse_of(outcome);
   }

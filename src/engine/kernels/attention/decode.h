@@ -16,8 +16,8 @@ struct Decode {
   Rows k, v;               // from key 0
   std::int64_t width = 0;  // D
   std::int64_t value_width = 0;
-  const Scoring* scoring = nullptr;  // a head each
-  const Keep* keep = nullptr;        // a head each
+  const Scoring* scoring = nullptr;      // a head each
+  const DropoutHash* dropout = nullptr;  // a head each
 
   const Segment* segments = nullptr;
   std::int64_t segment_count = 0;

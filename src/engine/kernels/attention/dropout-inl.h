@@ -1,9 +1,9 @@
 // engine/kernels/attention/dropout-inl.h - see keep.h, a vector at a time.
-#if defined(ATTN_KERNELS_KEEP_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_KEEP_INL_H_
-#undef ATTN_KERNELS_KEEP_INL_H_
+#if defined(ATTN_KERNELS_DROPOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_KERNELS_DROPOUT_INL_H_
+#undef ATTN_KERNELS_DROPOUT_INL_H_
 #else
-#define ATTN_KERNELS_KEEP_INL_H_
+#define ATTN_KERNELS_DROPOUT_INL_H_
 #endif
 
 #include "engine/kernels/attention/dropout.h"
@@ -15,16 +15,18 @@ namespace attn::kernels::HWY_NAMESPACE {
 // The lanes of row i, from column j on, that are dropped.
 class Dropped {
  public:
-  HWY_INLINE Dropped(const Keep& keep, std::int64_t i)
-      : key_(keep_row_key(keep.seed, keep.first_row + i)), first_(keep.first_key), threshold_(keep.threshold) {}
+  HWY_INLINE Dropped(const DropoutHash& dropout, std::int64_t i)
+      : key_(dropout_row_key(dropout.seed, dropout.first_row + i)),
+        first_(dropout.first_key),
+        threshold_(dropout.threshold) {}
 
   HWY_INLINE hn::Mask<F> operator()(std::int64_t j) const {
     const U u;
-    const auto mix1 = hn::Set(u, kKeepMix1);
+    const auto mix1 = hn::Set(u, kDropoutMix1);
     const auto before = hn::Set(u, static_cast<std::uint32_t>(key_));
-    auto x = hn::Add(hn::Mul(hn::Iota(u, static_cast<std::uint32_t>(first_ + j)), hn::Set(u, kKeepStep)), before);
+    auto x = hn::Add(hn::Mul(hn::Iota(u, static_cast<std::uint32_t>(first_ + j)), hn::Set(u, kDropoutStep)), before);
     x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), mix1);
-    x = hn::Mul(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(u, kKeepMix2));
+    x = hn::Mul(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(u, kDropoutMix2));
     x = hn::Xor(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(u, static_cast<std::uint32_t>(key_ >> 32U)));
     x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), mix1);
     x = hn::Xor(x, hn::ShiftRight<15>(x));

@@ -16,26 +16,26 @@ constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
 }
 
 // Multipliers of a 32-bit hash with low bias (Wellons, "Prospecting for hash functions").
-inline constexpr std::uint32_t kKeepStep = 0x9E3779B1U;
-inline constexpr std::uint32_t kKeepMix1 = 0x21F0AAADU;
-inline constexpr std::uint32_t kKeepMix2 = 0x735A2D97U;
+inline constexpr std::uint32_t kDropoutStep = 0x9E3779B1U;
+inline constexpr std::uint32_t kDropoutMix1 = 0x21F0AAADU;
+inline constexpr std::uint32_t kDropoutMix2 = 0x735A2D97U;
 
 // What the row of query i adds to the hash: low word before, high word after the first mixing.
-constexpr std::uint64_t keep_row_key(std::uint64_t seed, std::int64_t i) noexcept {
+constexpr std::uint64_t dropout_row_key(std::uint64_t seed, std::int64_t i) noexcept {
   return mix64(seed ^ mix64(static_cast<std::uint64_t>(i)));
 }
 
 // Uniform over all 32-bit numbers.
-constexpr std::uint32_t keep_hash(std::uint64_t row_key, std::int64_t j) noexcept {
-  std::uint32_t x = static_cast<std::uint32_t>(j) * kKeepStep + static_cast<std::uint32_t>(row_key);
-  x = (x ^ (x >> 16U)) * kKeepMix1;
-  x = (x ^ (x >> 15U)) * kKeepMix2;
+constexpr std::uint32_t dropout_hash(std::uint64_t row_key, std::int64_t j) noexcept {
+  std::uint32_t x = static_cast<std::uint32_t>(j) * kDropoutStep + static_cast<std::uint32_t>(row_key);
+  x = (x ^ (x >> 16U)) * kDropoutMix1;
+  x = (x ^ (x >> 15U)) * kDropoutMix2;
   x = (x ^ (x >> 15U)) ^ static_cast<std::uint32_t>(row_key >> 32U);
-  x = (x ^ (x >> 16U)) * kKeepMix1;
+  x = (x ^ (x >> 16U)) * kDropoutMix1;
   return x ^ (x >> 15U);
 }
 
-constexpr Keep keep_with(float rate, std::uint64_t seed) noexcept {
+constexpr DropoutHash dropout_with(float rate, std::uint64_t seed) noexcept {
   return {.seed = seed,
           .threshold = static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0),
           .scale = 1 / (1 - rate)};

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
 // What a block knows of its rows so far.
-struct Block {
+struct ForwardBlock {
   float* q;      // [rows][kQueryStride], scaled
   float* s;      // [kTileRows][kScoreStride]
   float* base;   // [rows]: what powers are relative to
@@ -32,9 +32,9 @@ std::int64_t scratch_floats(std::int64_t rows, std::int64_t value_width) {
          (padded + kChunk) * round_up(value_width, lanes);
 }
 
-HWY_INLINE Block lay_out(const Forward& t) {
+HWY_INLINE ForwardBlock lay_out(const Forward& t) {
   const std::int64_t padded = padded_rows(t.rows);
-  Block block{};
+  ForwardBlock block{};
   block.q = t.scratch;
   block.s = block.q + padded * kQueryStride;
   block.base = block.s + kTileRows * kScoreStride;
@@ -49,21 +49,22 @@ HWY_INLINE Block lay_out(const Forward& t) {
 template <int kForWriting>
 class Fetcher {
  public:
-  Fetcher(const Soon* soon, int count, std::int64_t steps) : soon_(soon), end_(soon + count) {
+  Fetcher(const Prefetch* prefetch, int count, std::int64_t steps) : prefetch_(prefetch), end_(prefetch + count) {
     std::int64_t lines = 0;
-    for (int n = 0; n < count; ++n) lines += soon[n].rows * ((soon[n].bytes + 63) / 64);
+    for (int n = 0; n < count; ++n) lines += prefetch[n].rows * ((prefetch[n].bytes + 63) / 64);
     share_ = steps == 0 ? 0 : (lines + steps - 1) / steps;
   }
   HWY_INLINE void step() {
-    for (std::int64_t n = 0; n < share_ && soon_ != end_; ++n) {
-      if (row_ == soon_->rows) {
-        ++soon_;
+    for (std::int64_t n = 0; n < share_ && prefetch_ != end_; ++n) {
+      if (row_ == prefetch_->rows) {
+        ++prefetch_;
         row_ = byte_ = 0;
         continue;
       }
-      __builtin_prefetch(static_cast<const std::uint8_t*>(soon_->data) + row_ * soon_->stride + byte_, kForWriting, 2);
+      __builtin_prefetch(static_cast<const std::uint8_t*>(prefetch_->data) + row_ * prefetch_->stride + byte_,
+                         kForWriting, 2);
       byte_ += 64;
-      if (byte_ >= soon_->bytes) {
+      if (byte_ >= prefetch_->bytes) {
         byte_ = 0;
         ++row_;
       }
@@ -71,14 +72,14 @@ class Fetcher {
   }
 
  private:
-  const Soon* soon_;
-  const Soon* end_;
+  const Prefetch* prefetch_;
+  const Prefetch* end_;
   std::int64_t row_ = 0, byte_ = 0;
   std::int64_t share_ = 0;
 };
 
 // A step for every row of every visit.
-struct Errands {
+struct PrefetchQueue {
   Fetcher<0> next;
   Fetcher<1> out;
 
@@ -116,8 +117,8 @@ HWY_INLINE Bases choose_bases(const float* HWY_RESTRICT before, int rows, float*
 
 // Takes one chunk of keys into rows [row, row + rows) of the block; rows <= R. from is the first of them in the tile.
 template <int R>
-HWY_NOINLINE void absorb(const Forward& t, const Block& block, Errands& errands, const Visit& visit, int from,
-                         int rows) {
+HWY_NOINLINE void absorb(const Forward& t, const ForwardBlock& block, PrefetchQueue& prefetches, const Visit& visit,
+                         int from, int rows) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
   const Slots slots = place(t.segments, visit, from, rows);
@@ -152,10 +153,10 @@ HWY_NOINLINE void absorb(const Forward& t, const Block& block, Errands& errands,
     const Vec before = hn::Load(f, total);
     hn::Store(bases.moved ? hn::MulAdd(hn::Set(f, shrink[r]), before, sum) : hn::Add(before, sum), f, total);
     block.base[row + r] = base[r];
-    errands.step();
+    prefetches.step();
   }
-  if (t.keep.threshold != 0) {
-    for (int r = 0; r < rows; ++r) drop(t.keep, slots, t.first + row + r, block.s + r * kScoreStride);
+  if (t.dropout.threshold != 0) {
+    for (int r = 0; r < rows; ++r) drop(t.dropout, slots, t.first + row + r, block.s + r * kScoreStride);
   }
 
   const Values v = values_of(t, block.clean);
@@ -165,17 +166,17 @@ HWY_NOINLINE void absorb(const Forward& t, const Block& block, Errands& errands,
 
 struct Absorb {
   const Forward& t;
-  const Block& block;
-  Errands& errands;
+  const ForwardBlock& block;
+  PrefetchQueue& prefetches;
   const Visit& visit;
   template <int R>
   HWY_INLINE void run(int from, int rows) const {
-    absorb<R>(t, block, errands, visit, from, rows);
+    absorb<R>(t, block, prefetches, visit, from, rows);
   }
 };
 
 // Divides by the sums. The logarithms of all rows are taken together.
-HWY_INLINE void finish(const Forward& t, const Block& block) {
+HWY_INLINE void finish(const Forward& t, const ForwardBlock& block) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
   const std::int64_t width = round_up(t.value_width, lanes);
@@ -203,17 +204,17 @@ HWY_INLINE void finish(const Forward& t, const Block& block) {
 
 void run(const Forward& t) {
   const FlushDenormals guard;
-  const Block block = lay_out(t);
+  const ForwardBlock block = lay_out(t);
   const std::int64_t padded = padded_rows(t.rows);
   std::fill_n(block.base, round_up(padded, 16), kNever);
   std::fill_n(block.sum, padded * lanes_of_float(), 0.0F);
   load_queries(t, 0, t.rows, block.q);
-  const Soon out(Rows{t.out + t.first * t.out_stride, t.out_stride, Element::float32}, t.rows, t.value_width);
+  const Prefetch out(Rows{t.out + t.first * t.out_stride, t.out_stride, Element::float32}, t.rows, t.value_width);
   const std::int64_t steps = t.visit_count * std::min(t.rows, kTileRows);
-  const bool cached = t.soon[0].data == nullptr;  // where nothing is to be fetched, out is small as well
-  Errands errands{Fetcher<0>(t.soon, 3, steps), Fetcher<1>(&out, cached ? 0 : 1, steps)};
+  const bool cached = t.prefetch[0].data == nullptr;  // where nothing is to be fetched, out is small as well
+  PrefetchQueue prefetches{Fetcher<0>(t.prefetch, 3, steps), Fetcher<1>(&out, cached ? 0 : 1, steps)};
   for (std::int64_t n = 0; n < t.visit_count; ++n) {
-    for_each_group(t.visits[n].rows, Absorb{t, block, errands, t.visits[n]});
+    for_each_group(t.visits[n].rows, Absorb{t, block, prefetches, t.visits[n]});
   }
   finish(t, block);
 }

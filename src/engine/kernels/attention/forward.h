@@ -18,7 +18,7 @@ struct Forward {
   const std::uint8_t* not_finite = nullptr;  // a flag a key tile from origin on (pack.h), null: V is finite
 
   Scoring scoring;
-  Keep keep;
+  DropoutHash dropout;
   float sink = 0;  // in units of log 2; -inf: none
 
   std::int64_t first = 0;  // query of the block's first row
@@ -36,7 +36,7 @@ struct Forward {
   std::int64_t weight_stride = 0;
   std::int64_t key_count = 0;  // M
 
-  Soon soon[3];  // fetched into the second cache meanwhile
+  Prefetch prefetch[3];  // fetched into the second cache meanwhile
 
   float* scratch = nullptr;  // forward_scratch() floats, aligned to 64 bytes
 };

@@ -70,7 +70,7 @@ HWY_INLINE void write_row(const Forward& t, std::int64_t i, const float* HWY_RES
   if (factor == 0) {
     std::fill_n(out, t.value_width, 0.0F);
   } else {
-    scale_row(o, t.value_width, factor * t.keep.scale, out);
+    scale_row(o, t.value_width, factor * t.dropout.scale, out);
   }
 }
 

@@ -50,14 +50,14 @@ struct TileRow {
       const auto write = [&](int r) HWY_ATTR {
         write_weights(chunk + r * kScoreStride, here, outcome[r].factor, done, table_row(from, r));
       };
-      if (t.keep.threshold != 0) {
+      if (t.dropout.threshold != 0) {
         for (int r = 0; r < rows; ++r) {
           write(r);
-          drop(t.keep, here, query(from, r), chunk + r * kScoreStride);
+          drop(t.dropout, here, query(from, r), chunk + r * kScoreStride);
         }
       }
       // A few rows before each pass over the values: memory takes them in while the pass computes.
-      int written = t.keep.threshold != 0 ? rows : 0;
+      int written = t.dropout.threshold != 0 ? rows : 0;
       const auto write_some = [&](std::int64_t e) HWY_ATTR {
         const auto until = static_cast<int>(rows * std::min(v.width, e + 2 * lanes_of_float()) / v.width);
         for (; written < until; ++written) write(written);

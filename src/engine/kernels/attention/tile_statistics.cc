@@ -51,7 +51,7 @@ struct LaneSums {
     distance = hn::MulAdd(p, away, distance);
     beyond = hn::Add(beyond, hn::IfThenElseZero(hn::Gt(away, limit), p));
   }
-  HWY_INLINE void add_to(RowSurvey& row) const {
+  HWY_INLINE void add_to(RowStatistics& row) const {
     row.mass += total(mass);
     row.entropy -= total(log);
     row.distance += total(distance);
@@ -63,8 +63,8 @@ struct LaneSums {
 };
 
 // One row against the columns of a block; `offset` is j - i of the first.
-HWY_INLINE void survey_row(const float* HWY_RESTRICT p, std::int64_t columns, std::int64_t offset, float limit,
-                           float* HWY_RESTRICT received, RowSurvey& row) {
+HWY_INLINE void row_statistics(const float* HWY_RESTRICT p, std::int64_t columns, std::int64_t offset, float limit,
+                               float* HWY_RESTRICT received, RowStatistics& row) {
   const F f;
   const hn::CappedTag<float, 1> one;
   const std::int64_t lanes = lanes_of_float();
@@ -85,15 +85,15 @@ HWY_INLINE void survey_row(const float* HWY_RESTRICT p, std::int64_t columns, st
   rest.add_to(row);
 }
 
-void survey_tile(const Survey& t) {
+void statistics_of_tile(const TileStatistics& t) {
   const FlushDenormals guard;
   HWY_ALIGN float received[kBlock];
   for (std::int64_t from = 0; from < t.columns; from += kBlock) {
     const std::int64_t columns = std::min(kBlock, t.columns - from);
     std::fill_n(received, columns, 0.0F);
     for (std::int64_t r = 0; r < t.rows; ++r) {
-      survey_row(t.weights.data + r * t.weights.stride + from, columns, t.key + from - (t.query + r),
-                 static_cast<float>(t.beyond), received, t.by_row[r]);
+      row_statistics(t.weights.data + r * t.weights.stride + from, columns, t.key + from - (t.query + r),
+                     static_cast<float>(t.beyond), received, t.by_row[r]);
     }
     for (std::int64_t j = 0; j < columns; ++j) t.received[from + j] += received[j];
   }
@@ -105,8 +105,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace attn::kernels {
-HWY_EXPORT(survey_tile);
+HWY_EXPORT(statistics_of_tile);
 
-void survey(const Survey& task) noexcept { HWY_DYNAMIC_DISPATCH(survey_tile)(task); }
+void tile_statistics(const TileStatistics& task) noexcept { HWY_DYNAMIC_DISPATCH(statistics_of_tile)(task); }
 }  // namespace attn::kernels
 #endif

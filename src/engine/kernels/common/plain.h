@@ -49,13 +49,13 @@ struct Dense {
 };
 
 // Rows of memory that will be wanted soon.
-struct Soon {
+struct Prefetch {
   const void* data = nullptr;
   std::int64_t rows = 0;
   std::int64_t stride = 0, bytes = 0;  // of a row, in bytes
 
-  Soon() = default;
-  Soon(const Rows& from, std::int64_t count, std::int64_t width)
+  Prefetch() = default;
+  Prefetch(const Rows& from, std::int64_t count, std::int64_t width)
       : data(from.data), rows(count), stride(from.stride * size_of(from.type)), bytes(width * size_of(from.type)) {}
 };
 
@@ -68,7 +68,7 @@ struct Scoring {
 };
 
 // Keeps weight (i, j) where hash(row key of i, j) >= threshold.
-struct Keep {
+struct DropoutHash {
   std::uint64_t seed = 0;                     // of this b and h
   std::uint32_t threshold = 0;                // rate 2^32; 0: nothing is dropped
   float scale = 1;                            // 1 / (1 - rate)

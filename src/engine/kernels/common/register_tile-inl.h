@@ -1,10 +1,10 @@
 // engine/kernels/common/register_tile-inl.h - the register tile that every product is made of, exp2, and small steps on
 // vectors. Compiled once for each instruction set (Highway).
-#if defined(ATTN_KERNELS_MICRO_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_MICRO_INL_H_
-#undef ATTN_KERNELS_MICRO_INL_H_
+#if defined(ATTN_KERNELS_REGISTER_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_KERNELS_REGISTER_TILE_INL_H_
+#undef ATTN_KERNELS_REGISTER_TILE_INL_H_
 #else
-#define ATTN_KERNELS_MICRO_INL_H_
+#define ATTN_KERNELS_REGISTER_TILE_INL_H_
 #endif
 
 #include <hwy/highway.h>

@@ -24,7 +24,7 @@ inline constexpr std::int64_t kChunkRows = 96;
 static_assert(kChunkRows % kRows == 0 && kChunkRows % kPanel == 0);
 
 // In columns (backward-inl.h).
-struct Matrix {
+struct PaddedMatrix {
   float* data = nullptr;
   std::int64_t rows = 0;
   std::int64_t width = 0;
@@ -43,8 +43,8 @@ enum class Part : std::uint8_t { all, lower };
 // ---- products ----
 
 template <int R, int NV>
-HWY_INLINE void add_gram_tile(const float* a, const Matrix& b, std::int64_t first, std::int64_t count, std::int64_t d,
-                              float* c) {
+HWY_INLINE void add_gram_tile(const float* a, const PaddedMatrix& b, std::int64_t first, std::int64_t count,
+                              std::int64_t d, float* c) {
   Accumulators<R, NV> sum;
   sum.load(c, kPanel);
   sum.add_transposed(a, kPanel, b.at(first, d), kPanel, count);
@@ -53,8 +53,8 @@ HWY_INLINE void add_gram_tile(const float* a, const Matrix& b, std::int64_t firs
 
 // A panel of a's columns in strips as high as a register tile; the last one is lower.
 template <int NV, int kFirst = 0>
-HWY_INLINE void add_gram_strips(const float* a, const Matrix& b, std::int64_t first, std::int64_t count, std::int64_t d,
-                                float* c) {
+HWY_INLINE void add_gram_strips(const float* a, const PaddedMatrix& b, std::int64_t first, std::int64_t count,
+                                std::int64_t d, float* c) {
   if constexpr (kFirst < kPanel) {
     constexpr int kHeight = kPanel - kFirst < kRows ? kPanel - kFirst : kRows;
     add_gram_tile<kHeight, NV>(a + kFirst, b, first, count, d, c + kFirst * kPanel);
@@ -63,7 +63,8 @@ HWY_INLINE void add_gram_strips(const float* a, const Matrix& b, std::int64_t fi
 }
 
 // c += a^T b, over `rows` rows. Lower: a is 0 above its diagonal.
-HWY_NOINLINE void add_gram(const Matrix& a, const Matrix& b, std::int64_t rows, Part part, const Matrix& c) {
+HWY_NOINLINE void add_gram(const PaddedMatrix& a, const PaddedMatrix& b, std::int64_t rows, Part part,
+                           const PaddedMatrix& c) {
   for (std::int64_t d = 0; d < b.width; d += kPanel) {
     for (std::int64_t n = 0; n < a.width; n += kPanel) {
       const std::int64_t first = part == Part::lower ? n : 0;
@@ -78,8 +79,8 @@ HWY_NOINLINE void add_gram(const Matrix& a, const Matrix& b, std::int64_t rows, 
 }
 
 template <int NV>
-HWY_INLINE void add_product_tile(const Matrix& a, const Matrix& b, std::int64_t row, std::int64_t depth, float* c,
-                                 std::int64_t d) {
+HWY_INLINE void add_product_tile(const PaddedMatrix& a, const PaddedMatrix& b, std::int64_t row, std::int64_t depth,
+                                 float* c, std::int64_t d) {
   Accumulators<kRows, NV> sum;
   sum.load(c, kPanel);
   for (std::int64_t n = 0; n < depth; n += kPanel) {
@@ -89,7 +90,8 @@ HWY_INLINE void add_product_tile(const Matrix& a, const Matrix& b, std::int64_t 
 }
 
 // c += a b, for the first `rows` rows and as many more as fill a group. Lower: a is 0 above its diagonal.
-HWY_NOINLINE void add_product(const Matrix& a, const Matrix& b, std::int64_t rows, Part part, const Matrix& c) {
+HWY_NOINLINE void add_product(const PaddedMatrix& a, const PaddedMatrix& b, std::int64_t rows, Part part,
+                              const PaddedMatrix& c) {
   for (std::int64_t d = 0; d < b.width; d += kPanel) {
     for (std::int64_t row = 0; row < rows; row += kRows) {
       const std::int64_t depth = part == Part::lower ? std::min(row + kRows, rows) : a.width;
@@ -103,7 +105,7 @@ HWY_NOINLINE void add_product(const Matrix& a, const Matrix& b, std::int64_t row
 }
 
 // c = the lower triangle of a b^T, b in panels; zeros as far as the other products read beyond it.
-HWY_NOINLINE void multiply_lower(const Matrix& a, const float* panels, std::int64_t rows, const Matrix& c) {
+HWY_NOINLINE void multiply_lower(const PaddedMatrix& a, const float* panels, std::int64_t rows, const PaddedMatrix& c) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
   for (std::int64_t n = 0; n < rows; n += kPanel) {
@@ -143,27 +145,27 @@ HWY_INLINE Vec slope_of(Phi phi, Vec y) {
 
 // What a chunk of rows is made of.
 struct Chunk {
-  Matrix phi_k, values, phi_q, g;  // values: v'
-  float* key_panels;               // of phi_k, causal only
-  float* value_panels;             // of values, causal only
-  Matrix scores, pairs;            // causal only: <phi(q), phi(k)> and <g, v'>, lower triangles
-  Matrix d_features, d_values;     // being summed up
-  float* raw;                      // [kChunkRows][width padded]
+  PaddedMatrix phi_k, values, phi_q, g;  // values: v'
+  float* key_panels;                     // of phi_k, causal only
+  float* value_panels;                   // of values, causal only
+  PaddedMatrix scores, pairs;            // causal only: <phi(q), phi(k)> and <g, v'>, lower triangles
+  PaddedMatrix d_features, d_values;     // being summed up
+  float* raw;                            // [kChunkRows][width padded]
 };
 
 // And what all rows so far come to, values a row: sum of v'^T phi(k), of g^T phi(q); and of phi(q)^T g.
 struct Totals {
-  Matrix keys, queries, queries_turned;
+  PaddedMatrix keys, queries, queries_turned;
 };
 
-struct Memory {
+struct BackwardMemory {
   Chunk chunk;
   Totals totals;
   std::int64_t floats;
 };
 
-HWY_INLINE Memory lay_out(const LinearWidths& widths, float* scratch) {
-  Memory m{};
+HWY_INLINE BackwardMemory lay_out(const LinearWidths& widths, float* scratch) {
+  BackwardMemory m{};
   const std::int64_t features = widths.features, values = widths.values + 1;
   const auto take = [&](std::int64_t floats) {
     float* at = scratch == nullptr ? nullptr : scratch + m.floats;
@@ -171,12 +173,12 @@ HWY_INLINE Memory lay_out(const LinearWidths& widths, float* scratch) {
     return at;
   };
   const auto matrix = [&](std::int64_t rows, std::int64_t width) {
-    return Matrix{take(column_floats(rows, width)), rows, width};
+    return PaddedMatrix{take(column_floats(rows, width)), rows, width};
   };
   Chunk& c = m.chunk;
-  for (Matrix* x : {&c.phi_k, &c.phi_q, &c.d_features}) *x = matrix(kChunkRows, features);
-  for (Matrix* x : {&c.values, &c.g, &c.d_values}) *x = matrix(kChunkRows, values);
-  for (Matrix* x : {&c.scores, &c.pairs}) *x = matrix(kChunkRows, kChunkRows);
+  for (PaddedMatrix* x : {&c.phi_k, &c.phi_q, &c.d_features}) *x = matrix(kChunkRows, features);
+  for (PaddedMatrix* x : {&c.values, &c.g, &c.d_values}) *x = matrix(kChunkRows, values);
+  for (PaddedMatrix* x : {&c.scores, &c.pairs}) *x = matrix(kChunkRows, kChunkRows);
   c.key_panels = take(kChunkRows * features);
   c.value_panels = take(kChunkRows * values);
   c.raw = take(kChunkRows * round_up(std::max(features, values), kPanel));
@@ -188,7 +190,7 @@ HWY_INLINE Memory lay_out(const LinearWidths& widths, float* scratch) {
 
 // phi of rows, as columns; gives them as rows too, in raw.
 HWY_INLINE Rows load_features(const LinearBackward& t, const Rows& from, std::int64_t first, std::int64_t count,
-                              float* raw, const Matrix& to) {
+                              float* raw, const PaddedMatrix& to) {
   const F f;
   const std::int64_t stride = round_up(t.widths.features, kPanel);
   for (std::int64_t r = 0; r < count; ++r) {
@@ -242,7 +244,7 @@ HWY_INLINE void load_gradients(const LinearBackward& t, const Chunk& c, std::int
 
 // 1 / c[i] and the last number of g[i], of each row; 0 where c[i] is 0. z: the sum of phi(k) before the chunk, or of
 // all.
-HWY_NOINLINE void find_terms(const LinearBackward& t, const Chunk& c, const Matrix& total, std::int64_t head,
+HWY_NOINLINE void find_terms(const LinearBackward& t, const Chunk& c, const PaddedMatrix& total, std::int64_t head,
                              std::int64_t first, std::int64_t count) {
   const F f;
   const std::int64_t lanes = lanes_of_float(), features = t.widths.features;
@@ -270,8 +272,8 @@ HWY_NOINLINE void find_terms(const LinearBackward& t, const Chunk& c, const Matr
 }
 
 // to = d_features times the slope of phi.
-HWY_INLINE void write_features(const LinearBackward& t, const Matrix& phi, const Matrix& d_features, std::int64_t count,
-                               float* to, std::int64_t stride) {
+HWY_INLINE void write_features(const LinearBackward& t, const PaddedMatrix& phi, const PaddedMatrix& d_features,
+                               std::int64_t count, float* to, std::int64_t stride) {
   const F f;
   for (std::int64_t r = 0; r < count; ++r) {
     for (std::int64_t d = 0; d < t.widths.features; d += kPanel) {
@@ -287,8 +289,8 @@ HWY_INLINE void write_features(const LinearBackward& t, const Matrix& phi, const
 // ---- the passes ----
 
 // dq of a chunk's queries of one head.
-HWY_NOINLINE void answer_queries(const LinearBackward& t, const Memory& m, std::int64_t head, std::int64_t first,
-                                 std::int64_t count) {
+HWY_NOINLINE void answer_queries(const LinearBackward& t, const BackwardMemory& m, std::int64_t head,
+                                 std::int64_t first, std::int64_t count) {
   const Chunk& c = m.chunk;
   load_queries(t, c, head, first, count);
   find_terms(t, c, m.totals.keys, head, first, count);
@@ -302,13 +304,14 @@ HWY_NOINLINE void answer_queries(const LinearBackward& t, const Memory& m, std::
   write_features(t, c.phi_q, c.d_features, count, t.dq.data + head * t.dq.head + first * t.dq.stride, t.dq.stride);
 }
 
-HWY_INLINE void add_to_totals(const Memory& m, std::int64_t count) {
+HWY_INLINE void add_to_totals(const BackwardMemory& m, std::int64_t count) {
   add_gram(m.chunk.g, m.chunk.phi_q, count, Part::all, m.totals.queries);
   add_gram(m.chunk.phi_q, m.chunk.g, count, Part::all, m.totals.queries_turned);
 }
 
 // dk and dv of a chunk of keys.
-HWY_NOINLINE void answer_keys(const LinearBackward& t, const Memory& m, std::int64_t first, std::int64_t count) {
+HWY_NOINLINE void answer_keys(const LinearBackward& t, const BackwardMemory& m, std::int64_t first,
+                              std::int64_t count) {
   const Chunk& c = m.chunk;
   load_keys(t, c, first, count);
   c.d_features.clear();
@@ -340,8 +343,8 @@ HWY_INLINE void for_each_chunk(std::int64_t rows, const Call& call) {
 
 void run_linear_backward(const LinearBackward& t) {
   const FlushDenormals guard;
-  const Memory m = lay_out(t.widths, t.scratch);
-  for (const Matrix* x : {&m.totals.keys, &m.totals.queries, &m.totals.queries_turned}) x->clear();
+  const BackwardMemory m = lay_out(t.widths, t.scratch);
+  for (const PaddedMatrix* x : {&m.totals.keys, &m.totals.queries, &m.totals.queries_turned}) x->clear();
   m.chunk.pairs.clear();
   m.chunk.scores.clear();
   for_each_chunk(t.keys, [&](std::int64_t first, std::int64_t count) HWY_ATTR {

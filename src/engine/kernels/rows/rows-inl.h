@@ -231,9 +231,9 @@ HWY_INLINE Vec exponentiate(float* HWY_RESTRICT s, std::int64_t count, float bas
 }
 
 // Dropout of row i: weights that are not kept become 0. What is kept is scaled at the end, with the sum.
-HWY_INLINE void drop(const Keep& keep, const Slots& slots, std::int64_t i, float* HWY_RESTRICT s) {
+HWY_INLINE void drop(const DropoutHash& dropout, const Slots& slots, std::int64_t i, float* HWY_RESTRICT s) {
   const F f;
-  const Dropped dropped(keep, i);
+  const Dropped dropped(dropout, i);
   for (int n = 0; n < slots.count; ++n) {
     const Slot& slot = slots.at[n];
     for (std::int64_t j = slot.key; j < slot.end; j += lanes_of_float()) {

@@ -21,9 +21,9 @@ namespace {
 void drop_rows(const Drop& t) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
-  const Vec scale = hn::Set(f, t.keep.scale);
+  const Vec scale = hn::Set(f, t.dropout.scale);
   for (std::int64_t r = 0; r < t.rows; ++r) {
-    const Dropped dropped(t.keep, t.first_row + r);
+    const Dropped dropped(t.dropout, t.first_row + r);
     float* x = t.x.data + r * t.x.stride;
     std::int64_t d = 0;
     for (; d + lanes <= t.width; d += lanes) {

@@ -13,7 +13,7 @@ struct Drop {
   OutRows x;
   std::int64_t rows = 0, width = 0;
   std::int64_t first_row = 0;
-  Keep keep;
+  DropoutHash dropout;
 };
 void drop(const Drop& task) noexcept;
 

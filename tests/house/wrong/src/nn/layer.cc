@@ -1,3 +1,4 @@
 // A layer with paths that do not exist.
 #include "../layer.h"
+
 #include "not/there.h"
