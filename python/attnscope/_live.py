@@ -28,7 +28,7 @@ class LiveRecording(Recording):
         return super().__repr__() if self._texts else "<attnscope.record: nothing yet>"
 
     def __enter__(self) -> LiveRecording:
-        from ._hf_live import Session
+        from ._hf.live import Session
 
         if self._under_way is not None or self._texts:
             raise RuntimeError("a recording is made once: call at.record() again for another one")

@@ -21,7 +21,7 @@ from . import _masks
 from . import torch as _torch
 from ._attnscope import Plan
 from ._bias import DistanceBias
-from ._hf_masks import MaskRule, mask_function, rule_of
+from ._hf.masks import MaskRule, mask_function, rule_of
 
 try:
     from transformers.utils.output_capturing import _active_collector

@@ -3,7 +3,7 @@
 import attnscope as at
 import numpy as np
 import pytest
-from attnscope._hf_tokens import padding_behind
+from attnscope._hf.tokens import padding_behind
 from hf_models import VOCABULARY, attentions, batch, family, run, torch, transformers
 
 END, ALSO_END, PAD, NEW = 2, 1, 0, 9

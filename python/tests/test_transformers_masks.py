@@ -3,7 +3,7 @@
 import attnscope as at
 import numpy as np
 import pytest
-from attnscope import _hf_masks as masks
+from attnscope._hf import masks
 from hf_models import FAMILIES, batch, family, random_model, result, run, torch, transformers
 from transformers import masking_utils
 

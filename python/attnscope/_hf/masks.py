@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from transformers import masking_utils
 
-from . import _masks
-from ._attnscope import Mask, Plan
+from .. import _masks
+from .._attnscope import Mask, Plan
 
 if "q_offset" not in inspect.signature(masking_utils.sdpa_mask).parameters:
     raise ImportError("attnscope.transformers needs a newer transformers: 5.18 and later were tried")

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from transformers import GenerationConfig, PreTrainedModel
 
-from . import _scope
-from . import transformers as _plug_in
-from ._bias import DistanceBias
-from ._hf_masks import Pattern
+from .. import _scope
+from .. import transformers as _plug_in
+from .._bias import DistanceBias
+from .masks import Pattern
 
 _OWN_MAPPING = 1 << 16  # bytes; a process may have some 65,000 mappings
 _CROSS_NAMES = {"crossattention", "cross_attn", "cross_attention", "encoder_attn", "encdecattention", "enc_dec_attn"}

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
-from . import transformers as _plug_in
-from ._hf_assemble import Assembler
-from ._hf_recorder import Reading, Recorder
+from .. import transformers as _plug_in
+from .assemble import Assembler
+from .recorder import Reading, Recorder
 
 
 def _models(model: Any) -> list[PreTrainedModel]:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import _hf_tokens, _masks, _scope
-from ._hf_recorder import Chunk, Kept, Reading
+from .. import _masks, _scope
+from . import tokens as _tokens
+from .recorder import Chunk, Kept, Reading
 
 _KINDS = ("self", "decoder", "cross")
 
@@ -38,7 +39,7 @@ class Places:
         if reading.writes is not None and len(parts) > 1 and not any(isinstance(part, int) for part in parts[1:]):
             written = torch.cat(parts[1:], dim=1)
             for b, ids in enumerate(written.tolist()):
-                padding = _hf_tokens.padding_behind(ids, reading.writes)
+                padding = _tokens.padding_behind(ids, reading.writes)
                 self.real[main][b, self.real[main].shape[1] - padding :] = False
 
     def index(self, kind: str, b: int) -> int:
@@ -173,16 +174,16 @@ class Assembler:
             if kind not in places.real:
                 texts[kind] = []
             elif known is None:
-                texts[kind] = _hf_tokens.numbered(len(places.rows(kind, b)))
+                texts[kind] = _tokens.numbered(len(places.rows(kind, b)))
             else:
-                texts[kind] = _hf_tokens.tokens(known, tokenizer, config)
-        written = texts["decoder"][1:] + [_hf_tokens.not_known()] if texts["decoder"] else []
+                texts[kind] = _tokens.tokens(known, tokenizer, config)
+        written = texts["decoder"][1:] + [_tokens.not_known()] if texts["decoder"] else []
         labels = reading.labels
         if labels is not None and labels.shape == places.real["decoder"].shape:
             ends = [int(i) for i in labels[b].numpy()[places.rows("decoder", b)]]
-            written = _hf_tokens.tokens([max(i, 0) for i in ends], tokenizer, config)
-        said = None if ids["decoder"] is None else _hf_tokens.text_of(ids["decoder"], tokenizer)
-        text = "" if ids["self"] is None else _hf_tokens.text_of(ids["self"], tokenizer)
+            written = _tokens.tokens([max(i, 0) for i in ends], tokenizer, config)
+        said = None if ids["decoder"] is None else _tokens.text_of(ids["decoder"], tokenizer)
+        text = "" if ids["self"] is None else _tokens.text_of(ids["self"], tokenizer)
         return self._made[b].finish((*origin, text, said), texts["self"], texts["decoder"], written)
 
 

@@ -1,0 +1,1 @@
+"""Records Hugging Face models: hooks, masks, tokens, and how they become a recording."""
