@@ -1,4 +1,4 @@
-// attn/error.h - what is thrown when a file is not what it should be.
+// attn/error.h - the exception for files that cannot be read, written or understood.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace attn {
 
-// The one exception for files and what is read from them. what() is one line: the path, the byte where that is known,
-// what was wrong and what would be right.
+// The only exception for files and their contents. what() is one line: the path, the byte offset if it is known, what
+// is wrong and what would be right.
 class Error : public std::runtime_error {
  public:
   static constexpr std::int64_t kNowhere = -1;

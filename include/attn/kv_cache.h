@@ -1,4 +1,4 @@
-// attn/kv_cache.h - keys and values of what has been seen so far, growing a few tokens at a time.
+// attn/kv_cache.h - keys and values of the tokens so far, growing a few tokens at a time.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace attn {
 
-// Address space for max_tokens is set aside at once, memory is taken only as tokens come: growing never moves or
-// copies what is there, and k() and v() are ordinary strided views that attention() takes. What append() has written it
-// never writes again, so views taken before it stay good. One thread at a time may change a cache.
+// Reserves address space for max_tokens at construction and takes memory only as tokens arrive. So growing never moves
+// or copies, and k() and v() are ordinary strided views for attention(). append() never touches tokens that are already
+// there, so views taken before it stay valid. Only one thread at a time may change a cache.
 class KvCache {
  public:
   struct Config {
@@ -21,25 +21,25 @@ class KvCache {
     Type type = Type::float32;
   };
 
-  // Throws std::invalid_argument for sizes below 1 (value_width: below 0), std::bad_alloc if the address space is not
-  // to be had.
+  // Throws std::invalid_argument for sizes below 1 (value_width: below 0), std::bad_alloc if the system refuses the
+  // address space.
   explicit KvCache(const Config& config);
   ~KvCache();
-  KvCache(KvCache&& other) noexcept;  // other then holds nothing and takes nothing
+  KvCache(KvCache&& other) noexcept;  // leaves other empty; append() to it then throws std::length_error
   KvCache& operator=(KvCache&& other) noexcept;
   KvCache(const KvCache&) = delete;
   KvCache& operator=(const KvCache&) = delete;
 
-  // Adds k [B, G, n, D] and v [B, G, n, E], each of any type, converted to the cache's. Throws std::invalid_argument if
-  // shapes disagree, std::length_error beyond max_tokens; then nothing has changed.
+  // Appends n tokens: k [B, G, n, D] and v [B, G, n, E], each of any type, converted to the cache's. Throws
+  // std::invalid_argument if shapes disagree and std::length_error beyond max_tokens; the cache is then unchanged.
   void append(const AnyView<4>& k, const AnyView<4>& v);
 
-  // Forgets all but the first `tokens`, and gives memory back if that is much. Throws std::invalid_argument unless
-  // 0 <= tokens <= size().
+  // Drops all but the first `tokens` tokens and returns their memory to the system if it is much. Throws
+  // std::invalid_argument unless 0 <= tokens <= size().
   void truncate(std::int64_t tokens);
 
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
-  [[nodiscard]] const Config& config() const noexcept { return config_; }  // value_width filled in
+  [[nodiscard]] const Config& config() const noexcept { return config_; }  // with value_width filled in
 
   [[nodiscard]] AnyView<4> k() const noexcept;  // [B, G, size, D]
   [[nodiscard]] AnyView<4> v() const noexcept;  // [B, G, size, E]

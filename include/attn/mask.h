@@ -1,10 +1,10 @@
-// attn/mask.h - which query may see which key, as one small value.
+// attn/mask.h - which query sees which key, as one small value.
 //
 //   Mask mask = Causal{} & Window{256} & Padding{{300, 512}};
 //   Mask same = parse_mask("causal & window(256) & padding(300,512)");
 //
-// A mask has no size of its own: it answers for any position, and check() says whether it fits a problem. Each one is
-// drawn in docs/masks.md.
+// A mask has no size of its own: it is defined at any position, and check() throws if it does not fit a problem.
+// docs/masks.md draws each one.
 #pragma once
 
 #include <concepts>
@@ -32,22 +32,25 @@ struct Tile {
   std::int64_t b = 0, h = 0, i0 = 0, i1 = 0, j0 = 0, j1 = 0;
 };
 
-// How many pairs of a tile may be seen. `some` is always a safe answer, it only costs time.
+// How many pairs of a tile are visible: none, all, or anything in between. `some` is always safe, it only costs time.
 enum class Cover : std::uint8_t { none, some, all };
 
-// What a rule must be able to answer. Anything that does is a mask: Mask m = MyRule{...};
+// The functions that a rule must have. Any type that has them converts to a mask: Mask m = MyRule{...};
 //
-//   row(b, h, i, j)   64 keys at once: bit t says whether query i may see key j + t. j is a multiple of 64, i < N, j <
-//   M;
+// clang-format off
+//   row(b, h, i, j)   64 keys at once: bit t is set if query i sees key j + t. j is a multiple of 64, i < N, j < M;
 //                     bits of keys at or beyond M are ignored.
-//   cover(tile)       none or all only if that holds for every pair.
+//   cover(tile)       Cover::none or Cover::all only if that holds for every pair of the tile.
 //
-// A rule may also have any of these; else it is taken to have the value in brackets:
-//   bool per_batch() [false], bool per_head() [false]       whether the answers depend on b, on h
-//   void check(const Extent&) [fits anything]               throws std::invalid_argument, as Mask::check
-//   void rows(const Tile&, std::uint64_t* out) [many row()] as Mask::rows
-//   std::string text() ["custom"]                           a name(arguments) that describes it
-//   View<const float, 4> bias() [empty]                     as Mask::bias
+// A rule may also have any of these functions. The default is in brackets:
+//
+//   bool per_batch()                            [false]         whether the bits depend on b
+//   bool per_head()                             [false]         whether the bits depend on h
+//   void check(const Extent&)                   [fits anything] throws std::invalid_argument, as Mask::check
+//   void rows(const Tile&, std::uint64_t* out)  [calls row()]   as Mask::rows
+//   std::string text()                          ["custom"]      name(arguments), for messages and files
+//   View<const float, 4> bias()                 [empty]         as Mask::bias
+// clang-format on
 template <typename R>
 concept MaskRule = requires(const R& rule, std::int64_t n, const Tile& tile) {
   { rule.row(n, n, n, n) } -> std::convertible_to<std::uint64_t>;
@@ -56,9 +59,9 @@ concept MaskRule = requires(const R& rule, std::int64_t n, const Tile& tile) {
 
 namespace detail {
 
-// A rule, or rules combined, behind one face.
+// The interface of a rule or of a combination of rules.
 struct MaskNode {
-  enum class Binding : std::uint8_t { any, both, negation, name };  // how tightly the text holds together
+  enum class Binding : std::uint8_t { any, both, negation, name };  // operator precedence in text(), loosest first
 
   MaskNode() = default;
   MaskNode(const MaskNode&) = delete;
@@ -66,7 +69,7 @@ struct MaskNode {
   virtual ~MaskNode() = default;
 
   virtual std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const = 0;
-  // As Mask::rows: one virtual call for many.
+  // As Mask::rows: one virtual call for many rows.
   virtual void rows(const Tile& tile, std::uint64_t* out) const = 0;
   virtual Cover cover(const Tile& tile) const = 0;
   virtual bool per_batch() const = 0;
@@ -115,17 +118,17 @@ struct RuleNode final : MaskNode {
 
 }  // namespace detail
 
-// Everything may be seen. What a mask is by default.
+// Every query sees every key: the default mask.
 struct Everything {
   std::uint64_t row(std::int64_t, std::int64_t, std::int64_t, std::int64_t) const { return ~std::uint64_t{0}; }
   Cover cover(const Tile&) const { return Cover::all; }
   std::string text() const { return "everything"; }
 };
 
-// A rule or a combination of rules. Copies share it; it never changes; any number of threads may ask it.
+// A rule or a combination of rules. Immutable: copies share the rule, and any number of threads may use it.
 class Mask {
  public:
-  Mask() = default;  // everything
+  Mask() = default;  // Everything
   template <typename R>
     requires(!std::same_as<R, Mask> && MaskRule<R>)
   Mask(R rule) {  // NOLINT: a rule is a mask
@@ -141,32 +144,32 @@ class Mask {
   }
   [[nodiscard]] Cover cover(const Tile& tile) const { return node_ ? node_->cover(tile) : Cover::all; }
 
-  // row() of queries tile.i0 ... tile.i1 - 1 at keys tile.j0 ..., into out. At most 64 keys; bits of keys at or beyond
-  // tile.j1 may be anything.
+  // Writes row() of queries tile.i0 ... tile.i1 - 1 at key tile.j0 to out, one word per query. The tile has at most 64
+  // keys; bits of keys at or beyond tile.j1 are unspecified.
   void rows(const Tile& tile, std::uint64_t* out) const;
 
-  // One pair; j need not be a multiple of anything.
+  // Whether query i sees key j, for any j.
   [[nodiscard]] bool allows(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
     return ((row(b, h, i, j & ~std::int64_t{63}) >> (j & 63)) & 1) != 0;
   }
 
-  // Whether the answers may depend on b, on h: plans are shared where they do not.
+  // Whether the bits may depend on b, on h. Sequences and heads share a plan where they do not.
   [[nodiscard]] bool per_batch() const { return node_ && node_->per_batch(); }
   [[nodiscard]] bool per_head() const { return node_ && node_->per_head(); }
 
-  // This is the default mask. (Another mask may allow everything too, and not know it.)
+  // Whether this is the default mask. (Another mask may allow everything too, without being known to.)
   [[nodiscard]] bool everything() const { return !node_; }
 
-  // What parse_mask() reads back, unless the mask has a bias or a rule that is not from here.
+  // Text from which parse_mask() makes the same mask, unless this one has a bias or a rule defined elsewhere.
   [[nodiscard]] std::string text() const { return node_ ? node_->text() : "everything"; }
 
-  // Throws std::invalid_argument if a table, lengths or ids inside do not fit; the message has both sizes.
+  // Throws std::invalid_argument if a table, lengths or ids inside do not fit the problem; the message has both sizes.
   void check(const Extent& extent) const {
     if (node_) node_->check(extent);
   }
 
-  // What additive tables add to the scores: [1|B, 1|H, 1|N, M], an axis of 1 has stride 0. Empty: nothing. Lives as
-  // long as this mask or a copy of it.
+  // What additive tables add to the scores: [1|B, 1|H, 1|N, M], where an axis of 1 has stride 0; empty if they add
+  // nothing. Valid as long as this mask or a copy of it lives.
   [[nodiscard]] View<const float, 4> bias() const { return node_ ? node_->bias() : View<const float, 4>{}; }
 
   [[nodiscard]] const std::shared_ptr<const detail::MaskNode>& node() const { return node_; }
@@ -175,9 +178,9 @@ class Mask {
   std::shared_ptr<const detail::MaskNode> node_;  // null: everything
 };
 
-// Seen by both, by one of them, not seen. Biases of both sides are added, also where only one of them allows the pair;
-// std::invalid_argument if their shapes do not broadcast. ~ of a mask with a bias is std::invalid_argument. A nesting
-// deeper than kMaxMaskDepth is std::invalid_argument too (long chains of one operator are flat).
+// Pairs that both masks allow (&), that at least one allows (|), that the mask forbids (~). The biases of both sides
+// are added, also where only one side allows the pair. Throws std::invalid_argument if their shapes do not broadcast,
+// for ~ of a mask with a bias, and for nesting deeper than kMaxMaskDepth (long chains of one operator are flat).
 inline constexpr int kMaxMaskDepth = 200;
 Mask operator&(const Mask& a, const Mask& b);
 Mask operator|(const Mask& a, const Mask& b);
@@ -185,10 +188,10 @@ Mask operator~(const Mask& a);
 
 // ---- rules by position ----
 
-// No limit on that side of a window.
+// A window without a limit on that side.
 inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
-// j <= i + offset. A cache that holds M - N older keys passes M - N.
+// j <= i + offset. With a cache of M - N older keys, offset is M - N.
 struct Causal {
   std::int64_t offset = 0;
 
@@ -197,10 +200,10 @@ struct Causal {
   std::string text() const;
 };
 
-// i - left <= j <= i + right, both ends included. Window{w}: |i - j| <= w. Looking back only: Window{left, 0}.
+// i - left <= j <= i + right, both ends included. Window{w}: |i - j| <= w. Window{left, 0} looks back only.
 struct Window {
   explicit Window(std::int64_t width) : Window(width, width) {}
-  Window(std::int64_t left, std::int64_t right);  // std::invalid_argument if negative
+  Window(std::int64_t left, std::int64_t right);  // throws std::invalid_argument if one is negative
 
   std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
   Cover cover(const Tile& tile) const;
@@ -211,7 +214,7 @@ struct Window {
 
 // |i - j| <= stride, or i or j is a multiple of stride.
 struct Sparse {
-  explicit Sparse(std::int64_t stride);  // at least 1
+  explicit Sparse(std::int64_t stride);  // throws std::invalid_argument below 1
 
   std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
   void rows(const Tile& tile, std::uint64_t* out) const;
@@ -224,7 +227,7 @@ struct Sparse {
 
 // i < count or j < count: the first tokens see everything and are seen by everything.
 struct Global {
-  explicit Global(std::int64_t count);  // at least 0
+  explicit Global(std::int64_t count);  // throws std::invalid_argument below 0
 
   std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
   Cover cover(const Tile& tile) const;
@@ -235,7 +238,7 @@ struct Global {
 
 // i / size == j / size.
 struct Block {
-  explicit Block(std::int64_t size);  // at least 1
+  explicit Block(std::int64_t size);  // throws std::invalid_argument below 1
 
   std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
   Cover cover(const Tile& tile) const;
@@ -246,7 +249,7 @@ struct Block {
 
 // ---- rules with data ----
 
-// j < lengths[b]; one length serves every sequence. Queries beyond the length are not masked.
+// j < lengths[b]; a single length applies to every sequence. Queries beyond the length are not masked.
 struct Padding {
   explicit Padding(std::vector<std::int64_t> lengths);  // one or B of them, none negative
 
@@ -259,7 +262,7 @@ struct Padding {
   std::vector<std::int64_t> lengths;
 };
 
-// j < lengths[b], as Padding, but meant to be added: Causal{} | Prefix{4} lets everybody see the first four keys.
+// j < lengths[b], as Padding, but meant for |: Causal{} | Prefix{4} lets every query see the first four keys.
 struct Prefix {
   explicit Prefix(std::int64_t length) : Prefix(std::vector{length}) {}
   explicit Prefix(std::vector<std::int64_t> lengths);  // one or B of them, none negative
@@ -273,7 +276,7 @@ struct Prefix {
   std::vector<std::int64_t> lengths;
 };
 
-// ids[b, i] == ids[b, j]: several documents in one sequence do not see each other. N = M = the number of ids.
+// ids[b, i] == ids[b, j]: documents that share a sequence do not see each other. N = M = the number of ids.
 class Document {
  public:
   explicit Document(const std::vector<std::int64_t>& ids);  // the same for every sequence
@@ -291,7 +294,7 @@ class Document {
 };
 
 namespace detail {
-// Compiled once, beside the rules, where rows() can inline row().
+// Compiled once, next to the rules, where rows() can inline row().
 extern template struct RuleNode<Causal>;
 extern template struct RuleNode<Window>;
 extern template struct RuleNode<Sparse>;
@@ -302,28 +305,30 @@ extern template struct RuleNode<Prefix>;
 extern template struct RuleNode<Document>;
 }  // namespace detail
 
-// ---- tables: copied, 8 pairs a byte ----
+// ---- tables: copied, 8 pairs per byte ----
 
-// True (not 0): may be seen. table [1|B, 1|H, 1|N, M].
+// A mask from table [1|B, 1|H, 1|N, M]: a pair is visible where the table is true (not 0).
 Mask table(View<const bool, 4> table);
 Mask table(View<const std::uint8_t, 4> table);
 
-// Padding from a table [1|B, M] of 0 and 1, and from ids: keys whose id is pad_id are not seen.
+// Padding from table [1|B, M], which is true (not 0) at visible keys, or from ids [1|B, M]: keys whose id is pad_id are
+// hidden.
 Mask padding_table(View<const bool, 2> table);
 Mask padding_table(View<const std::uint8_t, 2> table);
 Mask padding_ids(View<const std::int64_t, 2> ids, std::int64_t pad_id);
 
-// As transformers writes masks: a value at or below -1e9 (also -inf and float's lowest) forbids, any other is added to
-// the score. NaN is such another value. Without a value other than 0 among the allowed ones there is no bias().
-// table [1|B, 1|H, 1|N, M]; copied.
+// A mask from an additive table [1|B, 1|H, 1|N, M], as transformers makes them. A value at or below -1e9 (including
+// -inf and float's lowest) forbids the pair; any other value, NaN included, is added to the score. If all allowed
+// values are 0, the mask has no bias(). The table is copied.
 Mask additive(View<const float, 4> table);
 
-// The [1|B, 1|H, 1|N, M] window on a table of another rank, for a problem of this extent:
+// Shape and strides that make a table of another rank a table [1|B, 1|H, 1|N, M], for a problem of this extent. The
+// table may be
 //
 //   [M]   [N,M]   [B,M]   [B,1,M]   [B,N,M]   [B,H,N,M], and 1 for any B, H or N.
 //
-// A table that could be both [N,M] and [B,M] is [N,M]. strides count elements; the last one must be 1 unless M <= 1.
-// std::invalid_argument, with both sizes, for any other shape.
+// A table that could be both [N,M] and [B,M] is taken as [N,M]. strides count elements; the last one must be 1 unless
+// M <= 1. Throws std::invalid_argument, with both sizes in the message, for any other shape.
 struct TableAxes {
   Shape<4> shape{}, strides{};
 };
@@ -331,20 +336,21 @@ TableAxes table_axes(std::span<const std::int64_t> shape, std::span<const std::i
 
 // ---- text ----
 
-// Reads what Mask::text() writes. ~ binds tighter than & and that tighter than |; spaces are free.
+// Parses what Mask::text() writes. ~ binds tighter than &, and & tighter than |. Spaces are ignored.
 //
 //   everything  causal  causal(3)  window(256)  window(256,0)  window(inf,0)  sparse(4)  global(2)  block(64)
 //   padding(3,5)  prefix(4)  document(0,0,1,1)  document(0,0,1,1;0,1,1,1)  table(110,011)  ~causal  (a | b) & c
 //
-// table: rows of 0 and 1, by `,`; heads by `/`, sequences by `;`, as those of document. Throws MaskTextError: its first
-// line says the column and what is wrong, then come the text and a caret below that column.
+// A table is rows of 0 and 1 separated by `,`; heads are separated by `/` and sequences by `;`, also in document.
+// Throws MaskTextError: the first line of its message names the column and the problem; then come the text and a caret
+// below that column.
 struct MaskTextError : std::invalid_argument {
   MaskTextError(const std::string& message, std::int64_t at) : std::invalid_argument(message), column(at) {}
   std::int64_t column;  // from 1, in characters
 };
 Mask parse_mask(std::string_view text);
 
-// The pairs as characters, a query a line: ■ may be seen, · may not.
+// Draws the pairs of head h of sequence b, one line per query: ■ is visible, · is not.
 std::string draw(const Mask& mask, std::int64_t queries, std::int64_t keys, std::int64_t b = 0, std::int64_t h = 0);
 
 }  // namespace attn

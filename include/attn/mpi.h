@@ -1,4 +1,4 @@
-// attn/mpi.h - the processes of an MPI communicator. Link attnscope::mpi; nothing else here needs MPI.
+// attn/mpi.h - the processes of an MPI communicator as Ranks. Link attnscope::mpi; no other header needs MPI.
 #pragma once
 
 #include <mpi.h>
@@ -9,9 +9,9 @@
 
 namespace attn {
 
-// MPI must have been initialised, with MPI_THREAD_FUNNELED or more, and must not be finalised before the result is
-// gone. The communicator is duplicated: what the caller sends there does not mix with ours. All of its ranks must call
-// it. Throws std::runtime_error where MPI says no.
+// The ranks of an MPI communicator. All of its processes must call this. MPI must be initialised with
+// MPI_THREAD_FUNNELED or more and must not be finalised before the result is destroyed. The communicator is duplicated,
+// so messages of the caller do not mix with ours. Throws std::runtime_error if an MPI call fails.
 std::unique_ptr<Ranks> mpi_ranks(MPI_Comm communicator);
 
 }  // namespace attn

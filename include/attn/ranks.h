@@ -1,6 +1,7 @@
-// attn/ranks.h - processes that work on one thing together, and all that is asked of them.
+// attn/ranks.h - several processes that work on one problem: the messages and collective operations that they need.
 //
-// attn/mpi.h has them as MPI starts them. Everything here but abandon() is called by one thread of each process.
+// mpi.h implements Ranks with MPI. Except for abandon(), only one thread of each process may call these functions. An
+// operation is collective if every rank must call it, in the same order.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@
 
 namespace attn {
 
-// Sends and receives that are under way. What is sent must stay as it is until wait() has returned; what is received is
-// there then. Between two ranks, parcels of one tag arrive in the order in which they were sent.
+// A set of nonblocking sends and receives. Their buffers must stay untouched until wait() returns; received bytes are
+// then in place. Between two ranks, messages of one tag arrive in the order in which they were sent.
 class Transfers {
  public:
   virtual ~Transfers() = default;
@@ -24,9 +25,9 @@ class Transfers {
   Transfers& operator=(const Transfers&) = delete;
 
   virtual void send(std::span<const std::byte> from, int to, int tag) = 0;
-  virtual void receive(std::span<std::byte> to, int from, int tag) = 0;  // of just this size
-  virtual void advance() = 0;  // gives them a chance to get on, and does not wait
-  virtual void wait() = 0;     // until all are done
+  virtual void receive(std::span<std::byte> to, int from, int tag) = 0;  // the message must have exactly this size
+  virtual void advance() = 0;  // lets the transfers make progress without blocking
+  virtual void wait() = 0;     // blocks until all of them are complete
 
  protected:
   Transfers() = default;
@@ -49,53 +50,54 @@ class Ranks {
 
   [[nodiscard]] virtual std::unique_ptr<Transfers> transfers() = 0;
 
-  // What every rank gives, to every rank, in their order. All ranks must call it.
+  // Collective. Returns what every rank passed, in rank order, on every rank.
   [[nodiscard]] virtual std::vector<std::string> gather(std::string_view mine) = 0;
 
-  // Letters, to be found by poll() some time later; nobody waits. flush() returns when those that were posted here have
-  // been taken.
+  // Asynchronous messages. post() returns at once; poll() on the other rank finds the letter some time later, or
+  // returns nothing. flush() blocks until every letter posted here has been received.
   virtual void post(std::string bytes, int to) = 0;
   [[nodiscard]] virtual std::optional<Letter> poll() = 0;
   virtual void flush() = 0;
 
-  // A number that all share: next() gives `first`, `first` + 1, ... and each to one rank only. All must call
-  // start_counter(); whoever gets free calls next().
+  // A counter shared by all ranks: next() returns `first`, `first` + 1, ..., each to one rank only. start_counter() is
+  // collective; a rank calls next() whenever it is free for more work.
   virtual void start_counter(std::int64_t first) = 0;
   [[nodiscard]] virtual std::int64_t next() = 0;
 
-  // Ends the processes of all ranks: for what went wrong on one of them where the others wait for it.
+  // Terminates the processes of all ranks with this exit code: for a failure on one rank that others would wait for
+  // forever. Any thread may call it.
   [[noreturn]] virtual void abandon(int code) noexcept = 0;
 
  protected:
   Ranks() = default;
 };
 
-// One process and nobody else.
+// A single process: rank 0 of 1.
 std::unique_ptr<Ranks> alone();
 
-// Returns when all ranks have come so far.
+// Collective. Returns when every rank has called it.
 void barrier(Ranks& ranks);
 
-// Each number becomes its sum over the ranks, added in their order: the same bits on every rank and in every run. All
-// must call it, with as many numbers.
+// Collective. Replaces each number by its sum over the ranks, added in rank order: the same bits on every rank and in
+// every run. Every rank must pass the same count of numbers.
 void sum(Ranks& ranks, std::span<float> numbers);
 void sum(Ranks& ranks, std::span<double> numbers);
 
-// What went wrong somewhere.
+// A failure on one rank.
 struct Failure {
   std::string what;  // one line
-  int code = 1;      // the exit code that it asks for
-  int rank = 0;      // where
+  int code = 1;      // the exit code for it
+  int rank = 0;      // the rank that failed
 };
 
-// The failure of the lowest rank that has one, on every rank; none: all are well. All must call it.
+// Collective. Returns the failure of the lowest rank that has one, on every rank; nothing if no rank failed.
 std::optional<Failure> first_failure(Ranks& ranks, const std::optional<Failure>& mine);
 
-// "rank 2: no such file"; of rank 0 just "no such file".
+// "rank 2: no such file"; for rank 0 just "no such file".
 std::string in_words(const Failure& failure);
 
-// Runs work() and waits for the other ranks to have done so. Where it threw on some of them, std::runtime_error is
-// thrown on all, with what the lowest of these said. work() must not wait for other ranks itself.
+// Collective. Runs work() and waits until the other ranks have run theirs. If it threw on some of them, throws
+// std::runtime_error on all, with the message of the lowest such rank. work() must not itself wait for other ranks.
 template <typename F>
 void together(Ranks& ranks, const F& work) {
   std::optional<Failure> mine;

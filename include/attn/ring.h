@@ -1,8 +1,8 @@
 // attn/ring.h - attention over a sequence that is split over several processes: ring attention (Liu, Zaharia, Abbeel,
 // 2023), merged through lse.
 //
-// Every rank holds some queries, and as many keys and values. These travel from rank to rank while the ones at hand are
-// computed with. What a mask rules out is not sent.
+// Every rank holds a part of the queries and a part of the keys and values. Keys and values travel from rank to rank,
+// and communication overlaps computation. Keys that the mask hides from a rank are not sent to it.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ struct Stretch {
   [[nodiscard]] std::int64_t size() const noexcept { return end - begin; }
 };
 
-// Which tokens of a sequence each rank holds: an early stretch and a late one, so that under a causal mask all have the
-// same work. Rank 0 has the first tokens and the last ones. Their numbers differ by one at most.
+// Which tokens of a sequence each rank holds: one early stretch and one late one, so that a causal mask gives every
+// rank the same work. Rank 0 has the first and the last tokens. The ranks' shares differ by at most one token.
 class RingSplit {
  public:
   // Throws std::invalid_argument if there are more ranks than tokens.
@@ -30,7 +30,7 @@ class RingSplit {
 
   [[nodiscard]] std::int64_t length() const noexcept { return length_; }
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
-  // The second one may be empty.
+  // The early and the late stretch of a rank; the late one may be empty.
   [[nodiscard]] std::array<Stretch, 2> of(int rank) const noexcept;
   [[nodiscard]] std::int64_t size(int rank) const noexcept;
 
@@ -39,37 +39,39 @@ class RingSplit {
   int ranks_ = 1;
 };
 
-// The whole of which each rank has a part: N queries and M keys, each split as RingSplit says. A rank's rows of q, k,
-// v, out, lse and their gradients are its early stretch and, right behind it, its late one.
+// The whole problem: N queries and M keys, each split over the ranks by RingSplit. A rank's rows of q, k, v, out, lse
+// and their gradients are its early stretch directly followed by its late one.
 struct Ring {
   Ranks& ranks;
   std::int64_t queries = 0, keys = 0;  // N, M
 };
 
-// What it took this rank.
+// What the call cost this rank.
 struct RingReport {
-  double seconds = 0;        // in all
-  double waiting = 0;        // of these, for parcels that were not there yet
-  std::int64_t bytes = 0;    // that it sent
-  std::int64_t sent = 0;     // parcels of keys that it sent: stretches, or pieces of long ones
-  std::int64_t skipped = 0;  // and those that it would have sent without a mask
+  double seconds = 0;        // wall time of the call
+  double waiting = 0;        // of these, seconds spent waiting for messages
+  std::int64_t bytes = 0;    // bytes sent
+  std::int64_t sent = 0;     // messages of keys sent: stretches, or pieces of long ones
+  std::int64_t skipped = 0;  // further messages that would have been sent without a mask
 };
 
-// attention() of the whole; all ranks must call it. in, out and lse are this rank's rows. mask, bias, sink and dropout
-// are those of the whole, the same on every rank, and speak of places in it; dense_bias has this rank's queries and all
-// M keys: [1|B, 1|H, 1|n, M]. A plan is not taken.
+// Computes attention() of the whole problem; collective. in, out and lse hold this rank's rows. mask, bias, sink and
+// dropout are those of the whole, the same on every rank, in positions of the whole. dense_bias has this rank's n
+// queries and all M keys: [1|B, 1|H, 1|n, M]. options.plan must be null.
 //
-//   - The result is that of one process but for the order of additions; it depends on R and not on threads.
-//   - Throws std::invalid_argument, on all ranks, before anything is written or sent: if the shapes of one rank do not
-//     fit the whole or those of rank 0, if there are more ranks than queries or keys.
-//   - Of keys and values only pieces travel: a 16th of what a rank has, or up to 4,095 keys if that is more. Allocates
+//   - The result equals that of one process except for the order of additions. Its bits depend on the number of ranks,
+//     not on the number of threads.
+//   - Throws std::invalid_argument on all ranks, before anything is written or keys are sent, if the shapes of one rank
+//     do not fit the whole or those of rank 0, or if there are more ranks than queries or keys.
+//   - Keys and values travel in pieces: a 16th of what a rank holds, or up to 4,095 keys if that is more. Allocates
 //     three times that, out and lse of 2,048 queries, and lse once more; nothing of size N or M.
 RingReport ring_attention(const Inputs& in, const Options& options, const Ring& ring, View<float, 4> out,
                           View<float, 3> lse, ThreadPool& pool);
 
-// attention_backward() of the whole; all ranks must call it. outputs and the gradients dq, dk and dv are this rank's
-// rows; d_dense_bias is as dense_bias. d_bias and d_sink, and d_dense_bias where its queries are one, are those of the
-// whole, the same bits on every rank. Gradients of keys travel behind the keys. Throws as ring_attention().
+// Computes attention_backward() of the whole problem; collective. outputs and the gradients dq, dk and dv hold this
+// rank's rows; d_dense_bias has the shape of dense_bias. d_bias and d_sink, and d_dense_bias if its query axis is 1,
+// are those of the whole, the same bits on every rank. Gradients of keys travel one step behind the keys. Throws as
+// ring_attention() does.
 RingReport ring_attention_backward(const Inputs& in, const Options& options, const Ring& ring, const Outputs& outputs,
                                    const Gradients& to, ThreadPool& pool);
 

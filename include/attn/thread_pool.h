@@ -1,4 +1,4 @@
-// attn/thread_pool.h - one small pool, passed by reference.
+// attn/thread_pool.h - a small thread pool, passed by reference.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace attn {
 
-// Hands out numbered tasks to the caller and its helpers.
+// Hands out numbered tasks to the calling thread and to helper threads.
 //
-//   - The caller works too. A helper that has not woken is never waited for: the caller then does the work alone.
-//   - Helpers that have nothing to do spin for at most 50 microseconds, then sleep.
-//   - One job at a time: run() from a second thread, or from inside a task, does all of its tasks itself, as worker 0.
-//   - Helpers compute in the caller's rounding and flush-to-zero mode: the bits do not depend on who did a task.
-//   - After fork() the child has no helpers: run() does all tasks itself.
+//   - The caller works too. It never waits for a helper that has not woken up; it then does the work alone.
+//   - Idle helpers spin for at most 50 microseconds, then sleep.
+//   - One job at a time: run() from a second thread, or from inside a task, runs all of its tasks itself, as worker 0.
+//   - Helpers use the caller's rounding and flush-to-zero mode, so the bits do not depend on which thread ran a task.
+//   - After fork() the child has no helpers: run() runs all tasks itself.
 class ThreadPool {
  public:
-  // threads counts the caller: ThreadPool{1} has no helpers. 0 means default_threads(). Throws std::invalid_argument
-  // below 0 and above 1024, std::system_error if the system has no more threads to give.
+  // threads includes the caller: ThreadPool{1} has no helpers. 0 means default_threads(). Throws std::invalid_argument
+  // below 0 and above 1024, std::system_error if the system cannot create the threads.
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -25,9 +25,9 @@ class ThreadPool {
 
   [[nodiscard]] int threads() const noexcept;
 
-  // Calls task(t, worker) once for every t in [0, count), in rising order of t as threads get free, and returns when
-  // all are done. worker, in [0, threads()), is the caller's or the helper's own number: two tasks of one run() never
-  // share it at the same time. A task must not throw.
+  // Calls task(t, worker) once for every t in [0, count), handed out in rising order of t as threads become free, and
+  // returns when all are done. worker, in [0, threads()), identifies the thread: two tasks of one run() never have the
+  // same worker at the same time. A task must not throw.
   template <typename F>
   void run(std::int64_t count, F&& task) {
     using Task = std::remove_reference_t<F>;
@@ -36,8 +36,8 @@ class ThreadPool {
         const_cast<void*>(static_cast<const void*>(std::addressof(task))));
   }
 
-  // The environment's ATTNSCOPE_THREADS if it is a number from 1 to 1024, else the cores that this process may use, as
-  // its affinity and the quota of its control group say.
+  // ATTNSCOPE_THREADS from the environment if it is a number from 1 to 1024; otherwise the number of cores that this
+  // process may use by its affinity and the quota of its control group.
   static int default_threads();
 
  private:

@@ -1,7 +1,7 @@
 // attn/tile_plan.h - a mask compiled into the tiles worth visiting.
 //
-// The N x M pairs are cut into tiles of kTileRows queries by kTileKeys keys. Tiles that nobody may see are left out,
-// tiles that everybody may see run without a mask, the others carry their bits. A plan depends on the mask and the
+// The N x M pairs are cut into tiles of kTileRows queries by kTileKeys keys. Tiles without a visible pair are left out,
+// fully visible tiles run without a mask, and the others carry one bit per pair. A plan depends on the mask and the
 // sizes alone: make it once and use it for every layer and call of that shape.
 #pragma once
 
@@ -17,46 +17,46 @@ namespace attn {
 inline constexpr std::int64_t kTileRows = 12;
 inline constexpr std::int64_t kTileKeys = 64;
 
-// Neighbouring key tiles [first, last) of one row of tiles that are treated alike.
+// Neighbouring key tiles [first, last) in one row of tiles: a run of fully visible tiles, or one partial tile.
 struct TileSpan {
   static constexpr std::int32_t kFull = -1;
 
   std::int32_t first = 0;
-  std::int32_t last = 0;      // first + 1 where bits says kFull not
-  std::int32_t bits = kFull;  // kFull: every pair may be seen; else which pattern the tile has
+  std::int32_t last = 0;      // first + 1 unless bits == kFull
+  std::int32_t bits = kFull;  // kFull: every pair is visible; otherwise the tile's pattern, for TilePlan::bits()
 };
 
 class TilePlan {
  public:
-  // Measured, N = M = 4096: causal 27 us, window(256) 53 us; window(256) at N = M = 131,072: 1.8 ms. Memory is O(N)
-  // for such masks; a table of noise keeps all of its bits. Throws std::invalid_argument if a size is negative or the
-  // mask does not fit, std::length_error for more than 2^31 - 1 different partial tiles.
+  // Compiles the mask. Measured, N = M = 4096: causal 27 us, window(256) 53 us; window(256) at N = M = 131,072: 1.8 ms.
+  // Memory is O(N) for such masks; a table of noise keeps all of its bits. Throws std::invalid_argument if a size is
+  // negative or the mask does not fit, std::length_error for more than 2^31 - 1 different partial tiles.
   TilePlan(const Mask& mask, const Extent& extent);
 
   [[nodiscard]] const Extent& extent() const noexcept { return extent_; }
 
-  // Spans of the tile row that holds queries [kTileRows * t, kTileRows * (t + 1)), by rising key.
+  // The spans of tile row t, queries [kTileRows * t, kTileRows * (t + 1)), by rising key.
   [[nodiscard]] std::span<const TileSpan> row(std::int64_t b, std::int64_t h, std::int64_t t) const noexcept {
     const std::int64_t at = ((b * batch_step_) + (h * head_step_)) * tile_rows_ + t;
     return {spans_.data() + starts_[at], spans_.data() + starts_[at + 1]};
   }
-  // kTileRows words: bit t of word r says whether row r of the tile may see its key t. Bits of rows at or beyond N and
-  // of keys at or beyond M are 0.
+  // kTileRows words: bit t of word r is set if row r of the tile sees key t of the tile. Bits of rows at or beyond N
+  // and of keys at or beyond M are 0.
   [[nodiscard]] const std::uint64_t* bits(std::int32_t pattern) const noexcept {
     return patterns_.data() + pattern * kTileRows;
   }
 
-  // Every pair of every head may be seen (also if there is none).
+  // Whether every pair of every head is visible (also true if there are no pairs).
   [[nodiscard]] bool full() const noexcept { return partial_ == 0 && skipped_ == 0; }
 
-  // Tiles of one head, summed over the distinct (b, h) of this plan.
+  // Number of tiles of each kind, summed over the distinct (b, h) of this plan.
   [[nodiscard]] std::int64_t full_tiles() const noexcept { return full_; }
   [[nodiscard]] std::int64_t partial_tiles() const noexcept { return partial_; }
   [[nodiscard]] std::int64_t skipped_tiles() const noexcept { return skipped_; }
 
-  // Pairs (i, j) that may be seen, over all B and H.
+  // Number of visible pairs (i, j), over all B and H.
   [[nodiscard]] std::int64_t pairs() const noexcept { return pairs_; }
-  // Tiles that are visited in one tile row of one head: what a scheduler weighs.
+  // Number of tiles to visit in one tile row of one head: the cost that a scheduler balances.
   [[nodiscard]] std::int64_t tiles(std::int64_t b, std::int64_t h, std::int64_t t) const noexcept {
     std::int64_t count = 0;
     for (const TileSpan& span : row(b, h, t)) count += span.last - span.first;
@@ -64,7 +64,7 @@ class TilePlan {
   }
   // Whether heads of one sequence see different keys.
   [[nodiscard]] bool per_head() const noexcept { return head_step_ != 0; }
-  // How many patterns bits() knows: each is stored once, however many tiles have it.
+  // Number of distinct patterns: each is stored once, however many tiles have it.
   [[nodiscard]] std::int64_t patterns() const noexcept { return std::ssize(patterns_) / kTileRows; }
 
  private:
@@ -72,11 +72,11 @@ class TilePlan {
 
   Extent extent_;
   std::int64_t tile_rows_ = 0;                   // ceil(N / kTileRows)
-  std::int64_t batch_step_ = 0, head_step_ = 0;  // 0 where the mask does not look at b or h
+  std::int64_t batch_step_ = 0, head_step_ = 0;  // 0 if the mask does not depend on b or h
   std::int64_t full_ = 0, partial_ = 0, skipped_ = 0, pairs_ = 0;
-  std::vector<std::int64_t> starts_;  // into spans_, a tile row each, and the end
+  std::vector<std::int64_t> starts_;  // index into spans_ of each tile row, and the end
   std::vector<TileSpan> spans_;
-  std::vector<std::uint64_t> patterns_;  // each pattern once
+  std::vector<std::uint64_t> patterns_;  // [patterns][kTileRows]
 };
 
 }  // namespace attn

@@ -1,7 +1,7 @@
-// attn/view.h - borrowed, strided windows on somebody else's numbers.
+// attn/view.h - strided, non-owning views of arrays.
 //
-// A View owns nothing and copies nothing. Its last axis is dense; any other axis may have any stride, also 0 (the same
-// numbers seen again) or a negative one. Strides count elements, not bytes.
+// A View owns nothing and copies nothing. Its last axis is dense; any other axis may have any stride, including 0 (the
+// same numbers repeated) and negative ones. Strides count elements, not bytes.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@ struct Bfloat {
 };
 
 float to_float(Half x) noexcept;
-Half to_half(float x) noexcept;  // to nearest, ties to even; beyond 65,504 to infinity
+Half to_half(float x) noexcept;  // rounds to nearest, ties to even; beyond 65,504 to infinity
 
 inline float to_float(Bfloat x) noexcept { return std::bit_cast<float>(std::uint32_t{x.bits} << 16); }
-Bfloat to_bfloat(float x) noexcept;  // to nearest, ties to even
+Bfloat to_bfloat(float x) noexcept;  // rounds to nearest, ties to even
 
 enum class Type : std::uint8_t { float32, float16, bfloat16 };
 
-// Bytes that one element takes.
+// Bytes per element.
 constexpr std::size_t size_of(Type type) noexcept { return type == Type::float32 ? 4 : 2; }
 
 template <typename T>
@@ -60,11 +60,11 @@ struct View {
   Shape<Rank> shape{};
   Shape<Rank> strides{};  // the last one is 1
 
-  constexpr View() noexcept = default;  // empty: no numbers at all
+  constexpr View() noexcept = default;  // empty
   constexpr View(T* d, const Shape<Rank>& s) noexcept : data(d), shape(s), strides(dense_strides(s)) {}
   constexpr View(T* d, const Shape<Rank>& s, const Shape<Rank>& st) noexcept : data(d), shape(s), strides(st) {}
 
-  // A window for writing is also one for reading.
+  // A view of T converts to a view of const T.
   template <typename U>
     requires std::is_same_v<const U, T>
   constexpr View(const View<U, Rank>& o) noexcept : data(o.data), shape(o.shape), strides(o.strides) {}  // NOLINT
@@ -76,7 +76,7 @@ struct View {
     return n;
   }
 
-  // The element, or with fewer indices the first element of that slice.
+  // Address of the element at these indices; with fewer than Rank indices, of the first element of that slice.
   template <typename... I>
   constexpr T* at(I... index) const noexcept {
     static_assert(sizeof...(I) <= Rank);
@@ -92,7 +92,7 @@ struct View {
   }
 };
 
-// A View for reading whose element type is known only when the program runs.
+// A read-only View whose element type is known only at run time.
 template <std::size_t Rank>
 struct AnyView {
   const void* data = nullptr;
