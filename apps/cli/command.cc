@@ -1,4 +1,3 @@
-// cli/command.cc
 #include "apps/cli/command.h"
 
 #include <fmt/format.h>
@@ -63,7 +62,7 @@ void add_commands(CLI::App& app, Shell& shell) {
 
 void ModelOption::add_to(CLI::App& command) {
   CLI::Option* option = command.add_option(
-      "--model,-m", name, "One of attnscope models, or a folder with config.json, model.safetensors and a tokenizer");
+      "--model,-m", name, "Model: a name that attnscope models lists, or a folder with config.json, model.safetensors and a tokenizer");
   option->type_name("DIR|NAME");
   if (known()) option->default_str(otherwise);
 }
@@ -72,14 +71,14 @@ bool ModelOption::known() const { return !name.empty() || builtin::find_model(ot
 
 const std::string& ModelOption::chosen() const {
   if (!known())
-    throw UsageError("name a model with --model, a folder or one of attnscope models: this program was built without " +
+    throw UsageError("choose a model with --model (a folder, or a name from attnscope models): this build has no " +
                      otherwise);
   return name.empty() ? otherwise : name;
 }
 
 namespace {
 
-// Of several processes the first one speaks for all.
+// Printed by rank 0 only.
 template <typename... Words>
 void note(fmt::format_string<const Words&...> form, const Words&... words) {
   if (Launched::by_environment().rank == 0) fmt::print(stderr, "note: {}\n", fmt::format(form, words...));
@@ -92,22 +91,22 @@ base::Folder ModelOption::folder() const {
   std::error_code ignored;
   base::Folder found = builtin::folder_of(which);
   if (found.built_in() && !name.empty() && std::filesystem::is_directory(which, ignored))
-    note("{0} is the built-in model; ./{0} is the folder", which);
+    note("using the built-in model {0}; write ./{0} for the folder", which);
   if (found.built_in() && name.empty() && isatty(STDERR_FILENO) != 0)
-    note("the model is {}; --model takes another", which);
+    note("using {} (choose another with --model)", which);
   return found;
 }
 
 void TextOption::add_to(CLI::App& command, const std::string& what, const std::string& names) {
   auto* by_text = command.add_option(names, text, what)->type_name("TEXT");
-  auto* by_file = command.add_option("--file,-f", file, "The same from a file; - is standard input")->type_name("FILE");
+  auto* by_file = command.add_option("--file,-f", file, "File to read it from; - is standard input")->type_name("FILE");
   by_text->excludes(by_file);
   name = names.substr(0, names.find(','));
 }
 
 std::string TextOption::read() const {
   if (text) return *text;
-  if (!file) throw UsageError("a text is missing: give " + name + " or --file");
+  if (!file) throw UsageError("no text: give " + name + " or --file");
   if (*file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   if (std::filesystem::is_directory(*file)) throw Error(*file, "cannot be read: it is a folder");
   std::ifstream in(*file, std::ios::binary);
@@ -122,9 +121,19 @@ CLI::Option* at_least(std::int64_t least, CLI::Option* option) {
       [least](std::string& given) {
         std::int64_t number = 0;
         if (CLI::detail::lexical_cast(given, number) && number >= least) return std::string();
-        return fmt::format("takes a whole number from {} on, not '{}'", least, given);
+        return fmt::format("must be a whole number of at least {}, not '{}'", least, given);
       },
       ""));
+}
+
+void add_old_flag(CLI::App& command, const std::string& old_name, const std::string& new_name, bool& value) {
+  command
+      .add_flag_callback(old_name,
+                         [&value, old_name, new_name] {
+                           value = true;
+                           note("{} is called {} now; the old name will go in the next version", old_name, new_name);
+                         })
+      ->group("");
 }
 
 void note_training_length(const model::Facts& facts, std::int64_t tokens) {

@@ -24,13 +24,13 @@ struct Facts;
 
 namespace attn::cli {
 
-// The command line asks for something that cannot be: exit code 2.
+// A command line that cannot be carried out: exit code 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// What the command line asked for and cannot be is wrong usage.
+// Runs call() and turns std::invalid_argument into UsageError.
 template <typename Call>
 decltype(auto) or_usage(const Call& call) {
   try {
@@ -42,19 +42,19 @@ decltype(auto) or_usage(const Call& call) {
 
 class World;  // ranks.h
 
-// Started when it is first asked for: commands that only print need no threads.
+// What commands share. Threads and MPI start on first use: commands that only print need neither.
 class Shell {
  public:
   Shell();
   ~Shell();
 
-  int threads = 0;  // 0: default_threads(), which ranks on one machine share
+  int threads = 0;  // 0: default_threads(), divided among the ranks of one machine
 
   ThreadPool& pool();
-  // This process and those that were launched with it. Commands that know of them ask for them first of all.
+  // This process and those launched with it. Commands that can use several call this before anything else.
   Ranks& ranks();
 
-  // Runs the whole program: what it throws becomes a line and an exit code, said once however many processes there are.
+  // Runs the whole program. An exception becomes one line on standard error, printed by one rank, and the exit code.
   int guard(const std::function<int()>& program);
 
  private:
@@ -65,10 +65,10 @@ class Shell {
   std::unique_ptr<ThreadPool> pool_;
 };
 
-// A line on standard error; gives the code.
+// Prints a line on standard error and returns the code.
 int say_failure(const std::string& what, int code);
 
-// Each adds one subcommand; its work is done when the command line has been parsed.
+// Each adds one subcommand, which runs as soon as the command line has been parsed.
 void add_tour(CLI::App& app, Shell& shell);
 void add_tokenize(CLI::App& app, Shell& shell);
 void add_weights(CLI::App& app, Shell& shell);
@@ -94,25 +94,26 @@ void add_lesson(CLI::App& app, Shell& shell);
 void add_analyze(CLI::App& app, Shell& shell);
 void add_find(CLI::App& app, Shell& shell);
 void add_view(CLI::App& app, Shell& shell);
-// All of these. Where several processes were launched, those that cannot share their work say so.
+// Adds all of them, with the examples of examples.cc. Under mpirun, commands that cannot use several processes throw
+// UsageError.
 void add_commands(CLI::App& app, Shell& shell);
 
 // --model: the name of a built-in model, a folder in the Hugging Face layout, or the name of a model in the hub's
-// cache. A bare name that is built in means that model, and ./NAME the folder.
+// cache. A bare NAME prefers the built-in model; ./NAME is always the folder.
 struct ModelOption {
-  std::string name;                     // empty: none was given
-  std::string otherwise = "tiny-bert";  // the built-in model that is used then, if this program has it
+  std::string name;                     // empty: not on the command line
+  std::string otherwise = "tiny-bert";  // the default: a built-in model, if this build has it
 
   void add_to(CLI::App& command);
-  // Whether a model was named, or there is a default.
+  // Whether a model was named or there is a default.
   [[nodiscard]] bool known() const;
-  // The model's name as it was given, or the default's. Throws UsageError where there is neither.
+  // The model's name as written on the command line, or the default. Throws UsageError if there is neither.
   [[nodiscard]] const std::string& chosen() const;
-  // Throws UsageError and attn::Error. Says on a terminal's standard error which model it is that was not named.
+  // Throws UsageError and attn::Error. On a terminal, a note on standard error names the default model when it is used.
   [[nodiscard]] base::Folder folder() const;
 };
 
-// --text T (or another name), or --file F ("-": standard input).
+// --text TEXT (or another name), or --file FILE ("-": standard input).
 struct TextOption {
   std::optional<std::string> text, file;
   std::string name = "--text";
@@ -121,24 +122,27 @@ struct TextOption {
   [[nodiscard]] std::string read() const;  // throws attn::Error, UsageError
 };
 
-// The option takes whole numbers from `least` on.
+// Restricts the option to whole numbers of at least `least`.
 CLI::Option* at_least(std::int64_t least, CLI::Option* option);
 
-// A line on standard error where a text is longer than those that the model was trained on.
+// Prints a note on standard error if a text is longer than those the model was trained on.
+// A flag's name of an earlier version: it still works, is not listed, and says its new name on standard error.
+void add_old_flag(CLI::App& command, const std::string& old_name, const std::string& new_name, bool& value);
+
 void note_training_length(const model::Facts& facts, std::int64_t tokens);
 
-// To standard output; throws std::runtime_error where it cannot be written.
+// Writes to standard output and flushes. Throws std::runtime_error if that fails.
 void print(std::string_view text);
 
-// Thrown where work is given up because of Ctrl-C, so that what was begun is cleared away.
+// Thrown to unwind after Ctrl-C, so that destructors remove unfinished files.
 struct Interrupted {
-  std::string words;  // a line to say; may be empty
+  std::string words;  // a line to print; may be empty
 };
 
-// The first Ctrl-C only makes interrupted() true; a second one ends the program at once.
+// The first Ctrl-C only makes interrupted() true; a second one ends the program immediately.
 void watch_for_interrupt();
 bool interrupted() noexcept;
-// Ends the program as an interrupt does, so that the shell knows.
+// Ends the program by SIGINT, so that the shell sees an interrupt and not an exit code.
 [[noreturn]] void end_interrupted();
 
 using figure::columns_of;

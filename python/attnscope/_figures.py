@@ -1,4 +1,4 @@
-"""Figures: one description, as a file, in a notebook or in the terminal."""
+"""Figures: one description, drawn to a file, in a notebook or in the terminal."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _UNSAID = {"values": False, "reduce": "max"}
 class Figure:
     """A picture of attention: see Recording.figure(), heatmap(), heads(), headview() and overview().
 
-    A notebook shows it by itself, print() draws it with characters.
+    A notebook displays it, and print() draws it with characters.
 
     >>> import numpy as np, attnscope as at
     >>> figure = at.heatmap(np.array([[1.0, 0.0], [0.5, 0.5]]), ["the", "cat"])
@@ -52,26 +52,27 @@ class Figure:
         self._held = held
 
     def save(self, path: str | os.PathLike, dpi: float = 150) -> None:
-        """Writes a file whose name ends in .png, .svg or .pdf. It appears whole or not at all.
+        """Writes a .png, .svg or .pdf file, whole or not at all.
 
-        dpi: dots an inch of a .png, and of the tables in the others.
+        dpi, 20 to 2400, is the resolution of a .png and of the tables inside the other formats. Raises ValueError for
+        another ending or dpi, attnscope.Error if the file cannot be written.
         """
         self._held.save(path_of(path, "path"), _dpi(dpi))
 
     def png(self, dpi: float = 150) -> bytes:
-        """The bytes of a .png file."""
+        """Returns the bytes of a .png file."""
         return self._held.draw("png", _dpi(dpi))
 
     def svg(self, dpi: float = 150) -> str:
-        """The text of an .svg file."""
+        """Returns the text of an .svg file."""
         return self._held.draw("svg", _dpi(dpi)).decode()
 
     def pdf(self, dpi: float = 150) -> bytes:
-        """The bytes of a .pdf file."""
+        """Returns the bytes of a .pdf file."""
         return self._held.draw("pdf", _dpi(dpi))
 
     def show(self) -> None:
-        """Prints it as the terminal can: in colours where it has them, as wide as it is."""
+        """Prints the figure to the terminal, at its full width and with the colours it has."""
         print(self._held.text(0), end="")
 
     def __str__(self) -> str:
@@ -87,30 +88,29 @@ class Figure:
 def _dpi(dpi: float) -> float:
     dots = number(dpi, "dpi")
     if not 20 <= dots <= 2400:
-        raise ValueError(f"dpi is {dpi}; 20 to 2400 can be drawn")
+        raise ValueError(f"dpi is {dpi}; it must be from 20 to 2400")
     return dots
 
 
 def figure_of(
-    recording: Recording, kind: str, which: dict[str, Any], seen: dict[str, Any], look: dict[str, Any]
+    recording: Recording, kind: str, which: dict[str, Any], view: dict[str, Any], look: dict[str, Any]
 ) -> Figure:
-    """What Recording.figure() gives: which heads, seen as what, and how it looks."""
+    """Implements Recording.figure(). which: the heads; seen: measure and words; look: colours and labels."""
     if kind not in _FIGURES:
-        raise ValueError(f"there is no figure {kind!r}; there are {', '.join(_FIGURES)}")
-    if seen["measure"] not in ("raw", "value"):
-        raise ValueError(f"there is no measure {seen['measure']!r}; there are raw and value")
+        raise ValueError(f"there is no figure {kind!r}; choose from {', '.join(_FIGURES)}")
+    if view["measure"] not in ("raw", "value"):
+        raise ValueError(f"there is no measure {view['measure']!r}; there are raw and value")
     _check_kind(kind, {**which, **look})
     stack = recording._stack(which["attention"])
     options = {"attention": stack.kind, **_checked(look)}
     if kind != "overview":
         options["layer"], options["heads"] = _chosen(recording, stack, kind, which)
-    drawn = recording.value_weighted() if seen["measure"] == "value" else recording
-    drawn = drawn.words() if seen["words"] else drawn
-    return Figure(getattr(_scope, kind)(drawn._held, options))
+    held = recording._held.view(view["measure"], bool(view["words"]), bool(view["without_sinks"]))
+    return Figure(getattr(_scope, kind)(held, options))
 
 
 def _check_kind(kind: str, options: dict[str, Any]) -> None:
-    """An option that this kind of figure has no use for was meant for another."""
+    """Raises ValueError for an option that only other kinds of figures have."""
     for name, kinds in _BELONGS.items():
         said = options[name] is not None and not (name in _UNSAID and options[name] == _UNSAID[name])
         if said and kind not in kinds:
@@ -119,7 +119,7 @@ def _check_kind(kind: str, options: dict[str, Any]) -> None:
 
 
 def _checked(look: dict[str, Any]) -> dict[str, Any]:
-    """How a figure looks, as the module takes it; what was not given is None."""
+    """Returns the options as the C++ module takes them; those that were left out stay None."""
     checks = {
         "range": _ends,
         "threshold": lambda given: number(given, "threshold"),
@@ -137,15 +137,15 @@ def _ends(given: Any) -> tuple[float, ...]:
         raise TypeError(f"range must be two numbers, not {type(given).__name__}")
     ends = tuple(number(each, "range") for each in given)
     if len(ends) != 2:
-        raise ValueError(f"range has {len(ends)} numbers; it takes two, of the lowest and of the highest colour")
+        raise ValueError(f"range has {len(ends)} numbers; it takes two, for the lowest and the highest colour")
     return ends
 
 
 def _chosen(recording: Recording, stack: Stack, kind: str, which: dict[str, Any]) -> tuple[int, list[int]]:
-    """The layer and the heads that a figure shows; what was left open is that of the head to look at first."""
+    """Returns the layer and the heads to draw; defaults are those of the head that analyze() ranks first."""
     layer, head, heads = which["layer"], which["head"], which["heads"]
     if heads is not None and head is not None:
-        raise TypeError("give head or heads")
+        raise TypeError("pass head or heads, not both")
     if heads is not None and (isinstance(heads, str) or not isinstance(heads, Iterable)):
         raise TypeError(f"heads must be a list of whole numbers, not {type(heads).__name__}")
     layer = 0 if layer is None and stack.layers == 1 else layer
@@ -168,7 +168,7 @@ def _ranked(recording: Recording) -> list[HeadReport]:
     try:
         return (recording._weights or recording).analyze().heads
     except ValueError as error:
-        raise ValueError(f"give layer and head: which to look at is not known, {error}") from None
+        raise ValueError(f"pass layer and head: the heads cannot be ranked, {error}") from None
 
 
 def heatmap(
@@ -180,11 +180,12 @@ def heatmap(
     head: int | None = None,
     **options: Any,
 ) -> Figure:
-    """One table as a picture: rows are queries, columns keys.
+    """Draws one table: rows are queries, columns are keys.
 
     weights is any table of numbers, [N, M] or, with the layer and the head to draw, [H, N, M] or [L, H, N, M]: numpy,
     torch, nested lists, anything with DLPack, the `attentions` that transformers returns, or a Recording. tokens name
-    the rows and, unless key_tokens do, the columns. The options are those of Recording.figure().
+    the rows, and key_tokens the columns (default: the same). The options, and what is raised, are those of
+    Recording.figure().
 
     >>> import attnscope as at
     >>> print(at.heatmap([[1.0, 0.0], [0.25, 0.75]], ["the", "cat"], values=True, title="A table"))
@@ -203,7 +204,7 @@ def heads(
     heads: Iterable[int] | None = None,
     **options: Any,
 ) -> Figure:
-    """The heads of a layer beside each other. weights, tokens and options are those of heatmap().
+    """Draws the heads of a layer side by side. weights, tokens and options are those of heatmap().
 
     >>> import numpy as np, attnscope as at
     >>> weights = np.full((4, 3, 3), 1 / 3)
@@ -222,7 +223,7 @@ def headview(
     heads: Iterable[int] | None = None,
     **options: Any,
 ) -> Figure:
-    """Heads of a layer as lines between two columns of tokens. weights and tokens are those of heatmap().
+    """Draws heads of a layer as lines between two columns of tokens. weights and tokens are those of heatmap().
 
     >>> import numpy as np, attnscope as at
     >>> at.headview(np.full((2, 3, 3), 1 / 3), ["the", "cat", "sat"], threshold=0.1)
@@ -237,7 +238,7 @@ def overview(
     key_tokens: Iterable[str] | None = None,
     **options: Any,
 ) -> Figure:
-    """Every head of every layer as a thumbnail. weights, tokens and options are those of heatmap().
+    """Draws every head of every layer as a thumbnail. weights, tokens and options are those of heatmap().
 
     >>> import numpy as np, attnscope as at
     >>> at.overview(np.full((2, 4, 3, 3), 1 / 3), title="Two layers, four heads")
@@ -249,6 +250,6 @@ def overview(
 def _recording(weights: Any, tokens: Any, key_tokens: Any) -> Recording:
     if isinstance(weights, Recording):
         if tokens is not None or key_tokens is not None:
-            raise TypeError("a recording has its own tokens: none can be given")
+            raise TypeError("a recording has its own tokens: leave out tokens and key_tokens")
         return weights
     return Recording.from_tables(weights, tokens, key_tokens)

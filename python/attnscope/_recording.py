@@ -249,7 +249,7 @@ class Recording:
         >>> rec.tokens[1:4], rec.words().tokens[1:4]
         (['mic', '##ros', '##co'], ['Microscopes', 'show', 'it'])
         """
-        made = Recording(self._held.words())
+        made = Recording(self._held.view("raw", True, False))
         made._weights = self._weights
         return made
 
@@ -263,8 +263,23 @@ class Recording:
         >>> at.load("tiny-bert").record("The cat sat.").value_weighted().weights(layer=0, head=0).shape
         (6, 6)
         """
-        made = Recording(self._held.value_weighted())
+        made = Recording(self._held.view("value", False, False))
         made._weights = self
+        return made
+
+    def without_sinks(self) -> Recording:
+        """Remove sinks: the first key and special tokens weigh 0, and rows are renormalised.
+
+        A row that keeps no more than a millionth of its attention stays 0. Raises ValueError where the numbers are not
+        weights, as those of value_weighted().
+
+        >>> import attnscope as at
+        >>> rec = at.load("tiny-bert").record("The cat sat.").without_sinks()
+        >>> float(rec.weights(layer=0, head=0)[2, 0])
+        0.0
+        """
+        made = Recording(self._held.view("raw", False, True))
+        made._weights = self._weights
         return made
 
     # ---- looking ----
@@ -279,6 +294,7 @@ class Recording:
         attention: str | None = None,
         measure: str = "raw",
         words: bool = False,
+        without_sinks: bool = False,
         cmap: str | None = None,
         scale: str | None = None,
         range: tuple[float, float] | None = None,
@@ -298,6 +314,7 @@ class Recording:
         attention    "self", "decoder" or "cross"
         measure      "raw": the weights; "value": each times the norm of what it brings
         words        pieces of a word are put together
+        without_sinks  remove the first key and special tokens, and renormalise rows
         cmap         viridis, magma, cividis, YlOrRd, Blues or RdBu
         scale        "linear", "sqrt" or "log": how numbers become colours
         range        numbers of the lowest and the highest colour (default: 0 and the largest there is)
@@ -316,7 +333,7 @@ class Recording:
         from ._figures import figure_of
 
         which = {"layer": layer, "head": head, "heads": heads, "attention": attention}
-        seen = {"measure": measure, "words": words}
+        view = {"measure": measure, "words": words, "without_sinks": without_sinks}
         look = {
             "cmap": cmap,
             "scale": scale,
@@ -330,7 +347,7 @@ class Recording:
             "ylabel": ylabel,
             "bar_label": bar_label,
         }
-        return figure_of(self, kind, which, seen, look)
+        return figure_of(self, kind, which, view, look)
 
     def find(self, pattern: Any, kind: str | None = None, top: int = 10) -> list[dict[str, Any]]:
         """The heads that look most like a pattern: [{layer, head, kind, similarity}], the nearest first.

@@ -90,9 +90,7 @@ struct Task {
   const Recording& recording;
   const nb::dict& options;
 
-  [[nodiscard]] figure::FigureTables drawn() const {
-    return {*recording.tables, recording.name, recording.tables->numbers() == insight::Numbers::norms};
-  }
+  [[nodiscard]] figure::FigureTables drawn() const { return {*recording.tables, recording.name, recording.view}; }
   [[nodiscard]] std::vector<insight::Picture> pictures(const std::vector<HeadId>& heads, std::int64_t most) const {
     const auto reduce = parse_reduce(given<std::string>(options, "reduce").value_or("max"));
     return unlocked([&](ThreadPool& pool) {

@@ -13,8 +13,6 @@
 #include "base/parallel_for.h"
 #include "insight/io/table_file.h"
 #include "insight/statistics/check.h"
-#include "insight/tables/value_weighted.h"
-#include "insight/tables/words.h"
 #include "model/recording/recording_file.h"
 #include "python/engine/arrays.h"
 #include "python/scope/names.h"
@@ -165,6 +163,16 @@ std::optional<std::string> problem(const Recording& recording) {
   return check.failure ? std::optional(to_string(*check.failure)) : std::nullopt;
 }
 
+// The same heads, seen in another way besides what this recording does already.
+Recording viewed(const Recording& recording, const std::string& measure, bool words, bool without_sinks) {
+  const insight::ViewOptions more{insight::parse_measure(measure), words, without_sinks};
+  insight::ViewOptions all = recording.view;
+  if (more.measure != insight::Measure::raw) all.measure = more.measure;
+  all.words |= words;
+  all.without_sinks |= without_sinks;
+  return {insight::view(recording.tables, more), recording.name, all};
+}
+
 }  // namespace
 
 insight::InMemoryTables::Tables read_tables(const nb::list& layers) {
@@ -215,9 +223,8 @@ void bind_recordings(nb::module_& m) {
       .def("hidden_count", &hidden_count)
       .def("save", &save_recording)
       .def("problem", &problem)
-      .def("words", [](const Recording& r) { return Recording{insight::merged_words(r.tables), r.name}; })
-      .def("numbers", [](const Recording& r) { return text_of(name_of(r.tables->numbers())); })
-      .def("value_weighted", [](const Recording& r) { return Recording{insight::value_weighted(r.tables), r.name}; });
+      .def("view", &viewed)
+      .def("numbers", [](const Recording& r) { return text_of(name_of(r.tables->numbers())); });
   m.def("open_recording", &open_recording);
   m.def("open_table", &open_table, "file"_a, "queries"_a.none(), "keys"_a.none());
   m.def("from_tables", &from_tables, "layers"_a, "queries"_a.none(), "keys"_a.none(), "name"_a);

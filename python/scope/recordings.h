@@ -7,6 +7,7 @@
 #include <string>
 
 #include "insight/tables/attention_tables.h"
+#include "insight/tables/view_options.h"
 
 namespace attn::python {
 
@@ -16,7 +17,8 @@ namespace nb = nanobind;
 // returning it; it is shared, never copied, and never changes.
 struct Recording {
   std::shared_ptr<const insight::AttentionTables> tables;
-  std::string name;  // of the model, or of the file; may be empty
+  std::string name;                // of the model, or of the file; may be empty
+  insight::ViewOptions view = {};  // how `tables` differ from what was recorded
 
   // Throws std::invalid_argument, with who asks for it (as "find()"), where its numbers are not weights of attention.
   [[nodiscard]] const insight::AttentionTables& weights(const char* asking) const;

@@ -66,11 +66,11 @@ def tables(*shape, seed=11):
 def test_a_served_page_has_the_recordings_weights(rec):
     with rec.view(open=False) as page:
         assert b"<!doctype html>" in fetched(page.url).lower()
-        facts = json.loads(fetched(page.url + "api/specimens/1"))
+        facts = json.loads(fetched(page.url + "api/recordings/1"))
         assert facts["text"] == TEXT and facts["name"] == "tiny-bert"
         assert [token["text"] for token in facts["stacks"][0]["query_tokens"]] == rec.tokens
         for layer, head, row in ((0, 0, 0), (3, 2, 5)):
-            got = fetched(f"{page.url}api/specimens/1/row?layer={layer}&head={head}&row={row}")
+            got = fetched(f"{page.url}api/recordings/1/row?layer={layer}&head={head}&row={row}")
             assert got == rec.weights(layer, head, rows=row).tobytes()
         entropies = rec.statistics().array("entropy")
         for head in facts["heads"]:
@@ -79,12 +79,12 @@ def test_a_served_page_has_the_recordings_weights(rec):
 
 def test_a_page_of_a_model_that_is_here_reads_other_texts(rec):
     with rec.view(open=False) as page:
-        assert json.loads(fetched(page.url + "api/specimens/1"))["live"]
+        assert json.loads(fetched(page.url + "api/recordings/1"))["live"]
         body = json.dumps({"model": "tiny-bert", "text": "Another text."}).encode()
-        request = urllib.request.Request(page.url + "api/specimens", body, {"Content-Type": "application/json"})
+        request = urllib.request.Request(page.url + "api/recordings", body, {"Content-Type": "application/json"})
         ident = json.loads(fetched(request))["id"]
         other = at.load("tiny-bert").record("Another text.")
-        row = np.frombuffer(fetched(f"{page.url}api/specimens/{ident}/row?layer=1&head=2&row=3"), "<f4")
+        row = np.frombuffer(fetched(f"{page.url}api/recordings/{ident}/row?layer=1&head=2&row=3"), "<f4")
         assert np.abs(row - other.weights(1, 2, rows=3)).max() < 1e-6
 
 
@@ -115,7 +115,7 @@ def test_a_port_that_is_taken_is_an_os_error(rec):
 def test_python_goes_on_while_a_page_is_served_and_pages_outlive_their_names(rec):
     url = rec.view(open=False).url  # nobody holds it
     gc.collect()
-    assert json.loads(fetched(url + "api/specimens"))["specimens"][0]["tokens"] == len(rec.tokens)
+    assert json.loads(fetched(url + "api/recordings"))["recordings"][0]["tokens"] == len(rec.tokens)
     _page._close_all()
     with pytest.raises(urllib.error.URLError):
         fetched(url)
@@ -145,7 +145,7 @@ def test_a_script_ends_with_its_pages_open():
     code = (
         "import attnscope as at, urllib.request\n"
         f"page = at.load('tiny-bert').record({TEXT!r}).view(open=False)\n"
-        "print(len(urllib.request.urlopen(page.url + 'api/specimens/1').read()) > 1000)"
+        "print(len(urllib.request.urlopen(page.url + 'api/recordings/1').read()) > 1000)"
     )
     folder = os.path.dirname(os.path.dirname(at.__file__))
     begin = time.monotonic()
@@ -217,7 +217,7 @@ def test_the_threads_that_are_asked_for_do_the_work(rec, threads_restored):
     with rec.view(open=False) as page:
         for threads in (1, 3):
             at.set_num_threads(threads)
-            assert len(fetched(page.url + f"api/specimens/1/row?layer={threads}&head=0&row=0")) == 4 * len(rec.tokens)
+            assert len(fetched(page.url + f"api/recordings/1/row?layer={threads}&head=0&row=0")) == 4 * len(rec.tokens)
 
 
 # ---- one file ----

@@ -333,6 +333,20 @@ def test_python_goes_on_while_heads_are_looked_at(threads_restored):
     assert turns_beside(rec.statistics) > 3
 
 
+def test_sinks_are_removed_and_rows_renormalised(rec):
+    plain, rest = rec.weights(2, 1), rec.without_sinks().weights(2, 1)
+    sinks = [0] + [j for j, token in enumerate(rec.tokens) if token in ("[CLS]", "[SEP]")]
+    expected = plain.astype(np.float64)
+    expected[:, sinks] = 0
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert np.abs(rest - expected).max() < 1e-6
+    drawn = rec.figure(layer=2, head=1, without_sinks=True)
+    assert "Without sinks" in str(drawn)
+    assert str(drawn) == str(rec.without_sinks().figure(layer=2, head=1))
+    with pytest.raises(ValueError, match="renormalises weights"):
+        rec.figure(layer=2, head=1, measure="value", without_sinks=True)
+
+
 def interrupted_after(seconds, work):
     """How long it takes until an interrupt, that comes after so many seconds, has ended the work."""
 

@@ -110,7 +110,7 @@ try_page() {
   done
   port=$(grep -o 'http://127.0.0.1:[0-9]*' "$work/served" | cut -d : -f 3) || fail "view says: $(<"$work/served")"
   [[ $(ask /) == *"<title>"*attnscope* ]] || fail "the page is not served"
-  [[ $(ask /api/specimens/1) == *wonderful* ]] || fail "the page's server does not know its text"
+  [[ $(ask /api/recordings/1) == *wonderful* ]] || fail "the page's server does not know its text"
   try_without_certificates "https://127.0.0.1:$port"
   stop_server
 }

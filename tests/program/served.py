@@ -53,8 +53,8 @@ class Served:
             with refusal:
                 return refusal.code, refusal.headers, refusal.read()
 
-    def specimen(self, what="", **query):
-        return self.get(f"api/specimens/1{what}", **query)
+    def recording(self, what="", **query):
+        return self.get(f"api/recordings/1{what}", **query)
 
     def facts(self, **query):
-        return json.loads(self.specimen(**query)[2])
+        return json.loads(self.recording(**query)[2])

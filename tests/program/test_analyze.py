@@ -10,7 +10,6 @@ import zlib
 
 import numpy as np
 import pytest
-
 from conftest import PROGRAM, attnscope, model_folder, refused, seconds_of_children
 
 torch = pytest.importorskip("torch")
@@ -377,7 +376,7 @@ def test_a_corpus_is_the_mean_over_its_texts(texts, tmp_path):
 
 
 def test_limit_and_formats_give_the_same(texts, tmp_path):
-    few = [line for line in texts[:8]]
+    few = list(texts[:8])
     (tmp_path / "a.txt").write_text("\n".join(texts))
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in few))
     (tmp_path / "a.csv").write_text("label,review\n" + "".join(f'0,"{line}"\n' for line in few))

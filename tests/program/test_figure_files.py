@@ -9,7 +9,6 @@ import xml.etree.ElementTree as xml
 import zlib
 
 import pytest
-
 from conftest import GOLDEN, attnscope
 
 SVG = "{http://www.w3.org/2000/svg}"

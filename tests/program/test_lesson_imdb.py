@@ -7,7 +7,6 @@ import random
 
 import numpy as np
 import pytest
-
 from conftest import attnscope, refused
 
 WORDS = "the movie was Great bad plot acting and I loved Hated it! so, very boring Café <br /> Ünïted 100% —".split()
@@ -19,7 +18,7 @@ def reviews():
     draw = random.Random(5)
     spaces = [" ", "  ", "\t", "\u00a0", "\u0085", " \u3000"]
     texts = []
-    for n in range(60):
+    for _n in range(60):
         words = draw.choices(WORDS, k=draw.choice([1, 3, 6, 15, 40]))
         texts.append("".join(word + draw.choice(spaces) for word in words))
     texts[0] = "The movie was GREAT and I loved it! so very great"

@@ -26,13 +26,13 @@ def page():
 
 
 def made(page, **body):
-    status, _, answer = page.post("api/specimens", body)
+    status, _, answer = page.post("api/recordings", body)
     assert status == 200, answer
     return json.loads(answer)["id"]
 
 
 def asked(page, ident, what="", **query):
-    status, _, answer = page.get(f"api/specimens/{ident}{what}", **query)
+    status, _, answer = page.get(f"api/recordings/{ident}{what}", **query)
     assert status == 200, answer
     return answer
 
@@ -73,7 +73,7 @@ def test_a_text_under_a_mask_is_read_as_transformers_reads_it(page, name, text, 
 
 def test_a_recording_keeps_its_mask(page, tmp_path):
     ident = made(page, model="bert", text=TEXT, mask="window(2)")
-    status, _, answer = page.get(f"api/specimens/{ident}/recording")
+    status, _, answer = page.get(f"api/recordings/{ident}/recording")
     assert status == 200
     file = tmp_path / "window.attn"
     file.write_bytes(answer)

@@ -34,17 +34,17 @@ def bytes_of(tmp_path, end, command, *arguments):
         ("heatmap", {"layer": 1, "head": 2}, ["--layer", 1, "--head", 2]),
         ("heatmap", {"layer": 1, "head": 2, "map": "Blues"}, ["--layer", 1, "--head", 2, "--cmap", "Blues"]),
         ("heatmap", {"layer": 0, "head": 1, "words": 1}, ["--layer", 0, "--head", 1, "--words"]),
-        ("heatmap", {"layer": 0, "head": 1, "aside": 1}, ["--layer", 0, "--head", 1, "--aside"]),
+        ("heatmap", {"layer": 0, "head": 1, "without_sinks": 1}, ["--layer", 0, "--head", 1, "--without-sinks"]),
         ("heatmap", {"layer": 0, "head": 1, "measure": "value"}, ["--layer", 0, "--head", 1, "--measure", "value"]),
         ("heads", {"layer": 1, "heads": "0,2"}, ["--layer", 1, "--heads", "0,2"]),
         ("heads", {"layer": 1, "measure": "value"}, ["--layer", 1, "--measure", "value"]),
         ("headview", {"layer": 1, "threshold": 0.2}, ["--layer", 1, "--threshold", 0.2]),
-        ("headview", {"layer": 0, "heads": 1, "aside": 1}, ["--layer", 0, "--heads", 1, "--aside"]),
-        ("overview", {"aside": 1, "words": 1}, ["--aside", "--words"]),
+        ("headview", {"layer": 0, "heads": 1, "without_sinks": 1}, ["--layer", 0, "--heads", 1, "--without-sinks"]),
+        ("overview", {"without_sinks": 1, "words": 1}, ["--without-sinks", "--words"]),
     ],
 )
 def test_a_picture_is_the_one_that_the_command_draws(page, tmp_path, view, query, options, format):
-    status, headers, body = page.specimen("/figure", view=view, format=format, **query)
+    status, headers, body = page.recording("/figure", view=view, format=format, **query)
     assert status == 200, body
     assert body == bytes_of(tmp_path, "." + format, view, *page.source, *options)
     name = headers["Content-Disposition"].split('"')[1]
@@ -52,7 +52,7 @@ def test_a_picture_is_the_one_that_the_command_draws(page, tmp_path, view, query
 
 
 def test_a_rollout_is_the_one_that_the_command_draws(page, tmp_path):
-    body = page.specimen("/figure", view="heatmap", layer=1, head=0, measure="rollout", format="svg")[2]
+    body = page.recording("/figure", view="heatmap", layer=1, head=0, measure="rollout", format="svg")[2]
     assert body == bytes_of(tmp_path, ".svg", "rollout", *page.source, "--layer", 1)
 
 
@@ -60,7 +60,7 @@ def test_tables_are_those_that_the_command_writes(page, tmp_path):
     for format in ("csv", "npy"):
         file = tmp_path / f"w.{format}"
         attnscope("weights", *page.source, "--layer", 1, "--head", 0, f"--{format}", file)
-        status, headers, body = page.specimen("/table", layer=1, head=0, format=format)
+        status, headers, body = page.recording("/table", layer=1, head=0, format=format)
         assert status == 200
         assert body == file.read_bytes()
         assert f'filename="{page.model}-layer1-head0.{format}"' in headers["Content-Disposition"]
@@ -70,7 +70,7 @@ def test_a_trace_has_every_number_that_the_command_tells(page):
     told = json.loads(
         attnscope("trace", *page.source, "--layer", 1, "--head", 2, "--query", 5, "--key", 3, "--json").stdout
     )
-    found = json.loads(page.specimen("/trace", layer=1, head=2, row=5, column=3)[2])
+    found = json.loads(page.recording("/trace", layer=1, head=2, row=5, column=3)[2])
     assert found.pop("missing") == []
     assert found == told
 
@@ -78,14 +78,14 @@ def test_a_trace_has_every_number_that_the_command_tells(page):
 def test_finding_ranks_as_the_command_does(page):
     for pattern in ("previous", "causal & window(2)"):
         told = json.loads(attnscope("find", pattern, *page.source, "--top", 1000, "--json").stdout)
-        status, _, body = page.post("api/specimens/1/find", {"pattern": pattern})
+        status, _, body = page.post("api/recordings/1/find", {"pattern": pattern})
         assert status == 200
         assert json.loads(body)["heads"] == told["heads"]
 
 
 def test_comparing_is_what_the_command_says(page, tmp_path):
     source = page.source[:2]
-    other = json.loads(page.post("api/specimens", {"model": page.model, "text": OTHER})[2])["id"]
+    other = json.loads(page.post("api/recordings", {"model": page.model, "text": OTHER})[2])["id"]
     told = json.loads(attnscope("compare", TEXT, OTHER, *source, "--json").stdout)
     found = json.loads(page.get("api/compare", a="1", b=other)[2])
     assert found["heads"] == told["heads"]
@@ -98,7 +98,7 @@ def test_comparing_is_what_the_command_says(page, tmp_path):
 
 
 def test_a_recording_is_a_file_that_can_be_looked_at(page, tmp_path):
-    status, headers, body = page.specimen("/recording")
+    status, headers, body = page.recording("/recording")
     assert status == 200 and f'filename="{page.model}.attn"' in headers["Content-Disposition"]
     (tmp_path / "x.attn").write_bytes(body)
     of_file = ["weights", "--recording", tmp_path / "x.attn", "--layer", 1, "--head", 1, "--csv"]
@@ -107,7 +107,7 @@ def test_a_recording_is_a_file_that_can_be_looked_at(page, tmp_path):
 
 def test_the_page_is_one_file_of_the_present_state(page):
     state = "view=matrix&layer=1&head=2"
-    status, headers, body = page.specimen("/page", state=urllib.parse.quote(state))
+    status, headers, body = page.recording("/page", state=urllib.parse.quote(state))
     assert status == 200 and f'filename="{page.model}.html"' in headers["Content-Disposition"]
     assert b'data-state="view=matrix&amp;layer=1&amp;head=2"' in body
 
@@ -115,7 +115,7 @@ def test_the_page_is_one_file_of_the_present_state(page):
 def test_a_table_has_weights_only(tmp_path):
     np.save(tmp_path / "w.npy", np.full((3, 3), 1 / 3, np.float32))
     with Served("--table", tmp_path / "w.npy") as served:
-        assert served.specimen("/recording")[0] == 409
-        assert served.specimen("/trace", layer=0, head=0, row=0, column=0)[0] == 409
-        assert served.specimen("/tile", layer=0, head=0, level=0, row=0, column=0, measure="value")[0] == 400
-        assert served.specimen("/table", layer=0, head=0)[2].startswith(b",0,1,2\n0,0.33333334,")
+        assert served.recording("/recording")[0] == 409
+        assert served.recording("/trace", layer=0, head=0, row=0, column=0)[0] == 409
+        assert served.recording("/tile", layer=0, head=0, level=0, row=0, column=0, measure="value")[0] == 400
+        assert served.recording("/table", layer=0, head=0)[2].startswith(b",0,1,2\n0,0.33333334,")

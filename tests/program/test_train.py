@@ -314,7 +314,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(data, tmp_path, task)
     steps = 60
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
     more = ["--checkpoint-every", 3, "--judge-every", 10, "--record-every", 20, "--probe", "she eats"]
-    arguments = [one for one in command(task, data, broken, steps=steps)]
+    arguments = list(command(task, data, broken, steps=steps))
     for name, value in zip(more[::2], more[1::2]):
         if name in arguments:
             arguments[arguments.index(name) + 1] = value

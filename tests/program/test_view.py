@@ -55,19 +55,19 @@ def test_rows_and_tiles_of_a_model_are_those_of_transformers(name):
         assert facts["text"] == TEXT and (facts["model"]["name"], facts["model"]["type"]) == (name, name)
         for kind, tables in expected.items():
             layers, heads, n, m = tables.shape
-            bytes_ = np.frombuffer(page.specimen("/thumbnails", kind=kind)[2], np.uint8).reshape(layers * heads, n, m)
+            bytes_ = np.frombuffer(page.recording("/thumbnails", kind=kind)[2], np.uint8).reshape(layers * heads, n, m)
             for layer, head in ((0, 0), (layers - 1, heads - 1)):
                 where = {"kind": kind, "layer": layer, "head": head}
                 table = tables[layer, head]
-                row = np.frombuffer(page.specimen("/row", **where, row=n - 1)[2], "<f4")
-                column = np.frombuffer(page.specimen("/column", **where, column=1)[2], "<f4")
+                row = np.frombuffer(page.recording("/row", **where, row=n - 1)[2], "<f4")
+                column = np.frombuffer(page.recording("/column", **where, column=1)[2], "<f4")
                 assert np.abs(row - table[n - 1]).max() < 2e-5 and np.abs(column - table[:, 1]).max() < 2e-5
-                _, headers, cells = page.specimen("/tile", **where, level=0, row=0, column=0)
+                _, headers, cells = page.recording("/tile", **where, level=0, row=0, column=0)
                 assert headers["X-Shape"] == f"{n},{m}"
                 tile = np.frombuffer(cells, np.uint8).reshape(n, m).astype(int)
                 assert np.abs(tile - coded(table)).max() <= 1
                 assert np.abs(bytes_[layer * heads + head].astype(int) - coded(table)).max() <= 1
-                profile = json.loads(page.specimen("/profile", **where)[2])
+                profile = json.loads(page.recording("/profile", **where)[2])
                 with np.errstate(divide="ignore", invalid="ignore"):
                     entropy = -np.where(table > 0, table * np.log(table), 0).sum(1)
                 assert np.abs(np.array(profile["received"]) - table.sum(0)).max() < 1e-4
@@ -82,7 +82,7 @@ def test_every_level_of_a_long_table_is_what_numpy_makes_of_it(long_table):
         facts = page.facts()
         assert facts["name"] == "long" and facts["model"] is None
         assert facts["stacks"][0]["thumbnail"] == {"rows": 64, "columns": 64}
-        thumbnails = np.frombuffer(page.specimen("/thumbnails")[2], np.uint8).reshape(6, 64, 64)
+        thumbnails = np.frombuffer(page.recording("/thumbnails")[2], np.uint8).reshape(6, 64, 64)
         for number, table in enumerate(tables.reshape(6, 700, 700)):
             assert np.array_equal(thumbnails[number], coded(largest(table, 64, 64)))
         table = tables[1, 2]
@@ -93,15 +93,15 @@ def test_every_level_of_a_long_table_is_what_numpy_makes_of_it(long_table):
             cells = padded.reshape(len(padded) // side, side, -1, side).max((1, 3))
             for row in range(-(-len(cells) // 256)):
                 for column in range(-(-len(cells) // 256)):
-                    status, headers, got = page.specimen(
+                    status, headers, got = page.recording(
                         "/tile", kind="self", layer=1, head=2, level=level, row=row, column=column, measure="raw"
                     )
                     part = cells[256 * row : 256 * (row + 1), 256 * column : 256 * (column + 1)]
                     assert (status, headers["X-Shape"]) == (200, f"{part.shape[0]},{part.shape[1]}")
                     assert got == coded(part).tobytes()
         for row in (0, 255, 699):
-            assert page.specimen("/row", layer=0, head=1, row=row)[2] == tables[0, 1, row].tobytes()
-            assert page.specimen("/column", layer=0, head=1, column=row)[2] == tables[0, 1, :, row].tobytes()
+            assert page.recording("/row", layer=0, head=1, row=row)[2] == tables[0, 1, row].tobytes()
+            assert page.recording("/column", layer=0, head=1, column=row)[2] == tables[0, 1, :, row].tobytes()
 
 
 def test_words_are_merged_as_the_other_commands_merge_them():
@@ -112,7 +112,7 @@ def test_words_are_merged_as_the_other_commands_merge_them():
         assert [token["text"] for token in facts["stacks"][0]["query_tokens"]] == heads["tokens"]
         for head in heads["heads"]:
             for row, weights in enumerate(head["weights"]):
-                got = page.specimen("/row", layer=1, head=head["head"], row=row, words=1)[2]
+                got = page.recording("/row", layer=1, head=head["head"], row=row, words=1)[2]
                 assert np.array_equal(np.frombuffer(got, "<f4"), np.array(weights, np.float32))
 
 
@@ -188,7 +188,7 @@ def test_the_line_with_the_address_says_what_is_there():
 def test_it_ends_at_once_also_with_open_connections(sign):
     with Served() as page:
         idle = [socket.create_connection(("127.0.0.1", page.port)) for _ in range(20)]
-        idle[0].sendall(b"GET /api/specimens HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        idle[0].sendall(b"GET /api/recordings HTTP/1.1\r\nHost: localhost\r\n\r\n")
         idle[0].recv(100)
         begin = time.monotonic()
         page.process.send_signal(sign)
@@ -293,7 +293,7 @@ def test_memory_stays_however_much_is_asked(long_table):
         def ask(first):
             for row in range(first, 700, 4):
                 for head in range(6):
-                    page.specimen("/row", layer=head // 3, head=head % 3, row=row)
+                    page.recording("/row", layer=head // 3, head=head % 3, row=row)
 
         def everybody():
             threads = [threading.Thread(target=ask, args=(first,)) for first in range(4)]

@@ -4,7 +4,6 @@ import os
 import unicodedata
 
 import pytest
-
 from conftest import attnscope, model_folder
 
 TEXT = ("--model", model_folder("bert"), "--text", "the cat sat on the mat")

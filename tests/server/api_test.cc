@@ -30,7 +30,7 @@ class ApiOf : public testing::Test {
   }
 
   Response get(const std::string& path, const Query& query = {}) {
-    return Api(store_).response({.path = "/api/specimens" + path, .query = query});
+    return Api(store_).response({.path = "/api/recordings" + path, .query = query});
   }
   json facts() { return json::parse(*get("/1").body); }
   std::string refusal(const std::string& path, const Query& query, int status = 400) {
@@ -58,12 +58,12 @@ int byte_at(const Response& response, std::int64_t at) {
 TEST_F(ApiOf, TheListSaysWhatThereIs) {
   const json list = json::parse(*get("").body);
   EXPECT_EQ(list["version"], ATTNSCOPE_VERSION);
-  ASSERT_EQ(list["specimens"].size(), 1U);
-  EXPECT_EQ(list["specimens"][0]["id"], "1");
-  EXPECT_EQ(list["specimens"][0]["name"], "tables");
-  EXPECT_EQ(list["specimens"][0]["tokens"], 300);
+  ASSERT_EQ(list["recordings"].size(), 1U);
+  EXPECT_EQ(list["recordings"][0]["id"], "1");
+  EXPECT_EQ(list["recordings"][0]["name"], "tables");
+  EXPECT_EQ(list["recordings"][0]["tokens"], 300);
   EXPECT_EQ(store_.add("more", tables_), "2");
-  EXPECT_EQ(json::parse(*get("").body)["specimens"].size(), 2U);
+  EXPECT_EQ(json::parse(*get("").body)["recordings"].size(), 2U);
 }
 
 TEST_F(ApiOf, ATableThatIsNoWeightsIsRefusedAndTheOthersStay) {
@@ -74,7 +74,7 @@ TEST_F(ApiOf, ATableThatIsNoWeightsIsRefusedAndTheOthersStay) {
         std::make_shared<InMemoryTables>(std::move(table_data), std::vector<std::string>{}, std::vector<std::string>{});
     EXPECT_THROW(store_.add("no weights", other), std::invalid_argument) << wrong;
   }
-  EXPECT_EQ(json::parse(*get("").body)["specimens"].size(), 1U);
+  EXPECT_EQ(json::parse(*get("").body)["recordings"].size(), 1U);
   EXPECT_EQ(get("/" + store_.add("more", tables_)).status, 200);
 }
 
@@ -180,7 +180,7 @@ TEST_F(ApiOf, WhatIsWrongIsSaidInOneLine) {
   EXPECT_EQ(refusal("/1/row", with("words", "2")), "words must be 0 or 1, not '2'");
   EXPECT_EQ(refusal("/1/row", with("measure", "size")), "measure must be raw, value or rollout, not 'size'");
   EXPECT_EQ(refusal("/1/row", with("colour", "red")),
-            "'colour' cannot be asked here, only: words, kind, layer, head, row, measure, aside");
+            "'colour' cannot be asked here, only: words, kind, layer, head, row, measure, without_sinks");
   EXPECT_EQ(refusal("/1/row", with("row", "a\nb")), "row must be a whole number, not 'a b'");
   EXPECT_EQ(refusal("/2", {}, 404), "there is no specimen '2'");
   EXPECT_EQ(refusal("/2/row", good, 404), "there is no specimen '2'");
@@ -226,8 +226,8 @@ TEST(ApiOfAModel, LongWorkThatNobodyWantsAnyMoreIsGivenUpAndCanBeAskedForAgain) 
   RecordingStore store([&] { return pool; }, 1 << 20);
   store.add("bert", read_fox(*pool), [](std::int64_t, std::int64_t) { FAIL() << "a model's weights need no look"; });
   const Client gone{.waits = [] { return false; }};
-  EXPECT_EQ(Api(store).response({.path = "/api/specimens/1"}, gone).status, 503);
-  EXPECT_EQ(Api(store).response({.path = "/api/specimens/1"}).status, 200);
+  EXPECT_EQ(Api(store).response({.path = "/api/recordings/1"}, gone).status, 503);
+  EXPECT_EQ(Api(store).response({.path = "/api/recordings/1"}).status, 200);
 }
 
 TEST(ApiOfAModel, WordsAreMergedEverywhereWhenAsked) {
@@ -240,7 +240,7 @@ TEST(ApiOfAModel, WordsAreMergedEverywhereWhenAsked) {
   store.add("bert", tables);
   const auto get = [&](const std::string& path, Query query) {
     query["words"] = "1";
-    return Api(store).response({.path = "/api/specimens/1" + path, .query = query});
+    return Api(store).response({.path = "/api/recordings/1" + path, .query = query});
   };
   const json facts = json::parse(*get("", {}).body);
   EXPECT_EQ(facts["stacks"][0]["queries"], count);
@@ -264,7 +264,7 @@ TEST(ApiOfAModel, AnEncoderDecoderHasThreeKinds) {
   RecordingStore store([&] { return pool; }, 1 << 20);
   store.add("t5", tables);
   const auto get = [&](const std::string& path, const Query& query) {
-    return Api(store).response({.path = "/api/specimens/1" + path, .query = query});
+    return Api(store).response({.path = "/api/recordings/1" + path, .query = query});
   };
   const json facts = json::parse(*get("", {}).body);
   ASSERT_EQ(facts["stacks"].size(), 3U);

@@ -92,7 +92,7 @@ TEST_F(Comparing, WhatCannotBeComparedIsRefused) {
   const auto other = std::make_shared<InMemoryTables>(test::RandomRows{.layers = 2, .heads = 3, .n = 4}.table_data(),
                                                       std::vector<std::string>{}, std::vector<std::string>{});
   store_.add("other", other);
-  EXPECT_NE(refused(get("", {{"b", "3"}}), 409).find("only attention of one shape can be compared"), std::string::npos);
+  EXPECT_NE(refused(get("", {{"b", "3"}}), 409).find("only attention of the same shape can be compared"), std::string::npos);
   EXPECT_EQ(refused(get("", {{"b", "77"}}), 404), "there is no specimen '77'");
   EXPECT_EQ(refused(Api(store_).response({.path = "/api/compare", .query = {{"a", "1"}}}), 400),
             "b must be the id of a specimen");

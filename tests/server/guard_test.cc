@@ -17,7 +17,7 @@ TEST(Guard, TheHostIsThisMachineAndNothingElse) {
 
 TEST(Guard, AnOriginIsThePagesOwn) {
   const auto from = [](const char* origin) {
-    return let_in({.host = "127.0.0.1:7865", .origin = origin, .path = "/api/specimens"});
+    return let_in({.host = "127.0.0.1:7865", .origin = origin, .path = "/api/recordings"});
   };
   EXPECT_TRUE(from(""));
   EXPECT_TRUE(from("http://127.0.0.1:7865"));
@@ -31,17 +31,17 @@ TEST(Guard, WhatABrowserFetchesForAnotherSiteGetsThePageButNoNumbers) {
     return let_in({.host = "localhost:7865", .fetch_site = site, .path = path});
   };
   EXPECT_TRUE(from("cross-site", "/"));  // in a notebook's frame
-  EXPECT_FALSE(from("cross-site", "/api/specimens"));
-  EXPECT_FALSE(from("same-site", "/api/specimens/1/row"));
-  EXPECT_TRUE(from("same-origin", "/api/specimens"));
-  EXPECT_TRUE(from("none", "/api/specimens"));  // typed into the address bar
+  EXPECT_FALSE(from("cross-site", "/api/recordings"));
+  EXPECT_FALSE(from("same-site", "/api/recordings/1/row"));
+  EXPECT_TRUE(from("same-origin", "/api/recordings"));
+  EXPECT_TRUE(from("none", "/api/recordings"));  // typed into the address bar
 }
 
 TEST(Guard, OnlyWhatNamesItsContentIsKeptForEver) {
   EXPECT_STREQ(caching_of("/assets/index-C0ffee.js", 200), "public, max-age=31536000, immutable");
   EXPECT_STREQ(caching_of("/assets/index-C0ffee.js", 404), "no-store");
   EXPECT_STREQ(caching_of("/", 200), "no-cache");
-  EXPECT_STREQ(caching_of("/api/specimens", 200), "no-store");
+  EXPECT_STREQ(caching_of("/api/recordings", 200), "no-store");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class LiveStore : public testing::Test {
 
   Response ask(const Request& request, const Client& client = {}) { return Api(store_).response(request, client); }
   Response post(const json& body, const Client& client = {}) {
-    return ask({.method = "POST", .path = "/api/specimens", .body = body.dump()}, client);
+    return ask({.method = "POST", .path = "/api/recordings", .body = body.dump()}, client);
   }
   std::string make(const json& body) {
     const Response response = post(body);
@@ -47,7 +47,7 @@ class LiveStore : public testing::Test {
     return response.status == 200 ? json::parse(*response.body)["id"] : "";
   }
   json get(const std::string& path, const Query& query = {}) {
-    const Response response = ask({.path = "/api/specimens/" + path, .query = query});
+    const Response response = ask({.path = "/api/recordings/" + path, .query = query});
     EXPECT_EQ(response.status, 200) << *response.body;
     return json::parse(*response.body);
   }
@@ -134,7 +134,7 @@ TEST_F(LiveStore, WhatCannotBeMadeIsRefusedInOneLine) {
   EXPECT_EQ(refusal({{"model", "bert"}}), "text is missing: it must be a text");
   EXPECT_EQ(refusal({{"model", "bert"}, {"text", 5}}), "text must be a text");
   EXPECT_EQ(refusal(json::array()), "the body must be a JSON object");
-  EXPECT_EQ(ask({.method = "POST", .path = "/api/specimens", .body = "{"}).status, 400);
+  EXPECT_EQ(ask({.method = "POST", .path = "/api/recordings", .body = "{"}).status, 400);
   EXPECT_EQ(refusal({{"model", "bert"}, {"text", "a"}, {"off", {{{"layer", 9}, {"head", 0}}}}}).substr(0, 31),
             "there is no layer 9, head 0: la");
   EXPECT_EQ(refusal({{"model", "bert"}, {"text", "a"}, {"off", {{{"kind", "cross"}, {"layer", 0}, {"head", 0}}}}}),
@@ -229,9 +229,9 @@ TEST_F(LiveStore, PredictionsFollowTheTemperature) {
       EXPECT_NEAR(choice["probability"], shares[choice["id"].get<std::size_t>()], 1e-6);
   }
   for (const char* const wrong : {"0.01", "6", "x", "nan"}) {
-    EXPECT_EQ(ask({.path = "/api/specimens/" + id + "/predictions", .query = {{"temperature", wrong}}}).status, 400);
+    EXPECT_EQ(ask({.path = "/api/recordings/" + id + "/predictions", .query = {{"temperature", wrong}}}).status, 400);
   }
-  EXPECT_EQ(ask({.path = "/api/specimens/" + id + "/predictions", .query = {{"at", "99"}}}).status, 400);
+  EXPECT_EQ(ask({.path = "/api/recordings/" + id + "/predictions", .query = {{"at", "99"}}}).status, 400);
   EXPECT_EQ(get(id + "/predictions", {{"at", "0,2"}})["places"][1]["token"], 2);
 }
 
@@ -266,7 +266,7 @@ TEST_F(LiveStore, HeadsThatAreOffMovePredictionsAsAblationSays) {
   EXPECT_FLOAT_EQ(told["places"][0]["kl"], told["kl"]);
   EXPECT_EQ(told["places"][0]["against"][0]["id"], before[0].id);
   const std::string other = make({{"model", "gpt2"}, {"text", text}});
-  EXPECT_EQ(ask({.path = "/api/specimens/" + without + "/predictions", .query = {{"against", other}}}).status, 409);
+  EXPECT_EQ(ask({.path = "/api/recordings/" + without + "/predictions", .query = {{"against", other}}}).status, 409);
 }
 
 TEST_F(LiveStore, EffectsAreTheRankingOfAblation) {
@@ -386,7 +386,7 @@ TEST_F(LiveStore, WhoeverHasNoModelHereIsToldSo) {
   EXPECT_EQ(facts["model"]["type"], "roberta");
   EXPECT_EQ(facts["measures"], (json{"raw", "rollout"}));
   for (const char* const what : {"predictions", "effects"})
-    EXPECT_EQ(ask({.path = std::string("/api/specimens/1/") + what}).status, 409) << what;
+    EXPECT_EQ(ask({.path = std::string("/api/recordings/1/") + what}).status, 409) << what;
 }
 
 TEST_F(LiveStore, ARecordingOfAModelThatIsHereIsLive) {
@@ -451,8 +451,8 @@ TEST_F(SmallStore, TheLeastUsedGoFirstAndAreMadeAgainByTheSameBody) {
     static_cast<void>(store_.find(first));
     ASSERT_LE(store_.kept_bytes(), 300'000);
   }
-  EXPECT_EQ(ask({.path = "/api/specimens/" + first}).status, 200) << "it was asked for all the time";
-  EXPECT_EQ(ask({.path = "/api/specimens/" + second}).status, 404);
+  EXPECT_EQ(ask({.path = "/api/recordings/" + first}).status, 200) << "it was asked for all the time";
+  EXPECT_EQ(ask({.path = "/api/recordings/" + second}).status, 404);
   const std::string again = make(body(1));
   EXPECT_NE(again, second);
   EXPECT_EQ(get(again)["origin"]["text"], "text number 1");
@@ -461,7 +461,7 @@ TEST_F(SmallStore, TheLeastUsedGoFirstAndAreMadeAgainByTheSameBody) {
 TEST_F(SmallStore, WhatWasThereAtTheStartStays) {
   const std::string start = store_.make({.record_request = {.model = "bert", .text = "the start"}, .stays = true});
   for (int n = 0; n < 40; ++n) make(body(n));
-  EXPECT_EQ(ask({.path = "/api/specimens/" + start}).status, 200);
+  EXPECT_EQ(ask({.path = "/api/recordings/" + start}).status, 200);
 }
 
 TEST_F(SmallStore, WhatAloneIsLargerThanTheMemoryIsTooLarge) {

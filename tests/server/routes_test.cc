@@ -89,7 +89,7 @@ TEST_F(Looking, TilesOfEveryLevelAreThoseOfTheMapAlsoWhereTheyAreJoined) {
   for (std::int64_t level = 0; level <= 12; ++level) {
     const std::int64_t cells = ((2600 - 1) >> level) + 1, last = (cells - 1) / insight::kMapTile;
     for (const insight::MapPlace& place : {insight::MapPlace{level, 0, 0}, {level, last, last}, {level, 0, last}}) {
-      const Response found = get("/specimens/1/tile", {{"layer", "0"},
+      const Response found = get("/recordings/1/tile", {{"layer", "0"},
                                                        {"head", "0"},
                                                        {"level", std::to_string(level)},
                                                        {"row", std::to_string(place.row)},
@@ -129,7 +129,7 @@ TEST_F(Looking, WhoeverZoomsOutAndPansHasEveryWeightRebuiltOnce) {
   tables->count = 0;
   for (const char* const level : {"4", "3", "5", "4", "3"}) {
     for (std::int64_t row = 0; row < (level[0] == '3' ? 2 : 1); ++row) {
-      const Response found = get("/specimens/1/tile", {{"layer", "0"},
+      const Response found = get("/recordings/1/tile", {{"layer", "0"},
                                                        {"head", "0"},
                                                        {"level", level},
                                                        {"row", std::to_string(row)},
@@ -148,8 +148,8 @@ TEST_F(Looking, RowsColumnsAndProfilesAreSeenThroughEveryMeasure) {
   const std::vector<std::pair<Query, std::shared_ptr<const AttentionTables>>> looks = {
       {{}, tables},
       {{{"words", "1"}}, merged},
-      {{{"aside", "1"}}, insight::without_sinks(tables)},
-      {{{"aside", "1"}, {"words", "1"}}, insight::without_sinks(merged)},
+      {{{"without_sinks", "1"}}, insight::without_sinks(tables)},
+      {{{"without_sinks", "1"}, {"words", "1"}}, insight::without_sinks(merged)},
       {{{"measure", "value"}}, insight::value_weighted(tables)},
       {{{"measure", "value"}, {"words", "1"}}, insight::merged_words(insight::value_weighted(tables))}};
   for (const auto& [view, expected] : looks) {
@@ -158,13 +158,13 @@ TEST_F(Looking, RowsColumnsAndProfilesAreSeenThroughEveryMeasure) {
     query["layer"] = "1";
     query["head"] = "2";
     const insight::Profile margins = insight::profile(*expected, head, *pool_);
-    EXPECT_EQ(told(get("/specimens/1/profile", query))["received"].get<std::vector<float>>(), margins.received);
+    EXPECT_EQ(told(get("/recordings/1/profile", query))["received"].get<std::vector<float>>(), margins.received);
     query["row"] = "3";
-    EXPECT_EQ(floats(*get("/specimens/1/row", query).body),
+    EXPECT_EQ(floats(*get("/recordings/1/row", query).body),
               std::vector<float>(table.row(3), table.row(3) + table.columns()));
     query.erase("row");
     query["column"] = "1";
-    const std::vector<float> column = floats(*get("/specimens/1/column", query).body);
+    const std::vector<float> column = floats(*get("/recordings/1/column", query).body);
     ASSERT_EQ(std::ssize(column), table.rows());
     for (std::int64_t i = 0; i < table.rows(); ++i)
       EXPECT_EQ(column[static_cast<std::size_t>(i)], table.row(i)[1]) << i;
@@ -178,7 +178,7 @@ TEST_F(Looking, ByteOfAValueIsItsShareOfTheHeadsLargest) {
   const std::int64_t count = table.rows() * table.columns();
   const float most = *std::max_element(table.data(), table.data() + count);
   const Response tile =
-      get("/specimens/1/tile",
+      get("/recordings/1/tile",
           {{"layer", "1"}, {"head", "2"}, {"level", "0"}, {"row", "0"}, {"column", "0"}, {"measure", "value"}});
   EXPECT_EQ(std::stof(header(tile, "X-Scale")), most);
   for (std::int64_t n = 0; n < count; ++n)
@@ -209,15 +209,15 @@ TEST_F(Looking, ARolloutIsOfTheLayersUpToThisOneWhicheverHeadIsNamed) {
   const nn::Matrix table = insight::rollout(*tables, 1, *pool_);
   for (const char* const head : {"0", "1"}) {
     const Query query = {{"layer", "1"}, {"head", head}, {"row", "5"}, {"measure", "rollout"}};
-    EXPECT_EQ(floats(*get("/specimens/1/row", query).body),
+    EXPECT_EQ(floats(*get("/recordings/1/row", query).body),
               std::vector<float>(table.row(5), table.row(5) + table.columns()));
   }
   const Response tile =
-      get("/specimens/1/tile",
+      get("/recordings/1/tile",
           {{"layer", "1"}, {"head", "0"}, {"level", "0"}, {"row", "0"}, {"column", "0"}, {"measure", "rollout"}});
   EXPECT_EQ(*tile.body, coded(table));
   const std::vector<float> words = floats(
-      *get("/specimens/1/row", {{"layer", "1"}, {"head", "0"}, {"row", "2"}, {"measure", "rollout"}, {"words", "1"}})
+      *get("/recordings/1/row", {{"layer", "1"}, {"head", "0"}, {"row", "2"}, {"measure", "rollout"}, {"words", "1"}})
            .body);
   EXPECT_EQ(std::ssize(words), insight::merged_words(tables)->stacks()[0].keys);
   EXPECT_NEAR(std::accumulate(words.begin(), words.end(), 0.0), 1, 1e-5);
@@ -227,27 +227,27 @@ TEST_F(Looking, WhatASpecimenHasNotIsRefusedInOneLine) {
   store_.add("tables", random({.layers = 1, .heads = 2, .n = 600, .seed = 6}));
   const auto said = [&](Query query) {
     query.insert({{"layer", "0"}, {"head", "0"}, {"row", "0"}});
-    return refused(get("/specimens/1/row", query));
+    return refused(get("/recordings/1/row", query));
   };
   EXPECT_EQ(said({{"measure", "norm"}}), "measure must be raw, value or rollout, not 'norm'");
   EXPECT_EQ(said({{"measure", "value"}}),
             "a table of weights says nothing of values: they need a model or a recording");
   EXPECT_NE(said({{"measure", "rollout"}}).find("up to 512 tokens, not 600"), std::string::npos);
-  EXPECT_EQ(said({{"measure", "rollout"}, {"aside", "1"}}),
-            "aside=1 renormalises weights: it does not go with measure=rollout");
-  EXPECT_EQ(said({{"aside", "yes"}}), "aside must be 0 or 1, not 'yes'");
+  EXPECT_EQ(said({{"measure", "rollout"}, {"without_sinks", "1"}}),
+            "removing sinks renormalises weights, so it does not go with measure 'rollout'");
+  EXPECT_EQ(said({{"without_sinks", "yes"}}), "without_sinks must be 0 or 1, not 'yes'");
 }
 
 TEST_F(Looking, ATraceOfARecordingSaysWhatIsNotThere) {
   store_.add("bert", read("bert", *pool_, {}));
-  const json found = told(get("/specimens/1/trace", {{"layer", "0"}, {"head", "1"}, {"row", "2"}, {"column", "3"}}));
+  const json found = told(get("/recordings/1/trace", {{"layer", "0"}, {"head", "1"}, {"row", "2"}, {"column", "3"}}));
   EXPECT_EQ(found["missing"], (std::vector<std::string>{"x", "v", "contribution"}));
   EXPECT_EQ(found["query"]["token"], 2);
   EXPECT_EQ(found["key"]["token"], 3);
-  EXPECT_EQ(refused(get("/specimens/1/trace",
+  EXPECT_EQ(refused(get("/recordings/1/trace",
                         {{"layer", "0"}, {"head", "1"}, {"row", "2"}, {"column", "3"}, {"words", "1"}})),
             "a weight is traced between tokens: words=1 cannot be asked here");
-  EXPECT_EQ(refused(get("/specimens/1/trace", {{"layer", "0"}, {"head", "1"}, {"row", "99"}, {"column", "0"}})),
+  EXPECT_EQ(refused(get("/recordings/1/trace", {{"layer", "0"}, {"head", "1"}, {"row", "99"}, {"column", "0"}})),
             "there is no query 99: tokens count from 0 to 24");
 }
 
@@ -255,11 +255,11 @@ TEST_F(Looking, HeadsAreFoundByNameMaskAndPicture) {
   store_.add("bert", read("bert", *pool_));
   const json names = told(get("/patterns"))["patterns"];
   EXPECT_EQ(names[0], "previous");
-  const json named = told(post("/specimens/1/find", {{"pattern", "offset(-1)"}}));
+  const json named = told(post("/recordings/1/find", {{"pattern", "offset(-1)"}}));
   EXPECT_EQ(named["pattern"], "offset(-1)");
-  EXPECT_EQ(named["heads"], told(post("/specimens/1/find", {{"pattern", "previous"}}))["heads"]);
-  EXPECT_EQ(told(post("/specimens/1/find", {{"pattern", "causal&window(2)"}}))["pattern"], "causal & window(2)");
-  const json pictured = told(post("/specimens/1/find", {{"picture", {{1, 0}, {0, 1}}}, {"kind", "self"}}));
+  EXPECT_EQ(named["heads"], told(post("/recordings/1/find", {{"pattern", "previous"}}))["heads"]);
+  EXPECT_EQ(told(post("/recordings/1/find", {{"pattern", "causal&window(2)"}}))["pattern"], "causal & window(2)");
+  const json pictured = told(post("/recordings/1/find", {{"picture", {{1, 0}, {0, 1}}}, {"kind", "self"}}));
   EXPECT_EQ(pictured["pattern"], "a picture of 2 x 2");
   EXPECT_EQ(pictured["heads"].size(), named["heads"].size());
   for (std::size_t n = 1; n < pictured["heads"].size(); ++n)
@@ -268,7 +268,7 @@ TEST_F(Looking, HeadsAreFoundByNameMaskAndPicture) {
 
 TEST_F(Looking, WhatIsNoPatternIsRefused) {
   store_.add("tables", random({.layers = 1, .heads = 2, .n = 6, .seed = 6}));
-  const auto said = [&](const json& body) { return refused(post("/specimens/1/find", body)); };
+  const auto said = [&](const json& body) { return refused(post("/recordings/1/find", body)); };
   EXPECT_NE(said({{"pattern", "sideways"}}).find("neither a name"), std::string::npos);
   EXPECT_EQ(said({{"pattern", 3}}), "pattern must be a text");
   EXPECT_EQ(said(json::object()), "give a pattern (a name or a mask) or a picture");
@@ -284,29 +284,29 @@ TEST_F(Looking, TablesArePouredInStripsUnderTheNameOfTheirHead) {
   store_.add("Tiny BERT/模型", tables);
   for (const auto& [format, as] : {std::pair{"csv", insight::TableFormat::csv}, {"npy", insight::TableFormat::npy}}) {
     const Response response =
-        get("/specimens/1/table", {{"layer", "1"}, {"head", "2"}, {"format", format}, {"aside", "1"}});
+        get("/recordings/1/table", {{"layer", "1"}, {"head", "2"}, {"format", format}, {"without_sinks", "1"}});
     std::string expected;
     insight::write_table(*insight::without_sinks(tables), {Kind::self, 1, 2}, as, *pool_,
                          [&](std::string_view part) { expected += part; });
     EXPECT_EQ(poured(response), expected);
     EXPECT_EQ(header(response, "Content-Disposition"),
-              std::string("attachment; filename=\"Tiny-BERT-layer1-head2-aside.") + format + "\"");
+              std::string("attachment; filename=\"Tiny-BERT-layer1-head2-without-sinks.") + format + "\"");
   }
-  EXPECT_EQ(refused(get("/specimens/1/table", {{"layer", "1"}, {"head", "2"}, {"format", "xls"}})),
+  EXPECT_EQ(refused(get("/recordings/1/table", {{"layer", "1"}, {"head", "2"}, {"format", "xls"}})),
             "format must be csv or npy, not 'xls'");
 }
 
 TEST_F(Looking, FiguresHaveNamesAndLimits) {
   store_.add("bert", read("bert", *pool_));
   const auto name = [&](const Query& query) {
-    return header(get("/specimens/1/figure", query), "Content-Disposition");
+    return header(get("/recordings/1/figure", query), "Content-Disposition");
   };
   EXPECT_EQ(name({{"view", "heatmap"}, {"layer", "1"}, {"head", "2"}}),
             "attachment; filename=\"bert-layer1-head2.png\"");
   EXPECT_EQ(name({{"view", "overview"}, {"format", "svg"}}), "attachment; filename=\"bert-overview.svg\"");
   EXPECT_EQ(name({{"view", "headview"}, {"layer", "0"}, {"heads", "1"}, {"words", "1"}}),
             "attachment; filename=\"bert-layer0-head1-lines-words.png\"");
-  const auto said = [&](const Query& query) { return refused(get("/specimens/1/figure", query)); };
+  const auto said = [&](const Query& query) { return refused(get("/recordings/1/figure", query)); };
   EXPECT_EQ(said({{"view", "pie"}}), "view must be heatmap, heads, headview or overview, not 'pie'");
   EXPECT_EQ(said({{"view", "overview"}, {"format", "pdf"}}), "format must be png or svg, not 'pdf'");
   EXPECT_EQ(said({{"view", "overview"}, {"dpi", "9000"}}), "dpi must lie between 20 and 600");
@@ -323,12 +323,12 @@ TEST_F(Looking, TheRecordingAndThePageCanBeTakenAlong) {
   store_.add("bert", tables);
   const test::TemporaryFolder folder;
   model::save_recording(*tables->recording(), folder / "x.attn");
-  EXPECT_EQ(poured(get("/specimens/1/recording")), folder.read("x.attn"));
-  const Response page = get("/specimens/1/page", {{"state", "view=heads"}, {"words", "1"}});
+  EXPECT_EQ(poured(get("/recordings/1/recording")), folder.read("x.attn"));
+  const Response page = get("/recordings/1/page", {{"state", "view=heads"}, {"words", "1"}});
   EXPECT_NE(page.body->find("data-state=\"view=heads\""), std::string::npos);
   EXPECT_EQ(header(page, "Content-Disposition"), "attachment; filename=\"bert.html\"");
   store_.add("table", random({.n = 4}));
-  EXPECT_EQ(refused(get("/specimens/2/recording"), 409),
+  EXPECT_EQ(refused(get("/recordings/2/recording"), 409),
             "a table is no recording: its numbers can be had head by head");
 }
 

@@ -82,7 +82,7 @@ TEST_F(OneServer, ServesThePageAndItsFiles) {
 }
 
 TEST_F(OneServer, EveryAnswerCarriesTheHeadersThatKeepItSafe) {
-  for (const char* path : {"/", "/nothing", "/api/specimens", "/api/nothing", "/assets/main-abc.js"}) {
+  for (const char* path : {"/", "/nothing", "/api/recordings", "/api/nothing", "/assets/main-abc.js"}) {
     const auto response = client_.Get(path);
     EXPECT_EQ(response->get_header_value("X-Content-Type-Options"), "nosniff") << path;
     EXPECT_EQ(response->get_header_value_count("Cache-Control"), 1U) << path;
@@ -90,28 +90,28 @@ TEST_F(OneServer, EveryAnswerCarriesTheHeadersThatKeepItSafe) {
     EXPECT_NE(policy.find("default-src 'none'; script-src 'self'; style-src 'self';"), std::string::npos) << path;
     EXPECT_EQ(response->get_header_value("Cross-Origin-Resource-Policy"), "same-origin") << path;
   }
-  EXPECT_EQ(client_.Get("/api/specimens")->get_header_value("Cache-Control"), "no-store");
+  EXPECT_EQ(client_.Get("/api/recordings")->get_header_value("Cache-Control"), "no-store");
 }
 
 TEST_F(OneServer, AnswersFromTheApi) {
-  const auto tile = client_.Get("/api/specimens/1/tile?layer=0&head=0&level=0&row=0&column=0");
+  const auto tile = client_.Get("/api/recordings/1/tile?layer=0&head=0&level=0&row=0&column=0");
   EXPECT_EQ(tile->get_header_value("X-Shape"), "40,40");
   EXPECT_EQ(tile->body.size(), 1600U);
-  EXPECT_EQ(client_.Get("/api/specimens/1/row?layer=0&head=0&row=40")->status, 400);
-  EXPECT_EQ(client_.Get("/api/specimens/9")->status, 404);
+  EXPECT_EQ(client_.Get("/api/recordings/1/row?layer=0&head=0&row=40")->status, 400);
+  EXPECT_EQ(client_.Get("/api/recordings/9")->status, 404);
 }
 
 TEST_F(OneServer, TextIsPackedForThoseWhoTakeIt) {
-  const auto plain = client_.Get("/api/specimens/1", {{"Accept-Encoding", "identity"}});
+  const auto plain = client_.Get("/api/recordings/1", {{"Accept-Encoding", "identity"}});
   EXPECT_FALSE(plain->has_header("Content-Encoding"));
-  const auto packed = client_.Get("/api/specimens/1", {{"Accept-Encoding", "gzip, br"}});  // unpacked by the client
+  const auto packed = client_.Get("/api/recordings/1", {{"Accept-Encoding", "gzip, br"}});  // unpacked by the client
   EXPECT_EQ(packed->get_header_value("Content-Encoding"), "gzip");
   EXPECT_LT(std::stoul(packed->get_header_value("Content-Length")), plain->body.size() / 2);
   EXPECT_EQ(packed->body, plain->body);
 }
 
 TEST_F(OneServer, AnotherHostIsRefused) {
-  const auto with = [&](const std::string& headers) { return status_of("GET /api/specimens HTTP/1.1\r\n" + headers); };
+  const auto with = [&](const std::string& headers) { return status_of("GET /api/recordings HTTP/1.1\r\n" + headers); };
   EXPECT_EQ(with("Host: 127.0.0.1\r\n"), 200);
   EXPECT_EQ(with("Host: localhost:7865\r\n"), 200);
   EXPECT_EQ(with("Host: evil.example\r\n"), 403);
@@ -122,41 +122,41 @@ TEST_F(OneServer, AnotherHostIsRefused) {
 
 TEST_F(OneServer, AnotherOriginIsRefused) {
   const auto from = [&](const std::string& origin) {
-    return status_of("GET /api/specimens HTTP/1.1\r\nHost: localhost:80\r\nOrigin: " + origin + "\r\n");
+    return status_of("GET /api/recordings HTTP/1.1\r\nHost: localhost:80\r\nOrigin: " + origin + "\r\n");
   };
   EXPECT_EQ(from("http://localhost:80"), 200);
   EXPECT_EQ(from("http://evil.example"), 403);
   EXPECT_EQ(from("null"), 403);
-  EXPECT_EQ(status_of("GET /api/specimens HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n"), 403);
+  EXPECT_EQ(status_of("GET /api/recordings HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n"), 403);
 }
 
 TEST_F(OneServer, NoPathReachesAFile) {
   for (const char* path : {"/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/etc/passwd",
                            "/assets/../index.html", "/assets/..%2findex.html", "/assets/", "/assets", "/index.html/",
-                           "/api/specimens/../../index.html", "/assets/main-abc.js%00.html"}) {
+                           "/api/recordings/../../index.html", "/assets/main-abc.js%00.html"}) {
     EXPECT_EQ(status_of(std::string("GET ") + path + " HTTP/1.1\r\nHost: localhost\r\n"), 404) << path;
   }
 }
 
 TEST_F(OneServer, WhatIsSentMustBeJsonForAPathThatTakesIt) {
   const std::string local = " HTTP/1.1\r\nHost: localhost\r\n", content = "Content-Type: application/json\r\n";
-  EXPECT_EQ(status_of("POST /api/specimens" + local + "Content-Length: 2\r\n\r\nhi"), 415);
-  EXPECT_EQ(status_of("POST /api/specimens" + local + "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\nhi"), 415);
-  EXPECT_EQ(status_of("POST /api/specimens" + local + content + "Content-Length: 2\r\n\r\nhi"), 400);
-  EXPECT_EQ(status_of("POST /api/specimens/1" + local + content + "Content-Length: 2\r\n\r\n{}"), 405);
+  EXPECT_EQ(status_of("POST /api/recordings" + local + "Content-Length: 2\r\n\r\nhi"), 415);
+  EXPECT_EQ(status_of("POST /api/recordings" + local + "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\nhi"), 415);
+  EXPECT_EQ(status_of("POST /api/recordings" + local + content + "Content-Length: 2\r\n\r\nhi"), 400);
+  EXPECT_EQ(status_of("POST /api/recordings/1" + local + content + "Content-Length: 2\r\n\r\n{}"), 405);
   EXPECT_EQ(status_of("POST /" + local + content + "Content-Length: 2\r\n\r\n{}"), 405);
   EXPECT_EQ(status_of("PUT /" + local + "Content-Length: 2\r\n\r\nhi"), 405);
-  EXPECT_EQ(status_of("DELETE /api/specimens/1" + local), 405);
-  EXPECT_EQ(status_of("OPTIONS /api/specimens" + local), 405);
+  EXPECT_EQ(status_of("DELETE /api/recordings/1" + local), 405);
+  EXPECT_EQ(status_of("OPTIONS /api/recordings" + local), 405);
   const std::string large(2'200'000, 'x');
-  EXPECT_EQ(client_.Post("/api/specimens", large, "application/json")->status, 413);
+  EXPECT_EQ(client_.Post("/api/recordings", large, "application/json")->status, 413);
   EXPECT_EQ(status_of("GARBAGE\r\n"), 400);
   EXPECT_EQ(client_.Get("/" + std::string(10'000, 'x'))->status, 414);
 }
 
 TEST_F(OneServer, AnotherSiteCannotSend) {
   const auto from = [&](const std::string& headers) {
-    return status_of("POST /api/specimens HTTP/1.1\r\nHost: localhost:80\r\nContent-Type: application/json\r\n" +
+    return status_of("POST /api/recordings HTTP/1.1\r\nHost: localhost:80\r\nContent-Type: application/json\r\n" +
                      headers + "Content-Length: 2\r\n\r\n{}");
   };
   EXPECT_EQ(from(""), 400);
@@ -170,7 +170,7 @@ TEST_F(OneServer, AnotherSiteCannotSend) {
 }
 
 TEST_F(OneServer, ABodyIsNotTakenForTheNextRequest) {
-  const std::string inside = "GET /api/specimens HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  const std::string inside = "GET /api/recordings HTTP/1.1\r\nHost: localhost\r\n\r\n";
   RawClient client(server_.port());
   const RawClient::Response first = client.ask(
       "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(inside.size()) + "\r\n\r\n" + inside);
@@ -183,7 +183,7 @@ TEST_F(OneServer, ABodyIsNotTakenForTheNextRequest) {
 
 TEST_F(OneServer, OneConnectionServesManyRequests) {
   client_.set_keep_alive(true);
-  for (int n = 0; n < 50; ++n) ASSERT_EQ(client_.Get("/api/specimens/1/row?layer=0&head=0&row=3")->body.size(), 160U);
+  for (int n = 0; n < 50; ++n) ASSERT_EQ(client_.Get("/api/recordings/1/row?layer=0&head=0&row=3")->body.size(), 160U);
 }
 
 TEST(ServerPorts, WithoutAPortTheNextFreeOneIsTaken) {
@@ -230,7 +230,7 @@ TEST(ServerUnderLoad, TwoHundredClientsAtOnceAreAllAnswered) {
   for (int n = 0; n < 200; ++n) clients.push_back(std::make_unique<RawClient>(server.port()));
   for (int n = 0; n < 200; ++n) {
     const std::string row = std::to_string(n);
-    clients[static_cast<std::size_t>(n)]->send("GET /api/specimens/1/row?layer=1&head=0&row=" + row +
+    clients[static_cast<std::size_t>(n)]->send("GET /api/recordings/1/row?layer=1&head=0&row=" + row +
                                                " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   }
   for (const auto& client : clients) {
@@ -247,12 +247,12 @@ TEST(ServerUnderLoad, SlowReadersAndSilentClientsStopNobody) {
   std::vector<std::unique_ptr<RawClient>> slow;
   for (int n = 0; n < 100; ++n) {
     slow.push_back(std::make_unique<RawClient>(server.port(), 4096));
-    if (n % 2 == 0) slow.back()->send("GET /api/specimens/1/thumbnails HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    if (n % 2 == 0) slow.back()->send("GET /api/recordings/1/thumbnails HTTP/1.1\r\nHost: localhost\r\n\r\n");
     if (n % 4 == 1) slow.back()->send("GET / HTT");  // and no more
   }
   const auto begin = Clock::now();
   for (int n = 0; n < 20; ++n)
-    ASSERT_EQ(RawClient(server.port()).ask("GET /api/specimens HTTP/1.1\r\nHost: localhost\r\n").status, 200);
+    ASSERT_EQ(RawClient(server.port()).ask("GET /api/recordings HTTP/1.1\r\nHost: localhost\r\n").status, 200);
   EXPECT_LT(seconds_since(begin), 2);
   const auto end = Clock::now();
   server.stop();
@@ -264,7 +264,7 @@ TEST(ServerUnderLoad, StoppingGivesUpLongWork) {
   const auto tables = std::make_shared<SlowTables>();
   server.add("slow", tables);
   RawClient client(server.port());
-  client.send("GET /api/specimens/1 HTTP/1.1\r\nHost: localhost\r\n\r\n");  // 4 seconds on two threads
+  client.send("GET /api/recordings/1 HTTP/1.1\r\nHost: localhost\r\n\r\n");  // 4 seconds on two threads
   while (!tables->begun) std::this_thread::yield();
   const auto begin = Clock::now();
   server.stop();
@@ -281,7 +281,7 @@ TEST(ServerUnderLoad, MemoryStaysUnderItsLimit) {
     for (int tile = 0; tile < 9; ++tile) {
       const std::string place = "layer=" + std::to_string(head / 2) + "&head=" + std::to_string(head % 2) +
                                 "&level=0&row=" + std::to_string(tile / 3) + "&column=" + std::to_string(tile % 3);
-      ASSERT_EQ(client.Get("/api/specimens/1/tile?" + place)->status, 200);
+      ASSERT_EQ(client.Get("/api/recordings/1/tile?" + place)->status, 200);
       ASSERT_LE(server.cached_bytes(), 200'000);
     }
   }

@@ -45,7 +45,7 @@ class Streams : public testing::Test {
   }
   static std::string generation(int tokens) {
     const json body = {{"model", "mistral"}, {"text", "The fox"}, {"generate", {{"tokens", tokens}}}};
-    return request("POST /api/specimens", body.dump());
+    return request("POST /api/recordings", body.dump());
   }
   // The whole answer taken apart; the lines of its chunks' lengths are none of an event's.
   static std::vector<Event> events_of(const std::string& response) {
@@ -78,28 +78,28 @@ class Streams : public testing::Test {
 };
 
 TEST_F(Streams, ProgressComesFirstAndTheAnswerLast) {
-  const auto recorded = ask(request("POST /api/specimens", R"({"model": "bert", "text": "the [MASK] was a dog"})"));
+  const auto recorded = ask(request("POST /api/recordings", R"({"model": "bert", "text": "the [MASK] was a dog"})"));
   ASSERT_GE(recorded.size(), 2U);
   EXPECT_EQ(recorded.front().name, "progress");
   EXPECT_EQ(recorded.front().data["what"], "layer");
   EXPECT_EQ(recorded.back().name, "answer");
   EXPECT_EQ(recorded.back().data["id"], "1");
-  const auto facts = ask(request("GET /api/specimens/1"));
+  const auto facts = ask(request("GET /api/recordings/1"));
   EXPECT_EQ(facts.back().name, "answer");
   EXPECT_EQ(facts.back().data, json::object());
-  const auto effects = ask(request("GET /api/specimens/1/effects"));
+  const auto effects = ask(request("GET /api/recordings/1/effects"));
   EXPECT_EQ(effects.front().data["what"], "head");
   EXPECT_EQ(effects.back().name, "answer");
   EXPECT_FALSE(effects.back().data["heads"].empty());
 }
 
 TEST_F(Streams, WhatIsWrongIsTheLastEvent) {
-  const auto unknown = ask(request("POST /api/specimens", R"({"model": "nobody", "text": "a"})"));
+  const auto unknown = ask(request("POST /api/recordings", R"({"model": "nobody", "text": "a"})"));
   ASSERT_EQ(unknown.size(), 1U);
   EXPECT_EQ(unknown[0].name, "error");
   EXPECT_EQ(unknown[0].data["status"], 400);
   EXPECT_EQ(unknown[0].data["error"], "there is no model 'nobody' here, only: bert, mistral");
-  EXPECT_EQ(ask(request("GET /api/specimens/9"))[0].data["status"], 404);
+  EXPECT_EQ(ask(request("GET /api/recordings/9"))[0].data["status"], 404);
 }
 
 TEST_F(Streams, TokensComeOneByOne) {

@@ -25,7 +25,7 @@ void HeadsCommand::run(ThreadPool& pool) const {
   const std::vector<insight::HeadId> names = heads.chosen(*opened.tables);
   const std::int64_t most = json ? figure::kGridCells : figure.most_cells(figure::kGridCells);
   std::vector<insight::Picture> pictures = pictures_of(*opened.tables, names, most, figure.reduce, pool);
-  if (json) print(as_line(to_json(opened, names, pictures, view)));
+  if (json) print(as_line(to_json(opened, names, pictures)));
   if (json && figure.file.empty()) return;
   figure::Grid grid = figure::grid_of(opened.drawn(), names, std::move(pictures));
   grid.columns = columns;

@@ -27,7 +27,7 @@ void HeadviewCommand::run(ThreadPool& pool) const {
   figure::check_lines(*opened.tables, names.front().kind);
   std::vector<insight::Picture> pictures =
       pictures_of(*opened.tables, names, figure::kHeadViewTokens, figure.reduce, pool);
-  if (json) print(as_line(to_json(opened, names, pictures, view)));
+  if (json) print(as_line(to_json(opened, names, pictures)));
   if (json && figure.file.empty()) return;
   figure::HeadView lines = figure::head_view_of(opened.drawn(), names, std::move(pictures));
   lines.threshold = threshold;

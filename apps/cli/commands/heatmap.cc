@@ -28,16 +28,11 @@ Json starts_of(std::int64_t cells, std::int64_t count) {
   return starts;
 }
 
-Json to_json(const OpenedTables& opened, const insight::HeadId& name, const insight::Picture& picture,
-             const ViewOption& view) {
-  Json json = {{"kind", std::string(name_of(name.kind))},
-               {"layer", name.layer},
-               {"head", name.head},
-               {"measure", view.measure},
-               {"aside", view.aside},
-               {"tokens", texts_of(opened.tables->queries(name.kind))},
-               {"keys", texts_of(opened.tables->keys(name.kind))},
-               {"weights", rows_of(picture.cells)}};
+Json to_json(const OpenedTables& opened, const insight::HeadId& name, const insight::Picture& picture) {
+  Json json = to_json(opened, name.kind);
+  json["layer"] = name.layer;
+  json["head"] = name.head;
+  json["weights"] = rows_of(picture.cells);
   if (!picture.reduced()) return json;
   json["reduce"] = std::string(figure::name_of(picture.reduce));
   json["rows"] = starts_of(picture.cells.rows(), picture.queries);  // where each cell begins
@@ -50,7 +45,7 @@ void HeatmapCommand::run(ThreadPool& pool) const {
   const insight::HeadId name = head.one(*opened.tables);
   const std::int64_t most = json ? kMostNumbers : figure.most_cells(figure::kHeatmapCells);
   insight::Picture picture = insight::picture(*opened.tables, name, most, figure.reduce, pool);
-  if (json) print(as_line(to_json(opened, name, picture, view)));
+  if (json) print(as_line(to_json(opened, name, picture)));
   if (json && figure.file.empty()) return;
   figure::Heatmap map = figure::heatmap_of(opened.drawn(), name, std::move(picture));
   figure.dress(map);

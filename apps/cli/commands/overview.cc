@@ -25,7 +25,7 @@ void OverviewCommand::run(ThreadPool& pool) const {
   const std::vector<insight::HeadId> names = kind.chosen(*opened.tables);
   std::vector<insight::Picture> pictures =
       pictures_of(*opened.tables, names, figure::kOverviewCells, figure.reduce, pool);
-  if (json) print(as_line(to_json(opened, names, pictures, view)));
+  if (json) print(as_line(to_json(opened, names, pictures)));
   if (json && figure.file.empty()) return;
   figure::Overview overview = figure::overview_of(opened.drawn(), kind.kind(), std::move(pictures));
   figure.dress(overview);

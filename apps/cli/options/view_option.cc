@@ -1,13 +1,9 @@
-// cli/view.cc
 #include "apps/cli/options/view_option.h"
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "apps/cli/output/progress.h"
-#include "insight/tables/value_weighted.h"
-#include "insight/tables/without_sinks.h"
-#include "insight/tables/words.h"
 
 namespace attn::cli {
 
@@ -19,22 +15,23 @@ void ViewOption::add_to(CLI::App& command, bool with_measure) {
         ->check(CLI::IsMember({"raw", "value"}))
         ->capture_default_str();
   }
-  command.add_flag("--words", words, "Pieces of a word are put together: rows are averaged, columns added");
-  command.add_flag("--aside", aside,
-                   "Sinks set aside: the first key and special tokens weigh 0, rows are renormalised");
+  command.add_flag("--words", words, "Join the pieces of each word: rows are averaged, columns added");
+  command.add_flag("--without-sinks", without_sinks,
+                   "Remove sinks: the first key and special tokens weigh 0, rows are renormalised");
+  add_old_flag(command, "--aside", "--without-sinks", without_sinks);
 }
 
 OpenedTables ViewOption::open(ThreadPool& pool) const {
-  const bool by_value = measure == "value";
+  const insight::ViewOptions view{
+      .measure = insight::parse_measure(measure), .words = words, .without_sinks = without_sinks};
+  const bool by_value = view.measure == insight::Measure::value;
   if (words && source.table) throw UsageError("--words needs a model: a table's tokens are words already");
   if (by_value && source.table) throw UsageError("--measure value needs a model: a table holds weights only");
-  if (by_value && aside) throw UsageError("--aside renormalises weights: it does not go with --measure value");
-  OpenedTables opened{source.open({.value_norms = by_value}, pool), "", by_value, aside};
-  opened.name = source.name_of(*opened.tables);
-  if (by_value) opened.tables = insight::value_weighted(std::move(opened.tables));
-  if (words) opened.tables = insight::merged_words(std::move(opened.tables));
-  if (aside) opened.tables = insight::without_sinks(std::move(opened.tables));
-  return opened;
+  if (by_value && without_sinks)
+    throw UsageError("--without-sinks renormalises weights: it does not go with --measure value");
+  std::shared_ptr<const insight::AttentionTables> tables = source.open({.value_norms = by_value}, pool);
+  std::string name = source.name_of(*tables);
+  return {insight::view(std::move(tables), view), std::move(name), view};
 }
 
 void LayerOption::add_to(CLI::App& command) {
@@ -64,19 +61,22 @@ std::vector<insight::Picture> pictures_of(const insight::AttentionTables& tables
   return figure::pictures_of(tables, heads, {.most = most, .reduce = reduce, .progress = progress}, pool);
 }
 
+Json to_json(const OpenedTables& opened, insight::Kind kind) {
+  return {{"kind", std::string(name_of(kind))},
+          {"measure", std::string(name_of(opened.view.measure))},
+          {"without_sinks", opened.view.without_sinks},
+          {"aside", opened.view.without_sinks},  // its name in version 0.1
+          {"tokens", texts_of(opened.tables->queries(kind))},
+          {"keys", texts_of(opened.tables->keys(kind))}};
+}
+
 Json to_json(const OpenedTables& opened, const std::vector<insight::HeadId>& heads,
-             const std::vector<insight::Picture>& pictures, const ViewOption& view) {
-  const model::Kind kind = heads.front().kind;
-  Json tables = Json::array();
+             const std::vector<insight::Picture>& pictures) {
+  Json json = to_json(opened, heads.front().kind);
+  Json& tables = json["heads"] = Json::array();
   for (std::size_t h = 0; h < heads.size(); ++h) {
     tables.push_back({{"layer", heads[h].layer}, {"head", heads[h].head}, {"weights", rows_of(pictures[h].cells)}});
   }
-  Json json = {{"kind", std::string(name_of(kind))},
-               {"measure", view.measure},
-               {"aside", view.aside},
-               {"tokens", texts_of(opened.tables->queries(kind))},
-               {"keys", texts_of(opened.tables->keys(kind))},
-               {"heads", std::move(tables)}};
   if (pictures.front().reduced()) json["reduce"] = std::string(figure::name_of(pictures.front().reduce));
   return json;
 }

@@ -8,22 +8,24 @@
 #include "apps/cli/options/source.h"
 #include "apps/cli/output/json.h"
 #include "figure/scene/attention_figures.h"
+#include "insight/tables/view_options.h"
 
 namespace attn::cli {
 
+// The tables that a command shows, and how.
 struct OpenedTables {
-  std::unique_ptr<insight::AttentionTables> tables;
+  std::shared_ptr<const insight::AttentionTables> tables;
   std::string name;  // of the model or of the file
-  bool value_weighted = false, aside = false;
+  insight::ViewOptions view = {};
 
-  [[nodiscard]] figure::FigureTables drawn() const { return {*tables, name, value_weighted, aside}; }
+  [[nodiscard]] figure::FigureTables drawn() const { return {*tables, name, view}; }
 };
 
-// A source, as it is or seen through --measure, --words and --aside.
+// A source with --measure, --words and --without-sinks.
 struct ViewOption {
   SourceOption source;
   std::string measure = "raw";
-  bool words = false, aside = false;
+  bool words = false, without_sinks = false;
 
   void add_to(CLI::App& command, bool with_measure = true);
   [[nodiscard]] OpenedTables open(ThreadPool& pool) const;
@@ -44,9 +46,11 @@ std::vector<insight::Picture> pictures_of(const insight::AttentionTables& tables
                                           const std::vector<insight::HeadId>& heads, std::int64_t most,
                                           insight::Reduce reduce, ThreadPool& pool);
 
-// kind, measure, aside, tokens, keys, and heads as [{layer, head, weights}]; reduce, if cells are several weights each.
-// All heads are of one kind.
+// kind, measure, without_sinks, tokens, keys: the beginning of what every such command prints as JSON.
+Json to_json(const OpenedTables& opened, insight::Kind kind);
+// That, and heads as [{layer, head, weights}]; reduce, if each cell stands for several weights. All heads are of one
+// kind.
 Json to_json(const OpenedTables& opened, const std::vector<insight::HeadId>& heads,
-             const std::vector<insight::Picture>& pictures, const ViewOption& view);
+             const std::vector<insight::Picture>& pictures);
 
 }  // namespace attn::cli

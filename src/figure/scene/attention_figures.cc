@@ -20,14 +20,14 @@ std::string title_of(const FigureTables& drawn, const std::string& what) {
 }
 
 std::string bar_label(const FigureTables& drawn) {
-  return drawn.value_weighted ? "Norm of weight x value" : "Attention weight";
+  return drawn.view.measure == insight::Measure::value ? "Norm of weight x value" : "Attention weight";
 }
 
 // What must be said of the whole figure.
 std::string figure_caption(const FigureTables& drawn, const Picture& picture) {
   const std::string reduced = figure::caption_of(picture);
-  if (!drawn.aside) return reduced;
-  return reduced + (reduced.empty() ? "" : " ") + "Sinks set aside, rows renormalised.";
+  if (!drawn.view.without_sinks) return reduced;
+  return reduced + (reduced.empty() ? "" : " ") + "Without sinks, rows renormalised.";
 }
 
 std::string panel_name(const HeadId& head) { return "head " + std::to_string(head.head); }

@@ -12,15 +12,15 @@
 #include "insight/blocks/picture.h"
 #include "insight/paths/residual.h"
 #include "insight/tables/attention_tables.h"
+#include "insight/tables/view_options.h"
 
 namespace attn::figure {
 
 // What is drawn, and what to call it.
 struct FigureTables {
   const insight::AttentionTables& tables;
-  std::string name;             // of the model or of the file; empty: none
-  bool value_weighted = false;  // numbers are norms of weight x value
-  bool aside = false;           // without sinks (insight/tables/without_sinks.h)
+  std::string name;                // of the model or of the file; empty: none
+  insight::ViewOptions view = {};  // how the tables are shown
 };
 
 // How many cells a head's table has in a file, in each direction.

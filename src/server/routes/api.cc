@@ -2,43 +2,51 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
-#include "server/routes/api_parts.h"
+#include "server/routes/compare.h"
 #include "server/routes/course.h"
-#include "server/routes/routes.h"
+#include "server/routes/export.h"
+#include "server/routes/heads.h"
+#include "server/routes/map_tile.h"
+#include "server/routes/mask.h"
+#include "server/routes/predictions.h"
+#include "server/routes/recordings.h"
+#include "server/routes/rows.h"
 
 namespace attn::server {
 
 namespace {
 
 struct Route {
-  std::string_view method, path;  // '*' in the path: an exhibit's id, or a lesson's name
+  std::string_view method, path;  // '*' in the path: a recording's id, or a lesson's name
   Response (*response)(RecordingStore&, const RoutedRequest&);
   bool streams = false;
 };
 
 constexpr std::array kRoutes = {
-    Route{"GET", "/api/specimens", &list},
-    Route{"POST", "/api/specimens", &make_recording, true},
+    Route{"GET", "/api/recordings", &list},
+    Route{"POST", "/api/recordings", &make_recording, true},
     Route{"GET", "/api/models", &models},
-    Route{"GET", "/api/specimens/*", &facts_of, true},
-    Route{"GET", "/api/specimens/*/predictions", &predictions},
-    Route{"GET", "/api/specimens/*/effects", &effects, true},
-    Route{"GET", "/api/specimens/*/thumbnails", &thumbnails},
-    Route{"GET", "/api/specimens/*/tile", &tile},
-    Route{"GET", "/api/specimens/*/row", &row},
-    Route{"GET", "/api/specimens/*/column", &column},
-    Route{"GET", "/api/specimens/*/profile", &profile},
-    Route{"GET", "/api/specimens/*/trace", &trace},
-    Route{"POST", "/api/specimens/*/find", &find, true},
-    Route{"GET", "/api/specimens/*/figure", &figure},
-    Route{"GET", "/api/specimens/*/table", &table},
-    Route{"GET", "/api/specimens/*/page", &page},
-    Route{"GET", "/api/specimens/*/recording", &recording},
+    Route{"GET", "/api/recordings/*", &facts_of, true},
+    Route{"GET", "/api/recordings/*/predictions", &predictions},
+    Route{"GET", "/api/recordings/*/effects", &effects, true},
+    Route{"GET", "/api/recordings/*/thumbnails", &thumbnails},
+    Route{"GET", "/api/recordings/*/tile", &tile},
+    Route{"GET", "/api/recordings/*/row", &row},
+    Route{"GET", "/api/recordings/*/column", &column},
+    Route{"GET", "/api/recordings/*/profile", &profile},
+    Route{"GET", "/api/recordings/*/trace", &trace},
+    Route{"POST", "/api/recordings/*/find", &find, true},
+    Route{"GET", "/api/recordings/*/figure", &figure},
+    Route{"GET", "/api/recordings/*/table", &table},
+    Route{"GET", "/api/recordings/*/page", &page},
+    Route{"GET", "/api/recordings/*/recording", &recording},
     Route{"GET", "/api/patterns", &patterns},
     Route{"GET", "/api/compare", &compare, true},
     Route{"GET", "/api/compare/tile", &compare_tile},
@@ -78,8 +86,34 @@ FoundRoute find_route(const Request& request) {
     if (route.method == request.method) return {&route, *id};
     methods += (methods.empty() ? "" : " or ") + std::string(route.method);
   }
-  if (methods.empty()) throw HttpError(404, "there is nothing here");
+  if (methods.empty()) throw HttpError(404, "not found");
   throw HttpError(405, request.method + " is not possible here, only " + methods);
+}
+
+// ---- names of version 0.1 ----
+
+constexpr std::string_view kOldPath = "/api/specimens", kNewPath = "/api/recordings";
+
+bool has_old_names(const Request& request) {
+  return request.path == kOldPath || request.path.starts_with(std::string(kOldPath) + "/") ||
+         request.query.contains("aside");
+}
+
+// The same request with the names of today. Says so once per process.
+Request with_new_names(Request request) {
+  static std::once_flag said;
+  std::call_once(said, [] {
+    std::fputs(
+        "note: /api/specimens is called /api/recordings now, and aside=1 without_sinks=1; the old names will go "
+        "in the next version\n",
+        stderr);
+  });
+  if (request.path.starts_with(kOldPath)) request.path.replace(0, kOldPath.size(), kNewPath);
+  if (auto old = request.query.extract("aside"); !old.empty()) {
+    old.key() = "without_sinks";
+    request.query.insert(std::move(old));
+  }
+  return request;
 }
 
 Response respond_or_throw(RecordingStore& store, const Request& request, const Client& client) {
@@ -98,6 +132,7 @@ Response respond_or_throw(RecordingStore& store, const Request& request, const C
 }  // namespace
 
 Response Api::response(const Request& request, const Client& client) const {
+  if (has_old_names(request)) return response(with_new_names(request), client);
   try {
     return respond_or_throw(store_, request, client);
   } catch (const HttpError& refused) {
@@ -114,6 +149,7 @@ Response Api::response(const Request& request, const Client& client) const {
 }
 
 bool Api::streams(const Request& request) {
+  if (has_old_names(request)) return streams(with_new_names(request));
   return std::ranges::any_of(kRoutes, [&](const Route& route) {
     return route.streams && route.method == request.method && matched(route.path, request.path);
   });

@@ -1,4 +1,6 @@
 // server/routes/compare.cc - what two specimens have different.
+#include "server/routes/compare.h"
+
 #include <algorithm>
 #include <stdexcept>
 #include <vector>
@@ -8,10 +10,10 @@
 #include "insight/blocks/picture.h"
 #include "insight/io/json.h"
 #include "server/http/encode.h"
-#include "server/http/file_names.h"
+#include "server/routes/export.h"
+#include "server/routes/map_tile.h"
 #include "server/routes/record_request_json.h"
-#include "server/routes/routes.h"
-#include "server/routes/tables.h"
+#include "server/routes/rows.h"
 #include "server/store/comparisons.h"
 
 namespace attn::server {

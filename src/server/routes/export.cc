@@ -1,4 +1,6 @@
 // server/routes/export.cc - files of a specimen: pictures, tables, the page as one file, the recording.
+#include "server/routes/export.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -11,10 +13,8 @@
 #include "insight/io/table_text.h"
 #include "insight/paths/rollout.h"
 #include "model/recording/recording_file.h"
-#include "server/http/file_names.h"
 #include "server/routes/offline.h"
-#include "server/routes/routes.h"
-#include "server/store/measures.h"
+#include "server/store/viewed_head.h"
 
 namespace attn::server {
 
@@ -22,8 +22,8 @@ namespace {
 
 using insight::HeadId;
 
-// What stands behind the heads of a picture in the file's name: "-value", "-aside", "-words".
-std::string suffix_of(const ViewOptions& view) {
+// What stands behind the heads of a picture in the file's name: "-value", "-without-sinks", "-words".
+std::string suffix_of(const insight::ViewOptions& view) {
   std::string key = view.key();
   std::ranges::replace(key, '/', '-');
   return key == "raw" ? "" : "-" + (key.starts_with("raw-") ? key.substr(4) : key);
@@ -35,13 +35,11 @@ std::string suffix_of(const ViewOptions& view) {
 struct ExportDrawing {
   RecordingStore& store;
   const RoutedRequest& request;
-  ViewOptions view;
+  insight::ViewOptions view;
   Kind kind;
   std::shared_ptr<const insight::AttentionTables> tables;
 
-  [[nodiscard]] figure::FigureTables drawn() const {
-    return {*tables, request.stored->name(), view.measure == Measure::value, view.aside};
-  }
+  [[nodiscard]] figure::FigureTables drawn() const { return {*tables, request.stored->name(), view}; }
   [[nodiscard]] std::vector<insight::Picture> pictures(const std::vector<HeadId>& heads, std::int64_t most) const {
     return figure::pictures_of(*tables, heads, {.most = most, .progress = request.progress()}, *store.pool());
   }
@@ -92,7 +90,7 @@ ExportedFigure draw_rollout(const ExportDrawing& drawing) {
 }
 
 ExportedFigure draw_heatmap(const ExportDrawing& drawing) {
-  if (drawing.view.measure == Measure::rollout) return draw_rollout(drawing);
+  if (drawing.view.measure == insight::Measure::rollout) return draw_rollout(drawing);
   const HeadId head = drawing.head();
   auto pictures = drawing.pictures({head}, figure::kHeatmapCells);
   return {coloured(figure::heatmap_of(drawing.drawn(), head, std::move(pictures.front())), drawing.request),
@@ -174,15 +172,15 @@ Response drawn(const figure::Figure& figure, const std::string& name, const Rout
 }
 
 Response figure(RecordingStore& store, const RoutedRequest& request) {
-  request.allow(
-      {"words", "view", "format", "kind", "layer", "head", "heads", "threshold", "measure", "aside", "map", "dpi"});
+  request.allow({"words", "view", "format", "kind", "layer", "head", "heads", "threshold", "measure", "without_sinks",
+                 "map", "dpi"});
   const ExportedView& view = view_of(request);
-  ExportDrawing drawing{store, request, ViewOptions::of(request), request.kind(), nullptr};
+  ExportDrawing drawing{store, request, view_options(request), request.kind(), nullptr};
   const std::int64_t layer = view.of_layer ? request.number("layer") : 0;
   insight::need_index("layer", layer, request.tables().stack(drawing.kind).layers);
   if (view.measures.find(name_of(drawing.view.measure)) == std::string_view::npos)
     throw std::invalid_argument("of view=" + std::string(view.name) + " measure must be " + std::string(view.measures));
-  drawing.tables = seen(store, request, drawing.view, layer);
+  drawing.tables = viewed_tables(store, request, drawing.view, layer);
   const ExportedFigure done = view.draw(drawing);
   return drawn(done.figure, in_file_name(request.stored->name()) + done.name + suffix_of(drawing.view), request);
 }
@@ -190,15 +188,15 @@ Response figure(RecordingStore& store, const RoutedRequest& request) {
 // ---- tables ----
 
 Response table(RecordingStore& store, const RoutedRequest& request) {
-  request.allow({"words", "kind", "layer", "head", "format", "measure", "aside"});
+  request.allow({"words", "kind", "layer", "head", "format", "measure", "without_sinks"});
   const std::string format = request.text("format").value_or("csv");
   if (format != "csv" && format != "npy")
     throw std::invalid_argument("format must be csv or npy, not '" + format + "'");
-  const ViewOptions view = ViewOptions::of(request);
+  const insight::ViewOptions view = view_options(request);
   const HeadId named = request.head();
   const ViewedHead viewed = viewed_head(store, request);
   const std::string kind = named.kind == Kind::self ? "" : "-" + std::string(model::name_of(named.kind));
-  const std::string head = view.measure == Measure::rollout ? "" : "-head" + std::to_string(named.head);
+  const std::string head = view.measure == insight::Measure::rollout ? "" : "-head" + std::to_string(named.head);
   const std::string file = in_file_name(request.stored->name()) + kind + "-layer" + std::to_string(named.layer) + head +
                            suffix_of(view) + "." + format;
   // Not text/csv: httplib packs streams of text by brotli at its slowest where a browser takes that, 30 MB in minutes.

@@ -1,4 +1,6 @@
 // server/routes/heads.cc - one weight with every number on its way, and heads by shape.
+#include "server/routes/heads.h"
+
 #include <cmath>
 #include <stdexcept>
 
@@ -6,7 +8,6 @@
 #include "insight/paths/trace.h"
 #include "insight/statistics/find.h"
 #include "server/routes/record_request_json.h"
-#include "server/routes/routes.h"
 
 namespace attn::server {
 

@@ -1,6 +1,8 @@
 #include "server/routes/map_tile.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
@@ -71,6 +73,11 @@ std::string direct(RecordingStore& store, const ViewedHead& viewed, const MapPla
   return coded(cells);
 }
 
+std::string in_digits(float number) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
+}
+
 }  // namespace
 
 float scale_of(RecordingStore& store, const ViewedHead& viewed) {
@@ -91,6 +98,21 @@ Bytes tile_bytes(RecordingStore& store, const ViewedHead& viewed, const MapPlace
     base::tell(progress, 0, 1);
     return place.level <= kDirectLevel ? direct(store, viewed, place) : joined(store, viewed, place, progress);
   });
+}
+
+Response tile_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed) {
+  const insight::MapPlace place{request.number("level"), request.number("row"), request.number("column")};
+  const auto [rows, columns] = map_tile_shape(viewed.stack(), place);
+  Response response = octets(tile_bytes(store, viewed, place, request.progress("tile")));
+  response.headers = {{"X-Shape", std::to_string(rows) + "," + std::to_string(columns)}};
+  if (const float scale = scale_of(store, viewed); scale != 1)
+    response.headers.emplace_back("X-Scale", in_digits(scale));
+  return response;
+}
+
+Response tile(RecordingStore& store, const RoutedRequest& request) {
+  request.allow({"words", "kind", "layer", "head", "level", "row", "column", "measure", "without_sinks"});
+  return tile_of(store, request, viewed_head(store, request));
 }
 
 }  // namespace attn::server

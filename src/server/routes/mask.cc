@@ -1,4 +1,6 @@
 // server/routes/mask.cc - masks: what their text means for a text of some length.
+#include "server/routes/mask.h"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -9,7 +11,6 @@
 #include "insight/statistics/mask_facts.h"
 #include "server/jobs/record_request.h"
 #include "server/routes/record_request_json.h"
-#include "server/routes/routes.h"
 
 namespace attn::server {
 

@@ -1,4 +1,6 @@
 // server/routes/predictions.cc - what a model expects, before and after something was changed.
+#include "server/routes/predictions.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,7 +11,6 @@
 #include "insight/io/json.h"
 #include "model/run/classify.h"
 #include "server/jobs/record.h"
-#include "server/routes/api_parts.h"
 #include "server/routes/record_request_json.h"
 
 namespace attn::server {

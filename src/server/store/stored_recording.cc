@@ -9,8 +9,6 @@
 #include "insight/blocks/picture.h"
 #include "insight/statistics/check.h"
 #include "insight/statistics/statistics.h"
-#include "insight/tables/value_weighted.h"
-#include "insight/tables/without_sinks.h"
 #include "insight/tables/word_boundary.h"
 #include "insight/tables/words.h"
 #include "server/http/encode.h"
@@ -140,18 +138,11 @@ const StoredTables& StoredRecording::stored_tables(bool words) const {
   return *words_;
 }
 
-std::shared_ptr<const insight::AttentionTables> StoredRecording::by_value(bool words) const {
-  const std::scoped_lock lock(seen_);
-  if (!by_value_[0]) by_value_[0] = insight::value_weighted(as_it_is_.shared());
-  if (words && !by_value_[1]) by_value_[1] = insight::merged_words(by_value_[0]);
-  return by_value_[words ? 1 : 0];
-}
-
-std::shared_ptr<const insight::AttentionTables> StoredRecording::aside(bool words) const {
-  const StoredTables& whole = stored_tables(words);
-  const std::scoped_lock lock(seen_);
-  std::shared_ptr<const insight::AttentionTables>& kept = aside_[words ? 1 : 0];
-  if (!kept) kept = insight::without_sinks(whole.shared());
+std::shared_ptr<const insight::AttentionTables> StoredRecording::viewed(const insight::ViewOptions& view) const {
+  if (view.measure == insight::Measure::raw && !view.without_sinks) return stored_tables(view.words).shared();
+  const std::scoped_lock lock(viewing_);
+  std::shared_ptr<const insight::AttentionTables>& kept = viewed_[view.key()];
+  if (!kept) kept = insight::view(as_it_is_.shared(), view);
   return kept;
 }
 

@@ -1,7 +1,6 @@
 // server/store/stored_recording.h - a specimen that is shown: as tokens or as words, looked over once.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +13,7 @@
 #include "base/progress.h"
 #include "insight/statistics/head_types.h"
 #include "insight/tables/attention_tables.h"
+#include "insight/tables/view_options.h"
 #include "server/jobs/record_request.h"
 #include "server/jobs/shared_task.h"
 
@@ -81,10 +81,9 @@ class StoredRecording {
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }  // that its numbers take in memory
 
   [[nodiscard]] const StoredTables& stored_tables(bool words) const;
-  // The same heads as insight/tables/value_weighted.h and insight/tables/without_sinks.h have them, made when first
-  // asked for and kept. Throws std::invalid_argument where there are no norms of values.
-  [[nodiscard]] std::shared_ptr<const insight::AttentionTables> by_value(bool words) const;
-  [[nodiscard]] std::shared_ptr<const insight::AttentionTables> aside(bool words) const;
+  // The tables as insight::view() shows them, made on first use and kept. Not for Measure::rollout. Throws
+  // std::invalid_argument where the recording has no value norms.
+  [[nodiscard]] std::shared_ptr<const insight::AttentionTables> viewed(const insight::ViewOptions& view) const;
 
  private:
   std::string id_, name_;
@@ -93,9 +92,8 @@ class StoredRecording {
   StoredTables as_it_is_;
   mutable std::once_flag merged_;
   mutable std::unique_ptr<const StoredTables> words_;
-  using Seen = std::array<std::shared_ptr<const insight::AttentionTables>, 2>;  // as tokens, as words
-  mutable std::mutex seen_;
-  mutable Seen by_value_, aside_;
+  mutable std::mutex viewing_;
+  mutable std::map<std::string, std::shared_ptr<const insight::AttentionTables>> viewed_;  // by ViewOptions::key()
 };
 
 }  // namespace attn::server

@@ -166,6 +166,6 @@ impl Trainer {
         let pieces = special.into_iter().map(|token| token.content);
         let vocab: AHashMap<String, u32> =
             pieces.chain(words.into_iter().map(|(word, _)| word.to_string())).zip(0..).collect();
-        Ok(WordLevel::builder().vocab(vocab).unk_token(empty.unk_token.clone()).build()?)
+        WordLevel::builder().vocab(vocab).unk_token(empty.unk_token.clone()).build()
     }
 }

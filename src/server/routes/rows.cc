@@ -1,35 +1,12 @@
-#include "server/routes/routes.h"
+#include "server/routes/rows.h"
 
-#include <array>
-#include <charconv>
 #include <vector>
 
 #include "insight/blocks/profile.h"
 #include "insight/io/json.h"
 #include "server/http/encode.h"
-#include "server/routes/map_tile.h"
-#include "server/routes/tables.h"
 
 namespace attn::server {
-
-namespace {
-
-std::string in_digits(float number) {
-  std::array<char, 32> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
-}
-
-}  // namespace
-
-Response tile_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed) {
-  const insight::MapPlace place{request.number("level"), request.number("row"), request.number("column")};
-  const auto [rows, columns] = map_tile_shape(viewed.stack(), place);
-  Response response = octets(tile_bytes(store, viewed, place, request.progress("tile")));
-  response.headers = {{"X-Shape", std::to_string(rows) + "," + std::to_string(columns)}};
-  if (const float scale = scale_of(store, viewed); scale != 1)
-    response.headers.emplace_back("X-Scale", in_digits(scale));
-  return response;
-}
 
 Response row_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed) {
   const std::int64_t row = request.number("row"), keys = viewed.stack().keys;
@@ -51,23 +28,18 @@ Response column_of(RecordingStore& store, const RoutedRequest& request, const Vi
   }));
 }
 
-Response tile(RecordingStore& store, const RoutedRequest& request) {
-  request.allow({"words", "kind", "layer", "head", "level", "row", "column", "measure", "aside"});
-  return tile_of(store, request, viewed_head(store, request));
-}
-
 Response row(RecordingStore& store, const RoutedRequest& request) {
-  request.allow({"words", "kind", "layer", "head", "row", "measure", "aside"});
+  request.allow({"words", "kind", "layer", "head", "row", "measure", "without_sinks"});
   return row_of(store, request, viewed_head(store, request));
 }
 
 Response column(RecordingStore& store, const RoutedRequest& request) {
-  request.allow({"words", "kind", "layer", "head", "column", "measure", "aside"});
+  request.allow({"words", "kind", "layer", "head", "column", "measure", "without_sinks"});
   return column_of(store, request, viewed_head(store, request));
 }
 
 Response profile(RecordingStore& store, const RoutedRequest& request) {
-  request.allow({"words", "kind", "layer", "head", "measure", "aside"});
+  request.allow({"words", "kind", "layer", "head", "measure", "without_sinks"});
   const ViewedHead viewed = viewed_head(store, request);
   return {200, kJson, store.cache().get(viewed.key + "/profile", [&] {
             const insight::Profile found = insight::profile(*viewed.tables, viewed.head, *store.pool());

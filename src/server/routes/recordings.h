@@ -1,4 +1,5 @@
-// server/routes/api_parts.h - answers about specimens as a whole. Those about parts of them are in looking.h.
+// server/routes/recordings.h - routes about whole recordings: the list, the facts of one, thumbnails, models, and
+// making one.
 #pragma once
 
 #include "server/http/request.h"
@@ -7,15 +8,12 @@
 
 namespace attn::server {
 
-// Each is a row of the table in api.cc. They throw std::invalid_argument (status 400), HttpError and Cancelled.
+// Each is a row of the table in api.cc, as are those of the other files here. All throw std::invalid_argument (status
+// 400), HttpError and Cancelled.
 Response list(RecordingStore& store, const RoutedRequest& request);
 Response facts_of(RecordingStore& store, const RoutedRequest& request);
 Response thumbnails(RecordingStore& store, const RoutedRequest& request);
-
-// ---- by models ----
 Response models(RecordingStore& store, const RoutedRequest& request);
 Response make_recording(RecordingStore& store, const RoutedRequest& request);
-Response predictions(RecordingStore& store, const RoutedRequest& request);
-Response effects(RecordingStore& store, const RoutedRequest& request);
 
 }  // namespace attn::server

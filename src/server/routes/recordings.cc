@@ -1,4 +1,4 @@
-#include "server/routes/api_parts.h"
+#include "server/routes/recordings.h"
 
 #include <utility>
 
@@ -11,14 +11,16 @@ namespace attn::server {
 
 Response list(RecordingStore& store, const RoutedRequest& request) {
   request.allow({});
-  Json tables = Json::array();
+  Json all = Json::array();
   for (const auto& one : store.recordings())
-    tables.push_back({{"id", one->id()},
-                      {"name", one->name()},
-                      {"text", one->text()},
-                      {"tokens", one->tokens()},
-                      {"stays", one->provenance().stays}});
-  return json_response(200, insight::as_line(Json{{"version", ATTNSCOPE_VERSION}, {"specimens", std::move(tables)}}));
+    all.push_back({{"id", one->id()},
+                   {"name", one->name()},
+                   {"text", one->text()},
+                   {"tokens", one->tokens()},
+                   {"stays", one->provenance().stays}});
+  // "specimens": its name in version 0.1.
+  const Json json = {{"version", ATTNSCOPE_VERSION}, {"recordings", all}, {"specimens", all}};
+  return json_response(200, insight::as_line(json));
 }
 
 Response facts_of(RecordingStore& store, const RoutedRequest& request) {
@@ -37,7 +39,7 @@ Response thumbnails(RecordingStore& store, const RoutedRequest& request) {
   request.allow({"words", "kind"});
   const Kind kind = request.kind();
   const HeadSummary& summary = request.stored_tables().summary(*store.pool(), request.progress());
-  // The survey lives as long as its exhibit does.
+  // The summary lives as long as its recording does.
   return octets({request.stored, &summary.thumbnails.at(kind)});
 }
 
@@ -48,7 +50,8 @@ Response models(RecordingStore& store, const RoutedRequest& request) {
     all.push_back(model_facts(card.name, card.facts));
     all.back()["given"] = card.given;
   }
-  const Json limits = {{"text_bytes", kMostText}, {"tokens", kMostTokens}, {"specimens", kMostMade}};
+  const Json limits = {
+      {"text_bytes", kMostText}, {"tokens", kMostTokens}, {"recordings", kMostMade}, {"specimens", kMostMade}};
   return json_response(200, insight::as_line(Json{{"models", std::move(all)}, {"limits", limits}}));
 }
 

@@ -1,0 +1,12 @@
+// server/routes/mask.h - the route that draws a mask and says what it costs.
+#pragma once
+
+#include "server/http/request.h"
+#include "server/http/response.h"
+#include "server/store/recording_store.h"
+
+namespace attn::server {
+
+Response mask(RecordingStore& store, const RoutedRequest& request);
+
+}  // namespace attn::server

@@ -1,0 +1,13 @@
+// server/routes/predictions.h - routes that ask the model: what it predicts, and what switching heads off changes.
+#pragma once
+
+#include "server/http/request.h"
+#include "server/http/response.h"
+#include "server/store/recording_store.h"
+
+namespace attn::server {
+
+Response predictions(RecordingStore& store, const RoutedRequest& request);
+Response effects(RecordingStore& store, const RoutedRequest& request);
+
+}  // namespace attn::server
