@@ -25,7 +25,7 @@ def test_the_plot_is_what_the_script_draws():
 
 
 def test_the_model_cuts_keys_into_pieces_as_the_library_does():
-    source = (ROOT / "src" / "attn" / "ring.cc").read_text(encoding="utf-8")
+    source = (ROOT / "src" / "engine" / "ring" / "ring.cc").read_text(encoding="utf-8")
     least, most = re.search(r"kLeastKeys = (\d+), kMostLaps = (\d+);", source).groups()
     rows = re.search(r"kSliceRows = (\d+);", source).group(1)
     assert (int(least), int(most), int(rows)) == (model.LEAST_KEYS, model.MOST_LAPS, model.SLICE_ROWS)
