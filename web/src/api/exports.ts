@@ -72,15 +72,6 @@ export async function csvOf(source: Source, head: HeadName): Promise<string> {
   return lines.join("\n") + "\n";
 }
 
-// "12.3 kB"
-export function formatBytes(bytes: number): string {
-  const units = ["B", "kB", "MB", "GB"];
-  let unit = 0;
-  let size = bytes;
-  for (; size >= 1000 && unit < units.length - 1; ++unit) size /= 1000;
-  return `${unit === 0 ? size : size.toPrecision(3)} ${units[unit]}`;
-}
-
 // As the program names it; without a name, `other`.
 export const fileName = (disposition: string | null, other: string): string =>
   /filename="([^"/\\]+)"/.exec(disposition ?? "")?.[1] ?? other;

@@ -116,3 +116,6 @@ export const keysOf = (stack: Stack): Token[] => stack.key_tokens ?? stack.query
 export function sinkColumns(stack: Stack): number[] {
   return keysOf(stack).flatMap((token, j) => (j === 0 || token.special ? [j] : []));
 }
+
+// 0 to count - 1: numbers of layers or heads.
+export const indices = (count: number): number[] => Array.from({ length: count }, (_, i) => i);

@@ -14,7 +14,7 @@ export interface PatternError {
   column: number | null; // where, from 1
 }
 
-export const kPictureSize = 12; // cells a side of a picture that is painted
+const kPictureSize = 12; // cells a side of a picture that is painted
 
 // "table(10,01)": a painted picture as the address holds it; null: another pattern.
 export function parsePicture(pattern: string): Shares | null {

@@ -30,11 +30,20 @@ export interface Trace extends HeadName {
 }
 
 const kVectors = ["x", "q", "k", "products", "v", "contribution", "head_output"] as const;
-const kNumbers = ["dot", "scale", "softcap", "bias", "sink", "score", "lse", "weight", "contribution_norm"] as const;
-const kLast = ["head_output_norm", "share"] as const;
 
 export type VectorTerm = (typeof kVectors)[number];
-export type NumberTerm = (typeof kNumbers)[number] | (typeof kLast)[number];
+export type NumberTerm =
+  | "dot"
+  | "scale"
+  | "softcap"
+  | "bias"
+  | "sink"
+  | "score"
+  | "lse"
+  | "weight"
+  | "contribution_norm"
+  | "head_output_norm"
+  | "share";
 // `scores` and `weights`: of the whole row.
 export type RowTerm = "scores" | "weights";
 export type Term = VectorTerm | NumberTerm | RowTerm;

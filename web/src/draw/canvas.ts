@@ -40,7 +40,7 @@ export function prepareCanvas(canvas: HTMLCanvasElement, width: number, height: 
 const cut = new Map<string, string>();
 
 // The text, or as much of it as there is room for.
-export function ellipsize(context: CanvasRenderingContext2D, text: string, room: number): string {
+function ellipsize(context: CanvasRenderingContext2D, text: string, room: number): string {
   const key = `${context.font}/${Math.round(room)}/${text}`;
   let short = cut.get(key);
   if (short === undefined) {

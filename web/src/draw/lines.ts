@@ -15,7 +15,7 @@ export interface TokenLayout {
   right: number;
 }
 
-export const kBar = 72; // pixels of a weight of 1, beside the tokens
+const kBar = 72; // pixels of a weight of 1, beside the tokens
 
 export function layoutTokens(size: Size, scroll: number, tokens: number): TokenLayout {
   const column = Math.min(220, Math.max(84, size.width * 0.26));

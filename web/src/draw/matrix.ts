@@ -1,4 +1,5 @@
 // Draws a head as a map: tiles, tokens along its edges, profiles beside it, numbers where cells are large enough.
+import { maximum } from "./maximum";
 import { type ThemeColours, kFont, drawText } from "./canvas";
 import { textColourOn } from "./colour";
 import type { Token } from "../api/facts";
@@ -98,15 +99,15 @@ function drawTile(
 }
 
 const kGridFrom = 14; // pixels a cell from which lines between cells help
-export const kNumbersFrom = 40;
+const kNumbersFrom = 40;
 
 function range(from: number, pixels: number, scale: number, count: number): [first: number, last: number] {
   return [Math.max(0, Math.floor(from)), Math.min(count - 1, Math.ceil(from + pixels / scale) - 1)];
 }
 
-export const rowsIn = (window: MapWindow, plot: Size, shape: Shape): [number, number] =>
+const rowsIn = (window: MapWindow, plot: Size, shape: Shape): [number, number] =>
   range(window.y, plot.height, window.scale, shape.rows);
-export const columnsIn = (window: MapWindow, plot: Size, shape: Shape): [number, number] =>
+const columnsIn = (window: MapWindow, plot: Size, shape: Shape): [number, number] =>
   range(window.x, plot.width, window.scale, shape.columns);
 
 export function drawCells(
@@ -257,8 +258,7 @@ interface Strip {
 }
 
 function strip(values: ArrayLike<number>, from: number, length: number, scale: number): Strip {
-  let most = 0;
-  for (let i = 0; i < values.length; ++i) most = Math.max(most, values[i]);
+  const most = maximum(values);
   const bars: Strip["bars"] = [];
   const [first, last] = range(from, length, scale, values.length);
   const step = Math.max(1, Math.ceil(1 / scale));

@@ -1,6 +1,6 @@
 // How the bytes of a map and the numbers of its cells look.
 import { type Colour, colourMap, type MapName, pixels } from "./colour";
-import { formatCell } from "../i18n/format";
+import { formatCell, formatSigned } from "../i18n/format";
 
 export interface Shade {
   key: string; // the same: the same pixels
@@ -31,7 +31,7 @@ export function weightShade(map: MapName, top: number, scale = 1): Shade {
 }
 
 const kMiddle = 128; // the byte of no difference
-export const kApart = 0; // of a pair of tokens that only one side has
+const kApart = 0; // of a pair of tokens that only one side has
 
 // The number that byte b stands for.
 export const differenceOfByte = (b: number): number => (Math.sign(b - kMiddle) * (b - kMiddle) ** 2) / 127 ** 2;
@@ -46,11 +46,7 @@ export function differenceShade(top: number): Shade {
     return {
       pixels: Uint32Array.from({ length: 256 }, (_, b) => (b === kApart ? 0 : table[place(b - kMiddle)])),
       colour: (d) => colours[Number.isNaN(d) ? 128 : place(Math.sign(d) * 127 * Math.sqrt(Math.abs(d)))],
-      text: (d) => (Number.isNaN(d) ? "" : signed(d, formatCell)),
+      text: (d) => (Number.isNaN(d) ? "" : formatSigned(d, formatCell)),
     };
   });
 }
-
-// "+.12", "−.03", "0": the sign is said, not left to the colour.
-export const signed = (value: number, written: (size: number) => string): string =>
-  value === 0 ? written(0) : (value > 0 ? "+" : "−") + written(Math.abs(value));

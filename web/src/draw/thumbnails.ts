@@ -1,4 +1,5 @@
 // Small pictures of all heads, painted when they are first seen.
+import { maximum } from "./maximum";
 import { type MapName, pixels } from "./colour";
 
 export class Thumbnails {
@@ -13,7 +14,7 @@ export class Thumbnails {
 
   // The largest byte of a head: reduced pictures hold maxima, so that this is the head's.
   top(head: number): number {
-    return this.cells(head).reduce((a, b) => Math.max(a, b), 0);
+    return maximum(this.cells(head));
   }
 
   picture(head: number, map: MapName, fit: boolean): HTMLCanvasElement {

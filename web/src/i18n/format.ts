@@ -31,3 +31,20 @@ export function allDigits(value: number): string {
 
 // "1,474"
 export const formatCount = (count: number): string => count.toLocaleString("en-US");
+
+// "+.12", "−.03", "0": the sign is written, not left to a colour.
+export const formatSigned = (value: number, format: (size: number) => string): string =>
+  value === 0 ? format(0) : (value > 0 ? "+" : "−") + format(Math.abs(value));
+
+// "12.3 kB"
+export function formatBytes(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB"];
+  let unit = 0;
+  let size = bytes;
+  for (; size >= 1000 && unit < units.length - 1; ++unit) size /= 1000;
+  return `${unit === 0 ? size : size.toPrecision(3)} ${units[unit]}`;
+}
+
+// The first `kept` letters of a text that has more than `most`.
+export const shorten = (text: string, most: number, kept = most): string =>
+  text.length > most ? `${text.slice(0, kept)}…` : text;

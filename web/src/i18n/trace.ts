@@ -42,7 +42,6 @@ export const en = {
   missing: (names: string) =>
     `Not recorded: ${names}. attnscope record --all keeps x and v; opened with its model and text, all of it is here.`,
   dimension: "dimension",
-  ofDot: "of the sum",
   largest: "Largest products",
   copyNumber: "Copy the number with all digits",
   copyAll: "Copy all numbers (JSON)",
@@ -117,7 +116,6 @@ export const zh: typeof en = {
   keyHead: (head, key) => `头 ${head} 读取键头 ${key} 的键和值。`,
   missing: (names) => `没有记录：${names}。attnscope record --all 会保留 x 和 v；用模型和文本打开则全部都有。`,
   dimension: "维度",
-  ofDot: "占总和",
   largest: "最大的乘积",
   copyNumber: "复制全部数字",
   copyAll: "复制所有数字（JSON）",

@@ -3,7 +3,10 @@ import { revealCell } from "../draw/mapWindow";
 import type { Cell, PanZoomView, Point } from "./panZoom";
 import type { MapWindow } from "../state/urlState";
 
-const kSteps: Record<string, [down: number, right: number]> = {
+export const clampIndex = (index: number, count: number): number => Math.min(Math.max(index, 0), count - 1);
+
+// Rows down and columns to the right per arrow key.
+export const kArrowSteps: Record<string, [down: number, right: number]> = {
   ArrowUp: [-1, 0],
   ArrowDown: [1, 0],
   ArrowLeft: [0, -1],
@@ -16,12 +19,11 @@ export function cellAfterArrow(
   { row, column }: { row: number | null; column: number | null },
   { window, shape }: Pick<PanZoomView, "window" | "shape">,
 ): Cell | undefined {
-  if (!Object.hasOwn(kSteps, event.key)) return undefined;
+  if (!Object.hasOwn(kArrowSteps, event.key)) return undefined;
   if (row === null || column === null) return { row: Math.ceil(window.y), column: Math.ceil(window.x) };
-  const [down, right] = kSteps[event.key];
+  const [down, right] = kArrowSteps[event.key];
   const times = event.shiftKey ? 10 : 1;
-  const kept = (value: number, count: number) => Math.min(Math.max(value, 0), count - 1);
-  return { row: kept(row + down * times, shape.rows), column: kept(column + right * times, shape.columns) };
+  return { row: clampIndex(row + down * times, shape.rows), column: clampIndex(column + right * times, shape.columns) };
 }
 
 // By how much a key zooms; 0: to the whole; undefined: not at all.

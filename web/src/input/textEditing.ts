@@ -42,7 +42,7 @@ const appended = (text: string, more: string, spaced: boolean): string => {
 };
 
 // Whether the tokens of a text bring their spaces with them.
-export const isSpaced = (tokens: { text: string }[]): boolean => tokens.some(({ text }) => /^\s|\s$/.test(text));
+const isSpaced = (tokens: { text: string }[]): boolean => tokens.some(({ text }) => /^\s|\s$/.test(text));
 
 // The text with one more token behind it.
 export const appendToken = (text: string, choice: { text: string }, tokens: Token[]): string =>

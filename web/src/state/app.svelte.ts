@@ -178,6 +178,12 @@ class App {
     return kind === "self" && translates ? this.strings.encoder : this.strings.kinds[kind];
   }
 
+  // "layer 3 of 12"
+  progressText(progress: Progress | null): string | null {
+    const { howFar, whats } = this.strings.text;
+    return progress && howFar(whats[progress.what] ?? progress.what, progress.done, progress.total);
+  }
+
   factsOf(head: HeadName): HeadFacts | undefined {
     return this.byKey.get(keyOf(head));
   }

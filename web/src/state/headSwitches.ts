@@ -1,5 +1,5 @@
 // Heads that are switched on and off.
-import { type Facts, type HeadName, type Kind, sameHead, type Stack } from "../api/facts";
+import { type Facts, type HeadName, indices, type Kind, sameHead, type Stack } from "../api/facts";
 import { withoutGeneration } from "../input/textEditing";
 import type { RecordRequest } from "../api/recordRequest";
 import { isGap, outputStack } from "../api/predictions";
@@ -18,13 +18,13 @@ export function toggleHead(off: HeadName[], { kind, layer, head }: HeadName): He
 }
 
 export const isLayerOff = (off: HeadName[], stack: Stack, layer: number): boolean =>
-  Array.from({ length: stack.heads }, (_, head) => head).every((head) => isOff(off, { kind: stack.kind, layer, head }));
+  indices(stack.heads).every((head) => isOff(off, { kind: stack.kind, layer, head }));
 
 // All heads of a layer off, or on if they are off.
 export function toggleLayer(off: HeadName[], stack: Stack, layer: number): HeadName[] {
   const others = off.filter((head) => head.kind !== stack.kind || head.layer !== layer);
   if (isLayerOff(off, stack, layer)) return others;
-  const all = Array.from({ length: stack.heads }, (_, head) => ({ kind: stack.kind, layer, head }));
+  const all = indices(stack.heads).map((head) => ({ kind: stack.kind, layer, head }));
   return inOrder([...others, ...all]);
 }
 

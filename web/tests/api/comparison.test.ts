@@ -13,7 +13,8 @@ import {
 import type { ModelFacts } from "../../src/api/facts";
 import type { RecordRequest } from "../../src/api/recordRequest";
 import { kDefaultState } from "../../src/state/urlState";
-import { differenceOfByte, differenceShade, signed, weightShade } from "../../src/draw/shade";
+import { differenceOfByte, differenceShade, weightShade } from "../../src/draw/shade";
+import { formatSigned } from "../../src/i18n/format";
 import { colourMap } from "../../src/draw/colour";
 
 const a: RecordRequest = {
@@ -189,8 +190,8 @@ describe("colours of differences", () => {
   it("bytes are numbers again, and numbers carry their sign", () => {
     expect([1, 128, 255].map(differenceOfByte)).toEqual([-1, 0, 1]);
     expect(differenceOfByte(128 + 64)).toBeCloseTo((64 / 127) ** 2, 12);
-    expect(signed(-0.5, String)).toBe("−0.5");
-    expect(signed(0.5, String)).toBe("+0.5");
+    expect(formatSigned(-0.5, String)).toBe("−0.5");
+    expect(formatSigned(0.5, String)).toBe("+0.5");
     expect(differenceShade(127).text(-0.125)).toBe("−.125");
     expect(differenceShade(127).text(NaN)).toBe("");
   });

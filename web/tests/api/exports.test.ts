@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { commandOf } from "../../src/state/commandLine";
 import { EmbeddedSource, unpack } from "../../src/api/sources/embedded";
-import { csvOf, availableExports, fileName, figureQuery, download, formatBytes } from "../../src/api/exports";
+import { csvOf, availableExports, fileName, figureQuery, download } from "../../src/api/exports";
+import { formatBytes } from "../../src/i18n/format";
 import type { Facts } from "../../src/api/facts";
 import { blankPicture, errorColumn, parsePicture, searchBody, similarities } from "../../src/api/headSearch";
 import { maskTable } from "../../src/input/maskEditing";

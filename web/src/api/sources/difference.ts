@@ -1,7 +1,7 @@
 import type { Facts, HeadName, Kind } from "../facts";
 import { request } from "../http";
 import { compareUrl, type Query } from "../routes";
-import { headQuery } from "./served";
+import { headQuery, readMapTile } from "./served";
 import type { MapTile, MapTileName, Profile, Source } from "./source";
 
 // A's tokens with what A has more than B of each head: a map like a head's, of numbers from -1 to 1.
@@ -25,8 +25,7 @@ export class DifferenceSource implements Source {
 
   async tile(head: HeadName, tile: MapTileName, signal?: AbortSignal): Promise<MapTile> {
     const response = await request(this.url("tile", { ...headQuery(head), ...tile }), { signal });
-    const [rows, columns] = (response.headers.get("X-Shape") ?? "").split(",").map(Number);
-    return { rows, columns, bytes: new Uint8Array(await response.arrayBuffer()) };
+    return readMapTile(response);
   }
 
   async row(head: HeadName, row: number, signal?: AbortSignal): Promise<Float32Array> {

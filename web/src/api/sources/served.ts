@@ -85,11 +85,7 @@ export class ServedSource implements Recording {
     const response = await this.retried(() =>
       request(this.url("tile", { ...headQuery(head), ...tile, ...this.measured }), { signal }),
     );
-    const [rows, columns] = (response.headers.get("X-Shape") ?? "").split(",").map(Number);
-    const bytes = new Uint8Array(await response.arrayBuffer());
-    if (bytes.length !== rows * columns)
-      throw new Error(`a tile of ${rows} x ${columns} came as ${bytes.length} bytes`);
-    return { rows, columns, bytes, scale: Number(response.headers.get("X-Scale") ?? 1) };
+    return readMapTile(response);
   }
 
   async row(head: HeadName, row: number, signal?: AbortSignal): Promise<Float32Array> {
@@ -114,3 +110,11 @@ export class ServedSource implements Recording {
 }
 
 export const headQuery = ({ kind, layer, head }: HeadName): Query => ({ kind, layer, head });
+
+// An answer whose header says how many rows and columns of bytes it has.
+export async function readMapTile(response: Response): Promise<MapTile> {
+  const [rows, columns] = (response.headers.get("X-Shape") ?? "").split(",").map(Number);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  if (bytes.length !== rows * columns) throw new Error(`a tile of ${rows} x ${columns} came as ${bytes.length} bytes`);
+  return { rows, columns, bytes, scale: Number(response.headers.get("X-Scale") ?? 1) };
+}

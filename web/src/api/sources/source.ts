@@ -51,7 +51,7 @@ export const kWeightOfByte: Float32Array = Float32Array.from({ length: 256 }, (_
 export const byteOfWeight = (weight: number): number => Math.round(255 * Math.sqrt(Math.min(Math.max(weight, 0), 1)));
 
 // The largest of each 2 x 2 block of cells.
-export function halveTile(tile: MapTile): MapTile {
+function halveTile(tile: MapTile): MapTile {
   const rows = Math.ceil(tile.rows / 2);
   const columns = Math.ceil(tile.columns / 2);
   const bytes = new Uint8Array(rows * columns);

@@ -237,7 +237,7 @@ export function changedCells(
 // ---- what the reader changes ----
 
 // From 0 to 1 along a slider; wide ranges by their logarithm, so that small numbers have room.
-export const isWide = ({ least, most }: Setting): boolean => least >= 0 && most - least >= 100;
+const isWide = ({ least, most }: Setting): boolean => least >= 0 && most - least >= 100;
 export const isSeed = ({ most }: Setting): boolean => most > 1e8;
 
 export function sliderPosition(setting: Setting, value: number): number {
