@@ -112,7 +112,7 @@ TEST(InMemoryTables, AHeadThatIsNotThereNamesThoseThatAre) {
 }
 
 TEST(Tiles, EveryWeightComesOnce) {
-  const InMemoryTables tables(random_tables(1, 1, kTileQueries + 3, 2 * kTileColumns + 1), {}, {});
+  const InMemoryTables tables(random_tables(1, 1, kBlockQueries + 3, 2 * kBlockColumns + 1), {}, {});
   ThreadPool pool(1);
   const nn::Matrix whole = tables.weights({}, pool);
   nn::Matrix seen(whole.rows(), whole.columns());

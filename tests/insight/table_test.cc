@@ -168,9 +168,9 @@ TEST_F(Tables, NpyOfEveryVersionAndOrder) {
 
 TEST_F(Tables, BadNpyIsNamedByItsByte) {
   const std::string good = npy(kTwoByTwo, floats({1, 2, 3, 4}));
-  EXPECT_THAT(refusal("t.npy", "PK hello"), HasSubstr("is no .npy file"));
-  EXPECT_THAT(refusal("t.npy", good.substr(0, 7)), HasSubstr("is no .npy file"));
-  EXPECT_THAT(refusal("t.npy", npy(kTwoByTwo, "", 4)), HasSubstr(".npy version 4 is not known"));
+  EXPECT_THAT(refusal("t.npy", "PK hello"), HasSubstr("is not a .npy file"));
+  EXPECT_THAT(refusal("t.npy", good.substr(0, 7)), HasSubstr("is not a .npy file"));
+  EXPECT_THAT(refusal("t.npy", npy(kTwoByTwo, "", 4)), HasSubstr(".npy version 4 is not supported"));
   EXPECT_THAT(refusal("t.npy", good.substr(0, 20)), HasSubstr("the header has 59 bytes, but only 10 follow"));
   EXPECT_THAT(refusal("t.npy", good.substr(0, good.size() - 1)),
               HasSubstr("its header says [2, 2] of '<f4', 16 bytes; 15 follow"));
@@ -183,9 +183,9 @@ TEST_F(Tables, BadNpyIsNamedByItsByte) {
   EXPECT_THAT(refusal("t.npy", npy("{'descr': '<f4', 'fortran_order': 0, 'shape': ()}", "")),
               HasSubstr("True or False"));
   EXPECT_THAT(refusal("t.npy", npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "")),
-              HasSubstr("byte 20: a text in quotation marks is needed here"));
+              HasSubstr("byte 20: a quoted string is needed here"));
   EXPECT_THAT(refusal("t.npy", npy("{'descr': '<f4', 'order': 1}", "")), HasSubstr("a key 'order'"));
-  EXPECT_THAT(refusal("t.npy", npy(kTwoByTwo + "x", "")), HasSubstr("goes on behind its '}'"));
+  EXPECT_THAT(refusal("t.npy", npy(kTwoByTwo + "x", "")), HasSubstr("continues after its '}'"));
   EXPECT_THAT(refusal("t.npy", npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1, 1)}", "1234")),
               HasSubstr("elements of type '>f4'"));
   EXPECT_THAT(refusal("t.npy", npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1, 1)}", "12345678")),
@@ -219,7 +219,7 @@ TEST_F(Tables, NpyWithAnyByteOfItsHeaderChangedIsAnErrorOrATable) {
 }
 
 TEST_F(Tables, OtherFilesAreRefusedByName) {
-  EXPECT_THAT(refusal("t.txt", "1,0"), HasSubstr("a table's name ends in .npy, .csv or .json"));
+  EXPECT_THAT(refusal("t.txt", "1,0"), HasSubstr("is not a table; the name must end in .npy, .csv or .json"));
   EXPECT_THAT(error_of([&] { read_table(folder_ / "none.csv"); }).what(), HasSubstr("cannot be opened"));
   EXPECT_THAT(error_of([&] { read_table("/dev/null.csv"); }).what(), HasSubstr("cannot be opened"));
 }

@@ -146,7 +146,7 @@ TEST(MergedWords, AreTheSumOverKeysOfTheMeanOverQueries) {
 }
 
 TEST(MergedWords, KeepTheMassOfEveryRowInTilesToo) {
-  const std::unique_ptr<AttentionTables> merged = merged_words(std::make_unique<PiecesTables>(3 * kTileColumns));
+  const std::unique_ptr<AttentionTables> merged = merged_words(std::make_unique<PiecesTables>(3 * kBlockColumns));
   const AttentionStack& stack = merged->stack(Kind::self);
   std::vector<double> sums(static_cast<std::size_t>(stack.queries));
   each_block(*merged, {}, [&](Rectangle at, View<const float, 2> tile) {

@@ -232,7 +232,7 @@ TEST_F(Looking, WhatASpecimenHasNotIsRefusedInOneLine) {
   EXPECT_EQ(said({{"measure", "norm"}}), "measure must be raw, value or rollout, not 'norm'");
   EXPECT_EQ(said({{"measure", "value"}}),
             "a table of weights says nothing of values: they need a model or a recording");
-  EXPECT_NE(said({{"measure", "rollout"}}).find("up to 512 tokens, not 600"), std::string::npos);
+  EXPECT_NE(said({{"measure", "rollout"}}).find("limited to 512 tokens, but the text has 600"), std::string::npos);
   EXPECT_EQ(said({{"measure", "rollout"}, {"without_sinks", "1"}}),
             "removing sinks renormalises weights, so it does not go with measure 'rollout'");
   EXPECT_EQ(said({{"without_sinks", "yes"}}), "without_sinks must be 0 or 1, not 'yes'");

@@ -16,15 +16,15 @@ void each_block(const AttentionTables& tables, const HeadId& head, std::int64_t 
 void each_block(const AttentionTables& tables, const HeadId& head, const TableWindow& window, const TakeBlock& take) {
   const std::int64_t last_row = window.row + window.rows, last_column = window.column + window.columns;
   ThreadPool alone(1);
-  nn::Matrix memory(std::min(kTileQueries, window.rows), std::min(kTileColumns, window.columns));
-  for (std::int64_t row = window.row; row < last_row; row += kTileQueries) {
-    const std::int64_t rows = std::min(kTileQueries, last_row - row);
-    for (std::int64_t col = window.column; col < last_column; col += kTileColumns) {
-      const std::int64_t columns = std::min(kTileColumns, last_column - col);
+  nn::Matrix memory(std::min(kBlockQueries, window.rows), std::min(kBlockColumns, window.columns));
+  for (std::int64_t row = window.row; row < last_row; row += kBlockQueries) {
+    const std::int64_t rows = std::min(kBlockQueries, last_row - row);
+    for (std::int64_t col = window.column; col < last_column; col += kBlockColumns) {
+      const std::int64_t columns = std::min(kBlockColumns, last_column - col);
       if (tables.cover(head, {0, head.head, row, row + rows, col, col + columns}) == Cover::none) continue;
-      const View<float, 2> tile{memory.data(), {rows, columns}, {memory.columns(), 1}};
-      tables.weights(head, {row, col}, tile, alone);
-      take({row, col}, tile);
+      const View<float, 2> block{memory.data(), {rows, columns}, {memory.columns(), 1}};
+      tables.weights(head, {row, col}, block, alone);
+      take({row, col}, block);
     }
   }
 }

@@ -1,4 +1,4 @@
-// insight/blocks/blocks.h - a pass over a table of weights, a part of it at a time.
+// insight/blocks/blocks.h - iterates over a head's table block by block, so that the whole table never exists.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace attn::insight {
 
-inline constexpr std::int64_t kTileQueries = 256;
-inline constexpr std::int64_t kTileColumns = 512;  // together 512 kB: they stay in a core's cache
+inline constexpr std::int64_t kBlockQueries = 256;
+inline constexpr std::int64_t kBlockColumns = 512;  // a block takes 512 kB, which stays in a core's cache
 
-// Part of a table: weights [R, C] of the queries from window.row on and the keys from window.col on.
+// Called with one block: weights [R, C] of the queries from window.row on and the keys from window.col on. The memory
+// is reused for the next block.
 using TakeBlock = std::function<void(Rectangle window, View<const float, 2> weights)>;
 
 struct TableWindow {
   std::int64_t row = 0, rows = 0, column = 0, columns = 0;
 };
 
-// All tiles of one head, row by row of tiles, from left to right; those that the mask rules out are left out. Runs on
-// the calling thread alone: whoever has many heads gives a head to each thread.
+// Calls `take` for all blocks of one head, top to bottom and left to right. Skips blocks in which the mask allows
+// nothing. Runs on the calling thread only: to use all threads, give each one a head.
 void each_block(const AttentionTables& tables, const HeadId& head, const TakeBlock& take);
-// The same for the queries [first, first + count), and for a part of these.
+// The same for the queries [first, first + count), or for one window of the table.
 void each_block(const AttentionTables& tables, const HeadId& head, std::int64_t first, std::int64_t count,
                 const TakeBlock& take);
 void each_block(const AttentionTables& tables, const HeadId& head, const TableWindow& window, const TakeBlock& take);

@@ -10,7 +10,7 @@
 namespace attn::insight {
 
 Profile profile(const AttentionTables& tables, const HeadId& head, ThreadPool& pool) {
-  constexpr std::int64_t kBands = 8;  // enough for the threads of most machines, few enough for long rows of sums
+  constexpr std::int64_t kBands = 8;  // enough for the threads of most machines; each band needs M sums
   tables.check(head);
   const AttentionStack& all = tables.stack(head.kind);
   std::vector<kernels::RowStatistics> rows(static_cast<std::size_t>(all.queries));
@@ -19,10 +19,10 @@ Profile profile(const AttentionTables& tables, const HeadId& head, ThreadPool& p
     const std::int64_t from = band * all.queries / kBands, to = (band + 1) * all.queries / kBands;
     if (from == to) return;
     std::vector<double>& sums = received[static_cast<std::size_t>(band)];
-    each_block(tables, head, from, to - from, [&](Rectangle at, View<const float, 2> tile) {
-      kernels::tile_statistics({.weights = {tile.data, tile.strides[0]},
-                                .rows = tile.shape[0],
-                                .columns = tile.shape[1],
+    each_block(tables, head, from, to - from, [&](Rectangle at, View<const float, 2> block) {
+      kernels::tile_statistics({.weights = {block.data, block.strides[0]},
+                                .rows = block.shape[0],
+                                .columns = block.shape[1],
                                 .query = at.row,
                                 .key = at.col,
                                 .by_row = rows.data() + at.row,

@@ -1,4 +1,4 @@
-// insight/blocks/profile.h - a head's margins: what every key receives, and how every query spreads.
+// insight/blocks/profile.h - the margins of a head's table: attention received per key, entropy per query.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@ namespace attn::insight {
 
 struct Profile {
   std::vector<float> received;  // [M], sums over queries
-  std::vector<float> entropy;   // [N], nats; of numbers other than weights, of their shares of the row's sum
+  std::vector<float> entropy;   // [N], nats; numbers other than weights are divided by their row's sum first
 };
 
-// One pass over tiles on all threads; the result has the same bits whatever their number.
+// One pass over blocks on all threads. The result has the same bits for any number of threads.
 Profile profile(const AttentionTables& tables, const HeadId& head, ThreadPool& pool);
 
 }  // namespace attn::insight

@@ -70,7 +70,7 @@ PredictionPlaces places_of(const model::Reader& reader, const model::Recording& 
                            const std::vector<std::int64_t>& asked) {
   const model::Form form = reader.model->facts().form;
   if (form == model::Form::encoder) {
-    if (!asked.empty()) return {asked, "what stands there"};
+    if (!asked.empty()) return {asked, "the token itself"};
     PredictionPlaces gaps{{}, "the gap"}, every{{}, "each token itself"};
     for (std::size_t i = 0; i < recording.tokens.size(); ++i) {
       const auto token = static_cast<std::int64_t>(i);
@@ -110,13 +110,12 @@ Ablation::Ablation(const model::Reader& reader, const model::Recording& recordin
   const model::Facts& facts = reader.model->facts();
   if (!facts.has_logits) {
     throw std::invalid_argument("this " + facts.type +
-                                " has no head that predicts words: there is no prediction to compare");
+                                " has no language-model head: there are no predictions to compare");
   }
   const bool by_target = facts.form == model::Form::encoder_decoder;
-  if (by_target && recording.target.empty())
-    throw std::invalid_argument("the encoder-decoder was given nothing to say");
+  if (by_target && recording.target.empty()) throw std::invalid_argument("the encoder-decoder has no target tokens");
   const std::int64_t count = std::ssize(by_target ? recording.target : recording.tokens);
-  if (at_.empty()) throw std::invalid_argument("no token was named behind which to look at the predictions");
+  if (at_.empty()) throw std::invalid_argument("name at least one token at which to compare predictions");
   for (const std::int64_t token : at_) {
     if (token >= 0 && token < count) continue;
     throw std::invalid_argument("there is no token " + std::to_string(token) + ": tokens count from 0 to " +

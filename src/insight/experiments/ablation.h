@@ -1,7 +1,7 @@
-// insight/experiments/ablation.h - heads switched off, and how a model's predictions move.
+// insight/experiments/ablation.h - switches heads off and measures how a model's predictions change.
 //
-// Says what the rest of the model does without a head, right away. Other heads may do the same work (or undo it), so a
-// small effect does not make a head useless, and effects of several heads do not add up.
+// The effect is the direct one: what the rest of the model does without a head. Other heads may do the same work (or
+// undo it), so a small effect does not make a head useless, and effects of several heads do not add up.
 #pragma once
 
 #include <cstdint>
@@ -21,39 +21,39 @@ namespace attn::insight {
 
 // All heads of a model, in the order self, decoder, cross.
 std::vector<HeadId> heads_of(const model::Facts& facts);
-// Throws std::invalid_argument that names what there is.
+// Throws std::invalid_argument, naming the valid range, if the model has no such head.
 void check_head(const model::Facts& facts, const HeadId& head);
 
-// log sum exp: the logarithm of a softmax is a logit minus this.
+// log sum exp: log softmax(logits)[i] = logits[i] - log_total(logits).
 double log_total(std::span<const float> logits);
 // KL(before || after) of the softmax of two rows of logits, in nats, computed in double precision; never below 0.
 double kl_divergence(std::span<const float> before, std::span<const float> after);
 
-// Where predictions are compared, and what they are of.
+// Tokens at which predictions are compared, and what the model predicts there, in words.
 struct PredictionPlaces {
   std::vector<std::int64_t> at;
   std::string what;
 };
-// Those that are asked for. None: an encoder's gaps, or where there are none each token itself; behind a decoder's last
-// token; all that an encoder-decoder says. May be empty: a text of special tokens has none.
+// The places in `asked`. If it is empty: an encoder's masked tokens, or every token if none is masked; a decoder's last
+// token; every target token of an encoder-decoder. The result may be empty: a text of special tokens has no place.
 PredictionPlaces places_of(const model::Reader& reader, const model::Recording& recording,
                            const std::vector<std::int64_t>& asked);
 
-// A text that was read, to be read again without some heads; what was changed when it was read (heads off, a mask)
-// stays so. Keeps references: reader and reading must outlive it.
+// Runs a recorded text again without some heads. Changes made for the recording (heads off, a mask) stay in force.
+// Keeps references: reader and recording must outlive it.
 class Ablation {
  public:
-  // Predictions are looked at behind these tokens: of the text, or of an encoder-decoder's target. Throws
-  // std::invalid_argument if the model has no language-model head, and for a token that is not there.
+  // Compares the predictions made at the tokens `at`, which count in the text, or in the target of an encoder-decoder.
+  // Throws std::invalid_argument if the model has no language-model head or there is no such token.
   Ablation(const model::Reader& reader, const model::Recording& recording, std::vector<std::int64_t> at,
            ThreadPool& pool);
 
   [[nodiscard]] const std::vector<std::int64_t>& at() const noexcept { return at_; }
-  // As it was read: [at, vocabulary].
+  // Logits as recorded: [at, vocabulary].
   [[nodiscard]] const nn::Matrix& before() const noexcept { return before_; }
-  // Without these heads too, all off at once.
+  // Logits [at, vocabulary] with all heads of `off` switched off at once.
   [[nodiscard]] nn::Matrix without(std::span<const HeadId> off, ThreadPool& pool) const;
-  // KL(before || after) at each place.
+  // KL(before || after) at each place, in nats.
   [[nodiscard]] std::vector<double> divergence(const nn::Matrix& after) const;
 
   struct Effect {
@@ -61,17 +61,19 @@ class Ablation {
     double kl = 0;                        // mean over the places
     std::vector<std::int32_t> likeliest;  // at each place, without this head
   };
-  // Each head off by itself, all others on; largest effect first. Many copies of the text go through at once.
+  // Switches off one head at a time, all others on; largest effect first. Batches many copies of the text into one
+  // pass.
   [[nodiscard]] std::vector<Effect> rank(std::span<const HeadId> heads, const base::Progress& progress,
                                          ThreadPool& pool) const;
 
  private:
-  // Hidden states behind the places, of every copy of the text: [copies at, width].
+  // Copies of the text in one pass, each with its own heads off.
   struct Copies {
     std::int64_t count = 1;
     std::vector<model::HeadOff> off;
     model::LayerHook on_layer = {};
   };
+  // Final hidden states at the places, for every copy: [copies at, width].
   [[nodiscard]] nn::Matrix hidden(Copies copies, ThreadPool& pool) const;
 
   const model::Reader& reader_;

@@ -11,7 +11,7 @@ namespace {
 
 using TokenNumbers = std::vector<std::int32_t>;
 
-// Texts as numbers, the same for the same text.
+// Maps equal texts to equal numbers.
 TokenNumbers numbered(std::span<const text::Token> tokens, std::map<std::string_view, std::int32_t>& known) {
   TokenNumbers words;
   for (const text::Token& token : tokens)
@@ -19,8 +19,8 @@ TokenNumbers numbered(std::span<const text::Token> tokens, std::map<std::string_
   return words;
 }
 
-// Where the length of the longest common subsequence of a[0, i] and b[0, j] is that of a[0, i - 1] and b[0, j], so that
-// a[i] can be left out. The lengths themselves are needed a row at a time.
+// [i, j]: whether dropping a[i] leaves the longest common subsequence of a[0, i] and b[0, j] as long as it is. Keeps
+// only one row of the lengths at a time.
 std::vector<bool> droppable(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
   std::vector<bool> drop(a.size() * b.size());
   std::vector<std::int32_t> above(b.size() + 1), row(b.size() + 1);
@@ -34,7 +34,7 @@ std::vector<bool> droppable(std::span<const std::int32_t> a, std::span<const std
   return drop;
 }
 
-// Adds the pairs of two parts that start `skipped` behind the texts' beginnings.
+// Adds the pairs of two parts that start at token `skipped` of their texts.
 void join_middle(std::span<const std::int32_t> a, std::span<const std::int32_t> b, std::int64_t skipped,
                  Alignment& pairs) {
   const std::vector<bool> drop = droppable(a, b);
@@ -75,7 +75,7 @@ Alignment join(std::span<const std::int32_t> a, std::span<const std::int32_t> b)
 Alignment align(std::span<const text::Token> a, std::span<const text::Token> b) {
   std::map<std::string_view, std::int32_t> known;
   const TokenNumbers left = numbered(a, known), right = numbered(b, known);
-  // Of several longest ones, which is found depends on the order of the texts; so there is only one order.
+  // Which of several longest subsequences is found depends on the order of the texts, so fix the order.
   const auto text_of = [](const text::Token& token) -> std::string_view { return token.text; };
   if (!std::ranges::lexicographical_compare(b, a, {}, text_of, text_of)) return join(left, right);
   Alignment turned = join(right, left);

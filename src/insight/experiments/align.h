@@ -1,4 +1,4 @@
-// insight/experiments/align.h - which tokens of two texts are the same.
+// insight/experiments/align.h - aligns the tokens of two texts.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace attn::insight {
 
-// Token a[k] of the one text is token b[k] of the other; both rise.
+// Token a[k] of one text corresponds to token b[k] of the other; both lists are increasing.
 struct Alignment {
   std::vector<std::int64_t> a, b;
 
   [[nodiscard]] std::int64_t size() const noexcept { return std::ssize(a); }
 };
 
-// As many tokens as possible in the same order: a longest common subsequence of the tokens' texts. With the texts
-// exchanged, the same tokens are found. O(N M) time and N M bits for what lies between a common beginning and end.
+// Aligns as many tokens as possible, in order: a longest common subsequence of the tokens' texts. Symmetric: swapping
+// the texts gives the same pairs. Takes O(N M) time and N M bits for what lies between the common prefix and suffix.
 Alignment align(std::span<const text::Token> a, std::span<const text::Token> b);
 
 }  // namespace attn::insight

@@ -12,11 +12,11 @@ namespace attn::insight {
 
 namespace {
 
-constexpr std::int64_t kBlockRows = 64;  // a kernel's tile: keys are packed once for so many rows
+constexpr std::int64_t kBlockRows = 64;  // rows per call, so that packing the keys pays off
 
 double x_log_x(double x) { return x > 0 ? x * std::log(x) : 0; }
 
-// The rows of one head, asked for in rising order, and the entropy of all of them.
+// The rows of one head, requested in increasing order, and the mean entropy of all rows.
 class ComparedRows {
  public:
   ComparedRows(const AttentionTables& tables, const HeadId& head)
@@ -29,10 +29,10 @@ class ComparedRows {
     while (i >= first_ + count_) load();
     return block_.row(i - first_);
   }
-  // sum_j p[i,j] ln p[i,j] of the row that was asked for last.
+  // sum_j p[i,j] ln p[i,j] of the row requested last.
   [[nodiscard]] double log_sum(std::int64_t i) const { return log_sums_[static_cast<std::size_t>(i - first_)]; }
 
-  // Mean over all rows; those that nobody has asked for are read now.
+  // Mean over all rows, including those never requested.
   double entropy() {
     while (first_ + count_ < all_.queries) load();
     return entropy_ / static_cast<double>(all_.queries);
@@ -61,7 +61,7 @@ class ComparedRows {
   ThreadPool alone_{1};
 };
 
-// Of n, those that are not in `aligned`.
+// The indices of [0, n) that are not in `aligned`.
 std::vector<std::int64_t> others(const std::vector<std::int64_t>& aligned, std::int64_t n) {
   std::vector<std::int64_t> rest;
   auto next = aligned.begin();
@@ -75,7 +75,7 @@ std::vector<std::int64_t> others(const std::vector<std::int64_t>& aligned, std::
   return rest;
 }
 
-// One row as the divergence needs it.
+// Sums of one row from which the divergence follows.
 struct Bins {
   double elsewhere = 0;  // mass on keys that the other text lacks
   double log_sum = 0;    // sum over bins of x ln x
@@ -89,7 +89,7 @@ struct Bins {
   }
 };
 
-// Compares the rows of a head, two at a time.
+// Averages the divergence over pairs of rows.
 class RowPairs {
  public:
   RowPairs(const Alignment& keys, std::int64_t keys_a, std::int64_t keys_b)
@@ -98,7 +98,8 @@ class RowPairs {
   void add(const float* p, double p_log_sum, const float* q, double q_log_sum) {
     const Bins a(p, p_log_sum, rest_a_), b(q, q_log_sum, rest_b_);
     double mass_a = a.elsewhere, mass_b = b.elsewhere;
-    // sum over bins of (p + q) ln m, m = (p + q) / 2. As sum p ln p + sum q ln q - this is twice the divergence.
+    // middle = sum over bins of (p + q) ln m, m = (p + q) / 2. Then sum p ln p + sum q ln q - middle is twice the
+    // divergence.
     double middle = 2 * x_log_x((a.elsewhere + b.elsewhere) / 2);
     double sum = 0;
     for (std::size_t k = 0; k < keys_.a.size(); ++k) {
@@ -150,8 +151,8 @@ void check_shapes(const AttentionTables& a, const AttentionTables& b) {
     return x.kind == y.kind && x.layers == y.layers && x.heads == y.heads;
   };
   if (std::ranges::equal(a.stacks(), b.stacks(), same)) return;
-  throw std::invalid_argument("only attention of one shape can be compared: A has " + tables_shape(a) + ", B has " +
-                              tables_shape(b));
+  throw std::invalid_argument("only attention of the same shape can be compared: A has " + tables_shape(a) +
+                              ", B has " + tables_shape(b));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// insight/experiments/compare.h - two readings beside each other: which heads attend to something else now.
+// insight/experiments/compare.h - compares two recordings: which heads attend differently.
 //
 // change of a head = mean over aligned queries of JSD(row of A, row of B)
 //
-// JSD is the Jensen-Shannon divergence with logarithms of base 2: 0 for the same distribution, 1 for two that have
-// nothing in common. Its bins are the aligned keys and one more, elsewhere, for all keys that the other text lacks.
+// JSD is the Jensen-Shannon divergence with logarithms of base 2: 0 for equal distributions, 1 for disjoint ones. Its
+// bins are the aligned keys and one more, "elsewhere", for all keys that the other text lacks.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ struct Comparison {
     Kind kind = Kind::self;
     Alignment queries, keys;
   };
-  std::vector<Tokens> tokens;     // of each kind, as the specimens' stacks
-  std::vector<HeadChange> heads;  // the most changed first
+  std::vector<Tokens> tokens;     // per kind, in the order of the tables' stacks
+  std::vector<HeadChange> heads;  // most changed first
 
-  // Of a kind that there is.
+  // The kind must exist.
   [[nodiscard]] const Tokens& of(Kind kind) const;
 };
 
-// Throws std::invalid_argument if kinds, layers or heads differ, or if no token is aligned. ComparedRows without any
-// weight are left out. One pass over the rows of each head: O(N) memory.
+// Throws std::invalid_argument if kinds, layers or heads differ, or if no token is aligned. Rows without any weight are
+// left out. One pass over the rows of each head, O(N) memory.
 Comparison compare(const AttentionTables& a, const AttentionTables& b, ThreadPool& pool,
                    const base::Progress& progress = {});
 

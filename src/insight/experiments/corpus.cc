@@ -11,16 +11,16 @@ namespace attn::insight {
 
 namespace {
 
-constexpr std::int64_t kCorpusBatchTokens = 1024;  // a recording of bert-base then takes 75 MB
+constexpr std::int64_t kCorpusBatchTokens = 1024;  // a batch of bert-base then records 75 MB
 
-// ---- a head's numbers, one behind the other ----
+// ---- a head's statistics as a flat list of numbers ----
 
 constexpr std::array<double HeadStatistics::*, 3> kScalars = {&HeadStatistics::entropy, &HeadStatistics::entropy_share,
                                                               &HeadStatistics::distance};
 constexpr std::size_t kOfShares = kShareNames.size() + std::tuple_size_v<decltype(Shares::offsets)>;
 constexpr std::size_t kNumbers = kScalars.size() + 2 * kOfShares;
 
-// Calls visit(number, place) for every one.
+// Calls visit(number, index) for every number.
 template <typename Head, typename F>
 void each_number(Head& head, const F& visit) {
   std::size_t at = 0;
@@ -31,7 +31,7 @@ void each_number(Head& head, const F& visit) {
   }
 }
 
-// Whether a text has the number at all.
+// Whether the number is defined for this text.
 bool says(const HeadStatistics& head, std::size_t number) {
   if (number == 1) return head.keys > 1;  // entropy as a share of the largest
   if (number < kScalars.size()) return true;
@@ -45,7 +45,7 @@ bool says(const HeadStatistics& head, std::size_t number) {
   return true;
 }
 
-// JSON has no NaN, which a broken model says: it is saved as null.
+// A broken model yields NaN, which JSON lacks: it is saved as null.
 std::vector<std::vector<double>> numbers_in(const nlohmann::json& heads) {
   std::vector<std::vector<double>> numbers;
   for (const nlohmann::json& head : heads) {
@@ -58,7 +58,7 @@ std::vector<std::vector<double>> numbers_in(const nlohmann::json& heads) {
 
 // ---- texts ----
 
-// One sequence of a batch.
+// The tables of one sequence of a batch.
 class SequenceTables final : public AttentionTables {
  public:
   SequenceTables(const model::Recording& batch, std::int64_t sequence, const std::vector<text::Token>& tokens)
@@ -171,7 +171,7 @@ std::string Corpus::save() const {
                                 {"induction_queries", sums_.induction_queries},
                                 {"counts", sums_.counts},
                                 {"sums", sums_.heads}};
-  return saved.dump();  // doubles come back as they were
+  return saved.dump();  // doubles survive the round trip exactly
 }
 
 Corpus::Sums Corpus::parsed(const std::string& saved) const {
@@ -184,10 +184,10 @@ Corpus::Sums Corpus::parsed(const std::string& saved) const {
               from.at("induction_queries")};
     const bool fits = sums.heads.size() == sums_.heads.size() && sums.counts.size() == kNumbers &&
                       std::ranges::all_of(sums.heads, [](const auto& head) { return head.size() == kNumbers; });
-    if (!fits) throw std::invalid_argument("it is of another number of heads or numbers");
+    if (!fits) throw std::invalid_argument("it has another number of heads or statistics");
     return sums;
   } catch (const nlohmann::json::exception&) {
-    throw std::invalid_argument("it holds no sums of a corpus");
+    throw std::invalid_argument("it does not hold the sums of a corpus");
   }
 }
 

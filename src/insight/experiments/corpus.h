@@ -1,4 +1,4 @@
-// insight/experiments/corpus.h - statistics of heads over many texts.
+// insight/experiments/corpus.h - statistics per head, averaged over many texts.
 #pragma once
 
 #include <cstdint>
@@ -14,41 +14,41 @@ namespace attn::insight {
 
 struct CorpusOptions {
   std::int64_t beyond = 16;
-  std::int64_t max_tokens = 512;  // longer texts are cut, and at what the model takes
+  std::int64_t max_tokens = 512;  // longer texts are truncated to this, or to the model's limit if that is smaller
 };
 
 struct CorpusCounts {
-  std::int64_t texts = 0;   // that were read
-  std::int64_t cut = 0;     // of these, at max_tokens
-  std::int64_t empty = 0;   // that were left out
-  std::int64_t tokens = 0;  // of all texts that were read
+  std::int64_t texts = 0;   // texts that the model has read
+  std::int64_t cut = 0;     // of these, truncated at max_tokens
+  std::int64_t empty = 0;   // texts without tokens, which are skipped
+  std::int64_t tokens = 0;  // of all texts read
 };
 
-// Each text counts once, however long it is: numbers are means over texts of what statistics() says of each. Heads of
-// kind self: those that read the text. Sums are made in double and in the order of the texts, and batches depend on the
-// texts alone: the same bits come out whatever the number of threads.
+// Averages statistics() over texts; each text counts once, however long it is. Covers heads of kind self, which read
+// the text. Sums are double and follow the order of the texts, and batches depend on the texts alone: the result has
+// the same bits for any number of threads.
 class Corpus {
  public:
   // `reader` must outlive it.
   Corpus(const model::Reader& reader, const CorpusOptions& options);
 
-  // A text waits until as many tokens have come together as make a batch for the model; finish() runs those that wait.
-  // Texts without any token but special ones are left out.
+  // Queues a text until the queued tokens make a batch for the model; finish() runs the rest. Skips texts that have
+  // special tokens only.
   void add(std::string_view text, ThreadPool& pool);
   void finish(ThreadPool& pool);
 
-  // Of the texts that do not wait, as all that follows.
+  // Counts, means and saved sums cover the texts that have been run, not the queued ones.
   [[nodiscard]] const CorpusCounts& counts() const noexcept { return sums_.texts; }
-  // Without received, outgoing and diagonal, which are of one text; queries and keys are the mean length. Throws
-  // std::invalid_argument if there was no text.
+  // Leaves received, outgoing and diagonal empty, because they belong to one text; queries and keys are the mean
+  // length. Throws std::invalid_argument if there was no text.
   [[nodiscard]] std::vector<HeadStatistics> means() const;
 
-  // All of it as JSON, to go on another time or to be put together with other parts of the corpus. load() takes its
-  // place, merge() adds it; both throw std::invalid_argument, and change nothing, if `saved` is of another shape.
+  // The sums as JSON, to resume later or to merge with other parts of the corpus. load() replaces the sums, merge()
+  // adds to them; both throw std::invalid_argument, and change nothing, if `saved` has another shape.
   [[nodiscard]] std::string save() const;
   void load(const std::string& saved);
   void merge(const std::string& saved);
-  // One without texts, of the same model and options.
+  // An empty corpus with the same model and options.
   [[nodiscard]] Corpus fresh() const { return {reader_, options_}; }
 
  private:
@@ -56,7 +56,7 @@ class Corpus {
     std::vector<text::Token> tokens;
     bool cut = false;
   };
-  // Of the texts that do not wait.
+  // Over the texts that have been run.
   struct Sums {
     CorpusCounts texts;
     std::vector<std::vector<double>> heads;  // [heads][numbers]
@@ -71,7 +71,7 @@ class Corpus {
   CorpusOptions options_;
   std::vector<Waiting> waiting_;
   std::int64_t waiting_tokens_ = 0;
-  std::int64_t waiting_empty_ = 0;  // counted with the batch
+  std::int64_t waiting_empty_ = 0;  // empty texts, counted when the batch is run
   Sums sums_;
 };
 

@@ -10,7 +10,7 @@ namespace attn::insight {
 
 namespace {
 
-// Goes through the texts, shard by shard.
+// Iterates over the texts, shard by shard.
 class Shards {
  public:
   explicit Shards(const ShardTexts& texts) : texts_(texts), read_(0) {
@@ -18,7 +18,7 @@ class Shards {
     read_ahead();
   }
 
-  // Goes on to the beginning of shard `number`; whether there is one. Shards count from that of text `from`.
+  // Advances to the beginning of shard `number`; returns whether it exists. Shard 0 starts at text `from`.
   bool go_to(std::int64_t number) {
     for (; number_ < number; ++number_) {
       while (next()) {
@@ -29,7 +29,7 @@ class Shards {
     return ahead_.has_value();
   }
 
-  // The next text of this shard; none: it has ended.
+  // The next text of this shard; none at its end.
   std::optional<std::string> next() {
     if (!ahead_ || taken_ == kShardTexts || bytes_ >= kShardBytes) return std::nullopt;
     std::optional<std::string> text = std::move(ahead_);
@@ -38,7 +38,7 @@ class Shards {
     read_ahead();
     return text;
   }
-  // Texts of this shard that next() has given.
+  // Number of texts of this shard that next() has returned.
   [[nodiscard]] std::int64_t taken() const noexcept { return taken_; }
 
  private:
@@ -55,12 +55,12 @@ class Shards {
   std::size_t bytes_ = 0;
 };
 
-// What begins a letter to rank 0. Its sums follow, if it is of a shard.
+// The header of a message to rank 0. The sums follow if it is about a shard.
 struct Heading {
   std::int64_t shard = 0;
   std::int64_t texts = 0;
 };
-constexpr std::int64_t kHasLeft = -1, kHasFailed = -2;  // instead of a shard: the last letter of its rank
+constexpr std::int64_t kHasLeft = -1, kHasFailed = -2;  // instead of a shard: the last message of a rank
 
 std::string letter_of(const Heading& heading, const std::string& sums) {
   std::string bytes(sizeof heading, '\0');
@@ -68,9 +68,9 @@ std::string letter_of(const Heading& heading, const std::string& sums) {
   return bytes + sums;
 }
 
-constexpr auto kPause = std::chrono::microseconds(500);  // between two looks for letters: idle ranks leave their core
+constexpr auto kPause = std::chrono::microseconds(500);  // between two polls, so that idle ranks free their core
 
-// What ranks do alike: shards, until there are no more or this rank is told to stop.
+// What all ranks do: read shards until there are no more, or until this rank must stop.
 class ShardReader {
  public:
   ShardReader(const Corpus& like, const ShardTexts& texts, Ranks& ranks, ThreadPool& pool)
@@ -80,7 +80,7 @@ class ShardReader {
   ShardReader& operator=(const ShardReader&) = delete;
 
  protected:
-  // Looks for letters; whether to go on.
+  // Polls for messages; returns whether to continue.
   virtual bool look(std::int64_t taken) = 0;
   virtual void take(const Heading& heading, std::string sums) = 0;  // as Corpus::save() writes them
 
@@ -108,7 +108,7 @@ class ShardReader {
   ThreadPool& pool_;
 };
 
-// Any rank but 0. Its last letter is answered by the only one that it gets, unless that came first.
+// Any rank but 0. It receives a single message, its dismissal, which arrives before or after its own last message.
 class Helper final : public ShardReader {
  public:
   using ShardReader::ShardReader;
@@ -139,7 +139,7 @@ class Helper final : public ShardReader {
   bool dismissed_ = false;
 };
 
-// Rank 0, which puts all together.
+// Rank 0, which merges the sums.
 class Leader final : public ShardReader {
  public:
   using Between = std::function<void(const ShardsSoFar&)>;
@@ -208,11 +208,11 @@ class Leader final : public ShardReader {
   }
 
   Books books_;
-  std::int64_t shards_ = 0;            // so many are in the sums
-  std::int64_t in_sums_;               // texts
-  std::map<std::int64_t, Part> kept_;  // shards whose turn has not come
+  std::int64_t shards_ = 0;            // number of shards in the sums
+  std::int64_t in_sums_;               // number of texts in the sums
+  std::map<std::int64_t, Part> kept_;  // shards that arrived before their turn
   std::int64_t kept_texts_ = 0;
-  int away_ = 0;  // ranks whose last letter has come
+  int away_ = 0;  // number of ranks whose last message has arrived
   bool failed_ = false;
 };
 

@@ -1,4 +1,4 @@
-// insight/experiments/corpus_shards.h - a corpus that ranks read together, a shard at a time.
+// insight/experiments/corpus_shards.h - a corpus distributed over ranks, shard by shard.
 #pragma once
 
 #include <cstddef>
@@ -12,32 +12,33 @@
 
 namespace attn::insight {
 
-// A shard is so many texts that follow each other, or fewer if these are as long as this together (the last of them may
-// go beyond it): some 4,000 tokens of English. Small enough that little is lost when a run is killed, and that ranks
-// end together; large enough that short texts fill batches, and that the sums of 144 heads, 220 kB, are seldom sent.
+// A shard is kShardTexts consecutive texts, or fewer once they reach kShardBytes together (the last one may exceed it):
+// about 4,000 tokens of English. Small enough that a killed run loses little and that ranks finish together; large
+// enough that short texts fill batches and that the sums of 144 heads, 220 kB, are seldom sent.
 inline constexpr std::int64_t kShardTexts = 64;
 inline constexpr std::size_t kShardBytes = 16'000;
 
 struct ShardTexts {
-  // The text that follows, from the very first on; none: all were read.
+  // Returns the next text, starting with the very first; none at the end.
   std::function<std::optional<std::string>()> next;
-  std::int64_t from = 0;   // so many are in the sums already: those of whole shards
-  std::int64_t limit = 0;  // in all; 0: there is none
+  std::int64_t from = 0;   // number of texts already in the sums; always whole shards
+  std::int64_t limit = 0;  // number of texts in all; 0: no limit
 };
 
-// What rank 0 knows of the texts.
+// Progress as rank 0 knows it.
 struct ShardsSoFar {
-  std::int64_t in_sums = 0;  // the first so many texts, those of whole shards: from here another run can go on
+  std::int64_t in_sums = 0;  // the first in_sums texts are in the sums, whole shards only: a run can resume here
   std::int64_t read = 0;     // by any rank
 };
 
-// Adds texts to `sums`. All ranks call it with the same texts, options and `from`; each takes the shards whose turn it
-// is when it gets free. Rank 0's `sums` must be those of the first `from` texts, and become those of all. The sums of
-// each shard are added in the order of the shards: the same bits come out for any number of ranks, and if a run goes on
-// with what was in the sums when another one ended.
+// Adds texts to `sums`. All ranks must call it with the same texts, options and `from`; a rank that is free takes the
+// next shard. Rank 0's `sums` must hold the first `from` texts; afterwards it holds all. Sums of shards are added in
+// the order of the shards, so the result has the same bits for any number of ranks, and for a run that resumes from the
+// sums of another.
 //
-// `between` is called on rank 0 between texts, and while it waits. What is thrown there or on any other rank (by
-// next(), say) is thrown on that rank; then the others return, too, with the corpus half read: together() tells them.
+// Rank 0 calls `between` between texts and while it waits. An exception thrown there, or on any other rank (by next(),
+// for example), leaves add_shards() on that rank; the others then return with the corpus half read, and together()
+// reports the failure to them.
 void add_shards(Corpus& sums, const ShardTexts& texts, const std::function<void(const ShardsSoFar&)>& between,
                 Ranks& ranks, ThreadPool& pool);
 

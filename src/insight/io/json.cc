@@ -42,7 +42,7 @@ Json head_json(const HeadReport& report, std::int64_t rank) {
                {"interest", static_cast<float>(report.interest)},
                {"entropy", static_cast<float>(head.entropy)},
                {"entropy_share", static_cast<float>(head.entropy_share)}};
-  if (!head.received.empty()) {  // of one text
+  if (!head.received.empty()) {  // absent in means over texts
     json["received"] = head.received;
     json["outgoing"] = head.outgoing;
     json["diagonal"] = head.diagonal;
@@ -54,7 +54,7 @@ Json head_json(const HeadReport& report, std::int64_t rank) {
   return json;
 }
 
-// Where one side of a comparison comes from. A table of the user's own has tokens only.
+// The origin of one side of a comparison. A table from a file has tokens only.
 Json side(const AttentionTables& tables) {
   const model::Recording* const recording = tables.recording();
   if (recording == nullptr) return tokens_json(tables);

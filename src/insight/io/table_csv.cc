@@ -1,4 +1,4 @@
-// insight/io/table_csv.cc - tables as RFC 4180 has them, with or without names.
+// insight/io/table_csv.cc - reads tables in RFC 4180 CSV, with or without names.
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -25,13 +25,13 @@ std::optional<float> number_of(std::string_view cell) {
   const char* const end = cell.data() + cell.size();
   const auto [stop, problem] = std::from_chars(cell.data(), end, value);
   if (stop != end || problem == std::errc::invalid_argument) return std::nullopt;
-  if (problem == std::errc::result_out_of_range) {  // from_chars does not say which side
+  if (problem == std::errc::result_out_of_range) {  // from_chars does not distinguish overflow from underflow
     return std::fabs(std::strtod(std::string(cell).c_str(), nullptr)) > 1 ? HUGE_VALF : 0.0F;
   }
   return value;
 }
 
-// Lines come one at a time. The first cell of each is kept as text: only the end tells whether these are names.
+// Reads line by line. Keeps the first cell of each line as text: only at the end is it clear whether these are names.
 class CsvTable {
  public:
   CsvTable(std::string_view text, const std::string& path) : lines_(text, path), path_(path) {}
@@ -51,7 +51,8 @@ class CsvTable {
   }
 
  private:
-  // A row of names: a cell of it is no number. The first cell tells nothing if numbers follow: it may be a row's name.
+  // The first line holds column names if any cell is not a number. Its first cell does not count if numbers follow: it
+  // may be the name of a row.
   void take_first(std::vector<std::string>& cells) {
     bool names = cells[0].empty() || (width_ == 1 && !number_of(cells[0]));
     for (std::size_t j = 1; j < width_; ++j) names = names || !number_of(cells[j]);
@@ -99,9 +100,9 @@ class CsvTable {
 
   base::CsvLines lines_;
   const std::string& path_;
-  std::size_t width_ = 0;  // cells a line
+  std::size_t width_ = 0;  // cells per line
   bool named_rows_ = false;
-  std::vector<std::string> header_;  // empty: there is none
+  std::vector<std::string> header_;  // empty: no header
   std::vector<FirstCell> first_;
   std::vector<float> rest_;  // [lines, width - 1]
 };

@@ -25,7 +25,7 @@ std::string shown(const nlohmann::json& value) {
   return model::one_line(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-// What the first of each list says; fill() finds out whether the others agree.
+// The shape that the first element of each list implies; fill() checks the other elements.
 std::vector<std::int64_t> shape_of_lists(const nlohmann::json& lists) {
   std::vector<std::int64_t> shape;
   for (const nlohmann::json* at = &lists; at->is_array() && shape.size() <= kMostAxes; at = &at->front()) {
@@ -35,7 +35,7 @@ std::vector<std::int64_t> shape_of_lists(const nlohmann::json& lists) {
   return shape;
 }
 
-// Nested lists into numbers, in order. `where` is the way to this list: "[0][3]".
+// Copies nested lists into numbers, in order. `where` is the index of the current list: "[0][3]".
 struct Filler {
   std::span<const std::int64_t> shape;
   float* next;
@@ -134,7 +134,7 @@ TableFile read_table(const std::filesystem::path& file) {
   constexpr Known kKnown[] = {{".npy", read_npy}, {".csv", read_csv}, {".json", read_json}};
   const auto* const known =
       std::ranges::find(kKnown, file.extension().string(), [](const Known& k) { return std::string(k.ending); });
-  if (known == std::end(kKnown)) fail(file.string(), "a table's name ends in .npy, .csv or .json");
+  if (known == std::end(kKnown)) fail(file.string(), "is not a table; the name must end in .npy, .csv or .json");
   const std::string text = model::read_file(file, kMostBytes);
   if (text.empty()) fail(file.string(), "is empty");
   TableFile read = known->read(text, file.string());

@@ -1,4 +1,4 @@
-// insight/io/table_npy.cc - numpy's .npy files, versions 1 to 3 (numpy.lib.format describes them).
+// insight/io/table_npy.cc - reads NumPy's .npy files, versions 1 to 3 (described in numpy.lib.format).
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -28,7 +28,7 @@ float number_at(const char* at) {
   }
 }
 
-// A dtype without its byte order: those of one byte have none, the others must be little-endian.
+// A dtype without its byte order: single bytes have none, all others must be little-endian.
 struct Element {
   std::string_view name;
   std::int64_t bytes;
@@ -77,7 +77,7 @@ class HeaderParser {
       }
     }
     skip_spaces();
-    if (at_ != text_.size()) fail("the header goes on behind its '}'");
+    if (at_ != text_.size()) fail("the header continues after its '}'");
     if (seen != 7U) fail("the header needs descr, fortran_order and shape");
     return header;
   }
@@ -102,8 +102,7 @@ class HeaderParser {
     skip_spaces();
     const char mark = at_ < text_.size() ? text_[at_] : '\0';
     const std::size_t end = mark == '\'' || mark == '"' ? text_.find(mark, at_ + 1) : std::string_view::npos;
-    if (end == std::string_view::npos)
-      fail("a text in quotation marks is needed here (structured arrays are not read)");
+    if (end == std::string_view::npos) fail("a quoted string is needed here (structured arrays are not supported)");
     std::string text(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return text;
@@ -125,7 +124,7 @@ class HeaderParser {
       skip_spaces();
       std::int64_t value = -1;
       const auto [stop, problem] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-      if (problem != std::errc() || value < 0) fail("a size is needed here: a whole number from 0 on");
+      if (problem != std::errc() || value < 0) fail("a size is needed here: a whole number, 0 or more");
       at_ = static_cast<std::size_t>(stop - text_.data());
       numbers.push_back(value);
       if (!take(',')) {
@@ -137,18 +136,18 @@ class HeaderParser {
   }
 
   std::string_view text_;
-  std::int64_t offset_;  // of the text, in the file
+  std::int64_t offset_;  // of text_ in the file
   const std::string& path_;
   std::size_t at_ = 0;
 };
 
-// The header's text; `begin` becomes the byte where it starts.
+// The header's text; sets `begin` to the byte where it starts.
 std::string_view header_text(std::string_view file, const std::string& path, std::size_t& begin) {
   if (!file.starts_with(kMagic) || file.size() < kMagic.size() + 4)
-    throw Error(path, "is no .npy file: it does not begin as one", 0);
+    throw Error(path, "is not a .npy file: it does not start like one", 0);
   const int version = static_cast<unsigned char>(file[kMagic.size()]);
   if (version < 1 || version > 3)
-    throw Error(path, ".npy version " + std::to_string(version) + " is not known; 1 to 3 are", kMagic.size());
+    throw Error(path, ".npy version " + std::to_string(version) + " is not supported; 1 to 3 are", kMagic.size());
   const std::size_t width = version == 1 ? 2 : 4;
   begin = kMagic.size() + 2 + width;
   std::size_t length = 0;
@@ -168,11 +167,11 @@ const Element& element_of(const std::string& descr, const std::string& path) {
       std::ranges::find(kElements, std::string_view(descr).substr(descr.empty() ? 0 : 1), &Element::name);
   if (!known_order || found == kElements.end())
     throw Error(path, "holds elements of type " + model::in_quotes(descr) +
-                          "; little-endian floats of 16, 32 or 64 bits, integers or booleans are read");
+                          "; supported are little-endian floats of 16, 32 or 64 bits, integers and booleans");
   return *found;
 }
 
-// Where element (row by row) `index` of `shape` stands in an array whose first axis runs fastest.
+// The Fortran-order index of the element that has index `index` in C order.
 std::int64_t columns_first_place(std::int64_t index, std::span<const std::int64_t> shape) {
   std::int64_t place = 0;
   std::int64_t rest = 1;

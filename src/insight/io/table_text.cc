@@ -13,7 +13,7 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
-// Quoted where a comma, a quotation mark or the end of a line would be misread.
+// Quotes a field that contains a comma, a quotation mark or a line break.
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
@@ -21,7 +21,7 @@ std::string csv_field(std::string_view text) {
   return quoted + "\"";
 }
 
-// 0.0001, 1e-05: with an exponent only beyond where people read digits.
+// 0.0001, 1e-05: with an exponent only for numbers that are hard to read without.
 void append_number(std::string& to, float number) {
   std::array<char, 64> digits{};
   const float size = std::abs(number);
@@ -33,7 +33,7 @@ void append_number(std::string& to, float number) {
 
 }  // namespace
 
-// The header ends with a new line and fills up to a multiple of 64 bytes, so that the numbers are aligned.
+// The header ends with a newline and is padded to a multiple of 64 bytes, so that the numbers are aligned.
 std::string npy_header(const std::vector<std::int64_t>& shape) {
   std::string sizes;
   for (const std::int64_t n : shape) sizes += std::to_string(n) + ", ";

@@ -14,7 +14,7 @@ namespace attn::insight {
 
 namespace {
 
-constexpr int kFractionBits = 50;  // 512 capacities of at most 1 still fit into 63 bits
+constexpr int kFractionBits = 50;  // a sum of 512 capacities of at most 1 still fits into 63 bits
 
 Capacity whole(float capacity) {
   return static_cast<Capacity>(std::llround(std::ldexp(static_cast<double>(capacity), kFractionBits)));
@@ -31,7 +31,7 @@ std::vector<nn::Matrix> layer_tables(const AttentionTables& tables, std::int64_t
   return layer_matrices;
 }
 
-// What every pair of tokens has in common: the edges between the first and the last layer.
+// The part of the graph that all pairs of tokens share: the edges between the first and the last layer.
 LayeredGraph middle_of(const std::vector<nn::Matrix>& layer_matrices) {
   const std::int64_t n = layer_matrices.front().rows();
   LayeredGraph graph{.nodes = n, .layers = std::ssize(layer_matrices) - 1, .between = {}};
@@ -42,7 +42,7 @@ LayeredGraph middle_of(const std::vector<nn::Matrix>& layer_matrices) {
   return graph;
 }
 
-// One source and all sinks.
+// The flows from one source to all sinks.
 class FlowsOf {
  public:
   FlowsOf(const std::vector<nn::Matrix>& layer_matrices, ThreadPool& pool)
@@ -52,7 +52,7 @@ class FlowsOf {
         workers_(static_cast<std::size_t>(pool.threads())),
         pool_(pool) {}
 
-  // Into the text's tokens [first, first + flows.size()).
+  // Flows into the input tokens [first, first + flows.size()).
   void run(std::int64_t token, std::int64_t first, std::span<float> flows) {
     std::vector<Capacity> source(static_cast<std::size_t>(graph_.nodes));
     std::transform(last_.row(token), last_.row(token) + graph_.nodes, source.begin(), whole);
@@ -80,16 +80,16 @@ nn::Matrix flow(const AttentionTables& tables, const UpperTokens& upper, ThreadP
   check(tables, upper);
   const std::int64_t n = tables.stack(Kind::self).queries, count = std::ssize(upper.tokens);
   if (n > kMostFlowTokens) {
-    throw std::invalid_argument("attention flow is computed up to " + std::to_string(kMostFlowTokens) +
-                                " tokens, and these are " + std::to_string(n) + ": rollout takes any number");
+    throw std::invalid_argument("attention flow is limited to " + std::to_string(kMostFlowTokens) +
+                                " tokens, but the text has " + std::to_string(n) + "; rollout has no limit");
   }
   const std::vector<nn::Matrix> layer_matrices = layer_tables(tables, upper.layer, pool);
   nn::Matrix flows(count, n);
   FlowsOf solver(layer_matrices, pool);
-  const std::int64_t step = 4 * pool.threads();  // between two words on progress
+  const std::int64_t step = 4 * pool.threads();  // flows between two progress reports
   for (std::int64_t t = 0; t < count; ++t) {
     const std::int64_t token = upper.tokens[static_cast<std::size_t>(t)];
-    if (upper.layer == 0) {  // one layer: a single edge to each
+    if (upper.layer == 0) {  // one layer: a single edge to each input token
       std::copy_n(layer_matrices.front().row(token), n, flows.row(t));
       continue;
     }

@@ -13,8 +13,8 @@ std::size_t MaxFlow::edge(std::int64_t layer, std::int64_t from, std::int64_t to
   return static_cast<std::size_t>((layer * graph_->nodes + from) * graph_->nodes + to);
 }
 
-// From the sink upwards, along edges that can still take something: down through what is left of a capacity, up by
-// taking back what has been sent down. True if the source is reached.
+// Breadth-first search from the sink along residual edges: down an edge with capacity left, or up an edge whose flow
+// can be taken back. Returns whether it reaches the source.
 bool MaxFlow::find_levels() {
   const std::int64_t n = graph_->nodes, layers = graph_->layers;
   std::ranges::fill(level_, kFar);
@@ -43,8 +43,8 @@ bool MaxFlow::find_levels() {
   return source_level_ != kFar;
 }
 
-// Sends up to `amount` from a node to the sink, always one level nearer; returns what arrived. A node that could not
-// send all is not tried again in this phase.
+// Sends up to `amount` from a node to the sink, one level nearer per step; returns what arrived. A node that could not
+// send everything is not tried again in this phase.
 Capacity MaxFlow::push(std::int64_t layer, std::int64_t node, Capacity amount) {
   const std::int64_t n = graph_->nodes;
   const std::size_t here = at(layer, node);
@@ -60,7 +60,7 @@ Capacity MaxFlow::push(std::int64_t layer, std::int64_t node, Capacity amount) {
     const bool down = tried < n;
     const std::int64_t other_layer = layer + (down ? 1 : -1), other = down ? tried : tried - n;
     if (other_layer < 0 || other_layer == graph_->layers) {
-      tried += static_cast<std::int32_t>(n - 1);  // there are no such neighbours
+      tried += static_cast<std::int32_t>(n - 1);  // no neighbours on this side
       continue;
     }
     if (level_[at(other_layer, other)] != nearer) continue;

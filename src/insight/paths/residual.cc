@@ -11,22 +11,22 @@ namespace attn::insight {
 
 namespace {
 
-constexpr std::int64_t kTaskRows = 64;  // a kernel's tile
+constexpr std::int64_t kTaskRows = 64;  // rows per task, so that packing the keys pays off
 
 // Adds the weights of all heads to rows that begin with query `first`.
 void add_heads(const AttentionTables& tables, std::int64_t layer, std::int64_t first, View<float, 2> out) {
   const std::int64_t heads = tables.stack(Kind::self).heads;
   for (HeadId head{Kind::self, layer, 0}; head.head < heads; ++head.head) {
-    each_block(tables, head, first, out.shape[0], [&](Rectangle at, View<const float, 2> tile) {
-      for (std::int64_t i = 0; i < tile.shape[0]; ++i) {
+    each_block(tables, head, first, out.shape[0], [&](Rectangle at, View<const float, 2> block) {
+      for (std::int64_t i = 0; i < block.shape[0]; ++i) {
         float* const to = out.at(at.row - first + i, at.col);
-        for (std::int64_t j = 0; j < tile.shape[1]; ++j) to[j] += tile(i, j);
+        for (std::int64_t j = 0; j < block.shape[1]; ++j) to[j] += block(i, j);
       }
     });
   }
 }
 
-// From the sum over heads to A. A row without any weight keeps what goes past the heads.
+// Turns the sum over heads into a row of A. A row without any weight keeps only the residual part.
 void finish_row(float* row, std::int64_t columns, std::int64_t diagonal, std::int64_t heads) {
   double sum = 0;
   for (std::int64_t j = 0; j < columns; ++j) sum += row[j];
@@ -42,7 +42,7 @@ void finish_row(float* row, std::int64_t columns, std::int64_t diagonal, std::in
 void check(const AttentionTables& tables, const UpperTokens& upper) {
   const AttentionStack& all = tables.stack(Kind::self);
   if (all.queries != all.keys) {
-    throw std::invalid_argument("tokens can be followed through square tables only: these are of " +
+    throw std::invalid_argument("tokens can only be followed through square tables: these have " +
                                 std::to_string(all.queries) + " queries and " + std::to_string(all.keys) + " keys");
   }
   tables.check({Kind::self, upper.layer, 0});

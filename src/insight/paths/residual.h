@@ -1,4 +1,4 @@
-// insight/paths/residual.h - a layer's heads as one table, together with what goes past them (Abnar & Zuidema, 2020).
+// insight/paths/residual.h - the heads of a layer and the residual connection as one table (Abnar & Zuidema, 2020).
 //
 //   A = 0.5 mean over heads of p + 0.5 I,  each row divided by its sum
 //
@@ -14,17 +14,17 @@
 
 namespace attn::insight {
 
-// Tokens above a layer, which are followed down to the text.
+// Tokens above a layer, to be followed down to the input.
 struct UpperTokens {
-  std::int64_t layer = 0;            // the last of the layers 0 .. layer
+  std::int64_t layer = 0;            // follow through the layers 0 .. layer
   std::vector<std::int64_t> tokens;  // at least one
 };
 
-// Throws std::invalid_argument for what is not there, and where queries are not the keys: only attention of kind self
-// leads from tokens to the same tokens.
+// Throws std::invalid_argument if the layer or a token does not exist, or if queries and keys differ: only attention of
+// kind self leads from tokens to the same tokens.
 void check(const AttentionTables& tables, const UpperTokens& upper);
 
-// Rows [first, first + R) of A of a layer into out [R, N].
+// Writes rows [first, first + R) of a layer's A into out [R, N].
 void with_residual(const AttentionTables& tables, std::int64_t layer, std::int64_t first, View<float, 2> out,
                    ThreadPool& pool);
 

@@ -10,10 +10,10 @@ namespace attn::insight {
 
 namespace {
 
-constexpr std::int64_t kBandRows = 256;  // of A, that are there at a time
-constexpr std::int64_t kStrip = 128;     // columns that one task owns
+constexpr std::int64_t kBandRows = 256;  // rows of A in memory at a time
+constexpr std::int64_t kStrip = 128;     // columns per task
 
-// Shares of N tokens in each of the chosen ones.
+// [chosen tokens, N]: the share of each of N tokens in each chosen token.
 struct TokenShares {
   std::int64_t rows, columns;
   std::vector<double> numbers;
@@ -29,8 +29,8 @@ struct TokenShares {
   }
 };
 
-// to += from[:, first : first + R] band. A task owns columns of `to`, and adds the rows in order: the same bits for any
-// number of threads.
+// to += from[:, first : first + R] band. A task owns columns of `to` and adds the rows in order, so the result has the
+// same bits for any number of threads.
 void add_product(const TokenShares& from, std::int64_t first, const View<const float, 2>& band, TokenShares& to,
                  ThreadPool& pool) {
   pool.run((to.columns + kStrip - 1) / kStrip, [&](std::int64_t strip, int) {
@@ -61,7 +61,7 @@ nn::Matrix rollout(const AttentionTables& tables, const UpperTokens& upper, Thre
     for (std::int64_t row = 0; row < n; row += kBandRows) {
       base::tell(progress, (upper.layer - layer) * n + row, (upper.layer + 1) * n);
       const View<float, 2> band = nn::rows_of(memory.view(), 0, std::min(kBandRows, n - row));
-      if (!shares.any(row, band.shape[0])) continue;  // behind all chosen tokens of a causal model
+      if (!shares.any(row, band.shape[0])) continue;  // after all chosen tokens of a causal model
       with_residual(tables, layer, row, band, pool);
       add_product(shares, row, band, below, pool);
     }
@@ -77,9 +77,9 @@ nn::Matrix rollout(const AttentionTables& tables, std::int64_t layer, ThreadPool
                    const base::Progress& progress) {
   const std::int64_t n = tables.stack(Kind::self).queries;
   if (n > kMostRolloutRows) {
-    throw std::invalid_argument("the whole table of a rollout is made up to " + std::to_string(kMostRolloutRows) +
-                                " tokens, not " + std::to_string(n) +
-                                ": choose tokens (--token), for which any length will do");
+    throw std::invalid_argument("a whole rollout table is limited to " + std::to_string(kMostRolloutRows) +
+                                " tokens, but the text has " + std::to_string(n) +
+                                "; choose tokens (--token), which works for any length");
   }
   UpperTokens all{layer, std::vector<std::int64_t>(static_cast<std::size_t>(n))};
   std::iota(all.tokens.begin(), all.tokens.end(), std::int64_t{0});

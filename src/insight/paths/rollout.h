@@ -1,9 +1,9 @@
 // insight/paths/rollout.h - attention rollout (Abnar & Zuidema, 2020): what tokens are made of after several layers.
 //
-//   rollout = A_layer ... A_1 A_0,  A as residual.h has it
+//   rollout = A_layer ... A_1 A_0,  A as in residual.h
 //
-// For attention of kind self: of an encoder or of a decoder that stands alone. The tokens of an encoder-decoder's
-// decoder are not followed: they mix two kinds of attention, for which the paper has no rollout.
+// Applies to attention of kind self: an encoder, or a decoder without an encoder. The decoder of an encoder-decoder
+// mixes two kinds of attention, for which the paper defines no rollout.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace attn::insight {
 
-inline constexpr std::int64_t kMostRolloutRows = 512;  // of a whole table
+inline constexpr std::int64_t kMostRolloutRows = 512;  // for a whole table
 
-// Of the chosen tokens: [tokens, N], each row sums to 1. One pass over the tables of the layers, from the upper one
-// downwards, whatever the number of tokens; O(N) memory a token, nothing of size N x N.
+// Rollout of the chosen tokens: [tokens, N], each row sums to 1. One pass over the tables of the layers, top layer
+// first, for any number of tokens; O(N) memory per token, nothing of size N x N.
 nn::Matrix rollout(const AttentionTables& tables, const UpperTokens& upper, ThreadPool& pool,
                    const base::Progress& progress = {});
 
-// Of all tokens: [N, N]. Throws std::invalid_argument above kMostRolloutRows tokens.
+// Rollout of all tokens: [N, N]. Throws std::invalid_argument above kMostRolloutRows tokens.
 nn::Matrix rollout(const AttentionTables& tables, std::int64_t layer, ThreadPool& pool,
                    const base::Progress& progress = {});
 

@@ -61,7 +61,7 @@ void add_score(Trace& to, const model::AttentionRecord& record) {
   to.weight = to.allowed ? std::exp(to.score - to.lse) : 0;
 }
 
-// weights v W_O, of one key or of all.
+// v W_O, where v is weighted already: the value of one key, or the sum over all keys.
 std::vector<double> through(const nn::Matrix& projection, const std::vector<double>& v) {
   std::vector<double> out(static_cast<std::size_t>(projection.columns()));
   for (std::int64_t d = 0; d < projection.rows(); ++d) {

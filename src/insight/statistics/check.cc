@@ -43,9 +43,9 @@ class HeadCheck {
 
   void all_rows() {
     sums_.assign(static_cast<std::size_t>(tables_.stack(head_.kind).queries), 0.0);
-    each_block(tables_, head_, [&](Rectangle at, View<const float, 2> tile) {
-      for (std::int64_t r = 0; r < tile.shape[0]; ++r)
-        sums_[static_cast<std::size_t>(at.row + r)] += part_of_row(at.row + r, at.col, tile.at(r), tile.shape[1]);
+    each_block(tables_, head_, [&](Rectangle at, View<const float, 2> block) {
+      for (std::int64_t r = 0; r < block.shape[0]; ++r)
+        sums_[static_cast<std::size_t>(at.row + r)] += part_of_row(at.row + r, at.col, block.at(r), block.shape[1]);
     });
     for (std::size_t i = 0; i < sums_.size(); ++i) check_sum(static_cast<std::int64_t>(i), sums_[i]);
   }

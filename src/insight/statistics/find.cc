@@ -80,15 +80,15 @@ double overlap_with_mask(const AttentionTables& tables, const HeadId& head, cons
   }
   if (rows == 0) throw std::invalid_argument("the mask allows nothing that " + to_string(head) + " may see");
   double sum = 0;
-  static_assert(kTileColumns % 64 == 0);
-  each_block(tables, head, [&](Rectangle at, View<const float, 2> tile) {
-    for (std::int64_t r = 0; r < tile.shape[0]; ++r) {
+  static_assert(kBlockColumns % 64 == 0);
+  each_block(tables, head, [&](Rectangle at, View<const float, 2> block) {
+    for (std::int64_t r = 0; r < block.shape[0]; ++r) {
       const float should = each[static_cast<std::size_t>(at.row + r)];
       if (should == 0) continue;
       float row = 0;
-      for (std::int64_t j = 0; j < tile.shape[1]; j += 64) {
+      for (std::int64_t j = 0; j < block.shape[1]; j += 64) {
         for (std::uint64_t left = bits(at.row + r, at.col + j); left != 0; left &= left - 1)
-          row += std::min(should, tile.at(r)[j + std::countr_zero(left)]);
+          row += std::min(should, block.at(r)[j + std::countr_zero(left)]);
       }
       sum += row;
     }
@@ -137,12 +137,12 @@ nn::Matrix mass_of(const AttentionTables& tables, const HeadId& head, std::int64
   const AttentionStack& all = tables.stack(head.kind);
   nn::Matrix mass(rows, columns);
   std::fill_n(mass.data(), rows * columns, 0.0F);
-  each_block(tables, head, [&](Rectangle at, View<const float, 2> tile) {
-    const std::int64_t end = at.col + tile.shape[1];
-    for (std::int64_t i = 0; i < tile.shape[0]; ++i) {
+  each_block(tables, head, [&](Rectangle at, View<const float, 2> block) {
+    const std::int64_t end = at.col + block.shape[1];
+    for (std::int64_t i = 0; i < block.shape[0]; ++i) {
       const std::int64_t r = cell_of(at.row + i, rows, all.queries);
       const auto height = static_cast<float>(cell_start(r + 1, rows, all.queries) - cell_start(r, rows, all.queries));
-      const float* const p = tile.at(i) - at.col;
+      const float* const p = block.at(i) - at.col;
       for (std::int64_t j = at.col; j < end;) {
         const std::int64_t c = cell_of(j, columns, all.keys);
         float sum = 0;

@@ -23,18 +23,18 @@ class HeadTally {
         received_(static_cast<std::size_t>(sets.keys)),
         diagonal_(static_cast<std::size_t>(std::min(sets.queries, sets.keys))) {}
 
-  void take(Rectangle at, View<const float, 2> tile) {
-    kernels::tile_statistics({.weights = {tile.data, tile.strides[0]},
-                              .rows = tile.shape[0],
-                              .columns = tile.shape[1],
+  void take(Rectangle at, View<const float, 2> block) {
+    kernels::tile_statistics({.weights = {block.data, block.strides[0]},
+                              .rows = block.shape[0],
+                              .columns = block.shape[1],
                               .query = at.row,
                               .key = at.col,
                               .beyond = beyond_,
                               .by_row = rows_.data() + at.row,
                               .received = received_.data() + at.col});
-    for (std::int64_t r = 0; r < tile.shape[0]; ++r) {
-      add_band(at.row + r, at.col, tile.shape[1], tile.at(r));
-      add_repeats(at.row + r, at.col, at.col + tile.shape[1], tile.at(r));
+    for (std::int64_t r = 0; r < block.shape[0]; ++r) {
+      add_band(at.row + r, at.col, block.shape[1], block.at(r));
+      add_repeats(at.row + r, at.col, at.col + block.shape[1], block.at(r));
     }
   }
 
@@ -99,9 +99,9 @@ class HeadTally {
 HeadStatistics head_statistics(const AttentionTables& tables, const HeadId& name, const TokenSets& sets,
                                std::int64_t beyond, const TakeBlock& also) {
   HeadTally tally(sets, beyond);
-  each_block(tables, name, [&](Rectangle at, View<const float, 2> tile) {
-    tally.take(at, tile);
-    if (also) also(at, tile);
+  each_block(tables, name, [&](Rectangle at, View<const float, 2> block) {
+    tally.take(at, block);
+    if (also) also(at, block);
   });
   HeadStatistics head = tally.result(visible_keys(tables, name));
   head.name = name;
@@ -151,7 +151,7 @@ std::vector<HeadStatistics> statistics(const AttentionTables& tables, const Stat
     base::parallel_for(count, progress, pool, [&](std::int64_t n) {
       const HeadId name{stack.kind, n / stack.heads, n % stack.heads};
       TakeBlock also;
-      if (options.also) also = [&](Rectangle at, View<const float, 2> tile) { options.also(done + n, at, tile); };
+      if (options.also) also = [&](Rectangle at, View<const float, 2> block) { options.also(done + n, at, block); };
       here[static_cast<std::size_t>(n)] = head_statistics(tables, name, sets, options.beyond, also);
     });
     add_even(tables, sets, options.beyond, here);

@@ -72,15 +72,15 @@ WithoutSinks::WithoutSinks(std::shared_ptr<const AttentionTables> inner)
 std::vector<float> WithoutSinks::find_factors(const HeadId& head, const Part& part, std::int64_t first,
                                               std::int64_t count) const {
   std::vector<double> left(static_cast<std::size_t>(count));
-  each_block(*inner_, head, first, count, [&](Rectangle at, View<const float, 2> tile) {
+  each_block(*inner_, head, first, count, [&](Rectangle at, View<const float, 2> block) {
     const auto from = std::ranges::lower_bound(part.sinks, at.col);
-    const auto to = std::lower_bound(from, part.sinks.end(), at.col + tile.shape[1]);
-    for (std::int64_t r = 0; r < tile.shape[0]; ++r) {
-      const float* const row = tile.at(r);
+    const auto to = std::lower_bound(from, part.sinks.end(), at.col + block.shape[1]);
+    for (std::int64_t r = 0; r < block.shape[0]; ++r) {
+      const float* const row = block.at(r);
       double& sum = left[static_cast<std::size_t>(at.row + r - first)];
       std::int64_t next = at.col;
       for (auto sink = from;; ++sink) {
-        const std::int64_t end = sink == to ? at.col + tile.shape[1] : *sink;
+        const std::int64_t end = sink == to ? at.col + block.shape[1] : *sink;
         sum += std::accumulate(row + (next - at.col), row + (end - at.col), 0.0);
         if (sink == to) break;
         next = end + 1;

@@ -125,20 +125,20 @@ void WordTables::weights(const HeadId& head, Rectangle window, View<float, 2> ou
   const std::int64_t last_column = start(part.keys, window.col + out.shape[1]);
   for (std::int64_t r = 0; r < out.shape[0]; ++r) std::fill_n(out.at(r), out.shape[1], 0.0F);
 
-  nn::Matrix memory(std::min(kTileQueries, last_row - first_row), std::min(kTileColumns, last_column - first_column));
+  nn::Matrix memory(std::min(kBlockQueries, last_row - first_row), std::min(kBlockColumns, last_column - first_column));
   for (std::int64_t row = first_row; row < last_row; row += memory.rows()) {
     const std::int64_t rows = std::min(memory.rows(), last_row - row);
     for (std::int64_t col = first_column; col < last_column; col += memory.columns()) {
       const std::int64_t columns = std::min(memory.columns(), last_column - col);
       if (inner_->cover(head, {0, head.head, row, row + rows, col, col + columns}) == Cover::none) continue;
-      const View<float, 2> tile{memory.data(), {rows, columns}, {memory.columns(), 1}};
-      inner_->weights(head, {row, col}, tile, pool);
+      const View<float, 2> block{memory.data(), {rows, columns}, {memory.columns(), 1}};
+      inner_->weights(head, {row, col}, block, pool);
       const std::int64_t* const key_word = part.key_words.data() + col;
       for (std::int64_t i = 0; i < rows; ++i) {
         const std::int64_t word = part.query_words[static_cast<std::size_t>(row + i)];
         const auto tokens = static_cast<float>(start(part.queries, word + 1) - start(part.queries, word));
         float* const to = out.at(word - window.row);
-        for (std::int64_t j = 0; j < columns; ++j) to[key_word[j] - window.col] += tile(i, j) / tokens;
+        for (std::int64_t j = 0; j < columns; ++j) to[key_word[j] - window.col] += block(i, j) / tokens;
       }
     }
   }
