@@ -1,4 +1,3 @@
-// cli/source.cc
 #include "apps/cli/options/source.h"
 
 #include <fmt/format.h>
@@ -31,18 +30,18 @@ std::vector<std::string> words_of(const std::optional<std::string>& text) {
 
 void SourceOption::add_to(CLI::App& command, Takes takes, const std::string& text_name) {
   model.add_to(command);
-  text.add_to(command, "The text", text_name);
-  command.add_option("--pair", pair, "A second text, for models that read pairs; of an encoder-decoder, what it says")
+  text.add_to(command, "Text to read", text_name);
+  command.add_option("--pair", pair, "Second text, for models that read pairs; for an encoder-decoder, its output")
       ->type_name("TEXT");
-  command.add_option("--target", target, "What an encoder-decoder says (default: what it says by itself)")
+  command.add_option("--target", target, "Output of an encoder-decoder (default: what the model generates)")
       ->type_name("TEXT")
       ->excludes("--pair");
   if (takes == Takes::models) return;
-  command.add_option("--recording", recording, "A recording (attnscope record) instead of a model and a text")
+  command.add_option("--recording", recording, "Recording (attnscope record) to open instead of a model and a text")
       ->type_name("FILE")
       ->excludes("--model");
   if (takes == Takes::recordings) return;
-  command.add_option("--table", table, "A table of your own instead: .npy, .csv or .json")
+  command.add_option("--table", table, "Table of your own to open instead: .npy, .csv or .json")
       ->type_name("FILE")
       ->excludes("--model")
       ->excludes("--recording");
@@ -62,16 +61,27 @@ model::Text SourceOption::text_given(Ranks& ranks) const {
   return {.text = ranks.gather(words).front(), .pair = pair, .target = target};
 }
 
-SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) const { return read(keep, *alone(), pool); }
+SourceOption::Opened SourceOption::read(model::Keep keep, ThreadPool& pool) const {
+  const model::Text given = text_given();
+  Opened opened{model::Reader::load(model.folder()), model::Recording()};
+  opened.recording = model::begin_recording(opened.reader, model::prepared(given, opened.reader, pool), keep);
+  or_usage([&] { model::check_not_empty(opened.recording); });
+  model::finish_recording(opened.reader, opened.recording, pool);
+  opened.recording.origin.model = model.chosen();
+  note_training_length(opened.reader.model->facts(), std::ssize(opened.recording.tokens));
+  return opened;
+}
 
 SourceOption::Opened SourceOption::read(model::Keep keep, Ranks& ranks, ThreadPool& pool) const {
+  if (ranks.size() == 1) return read(keep, pool);
   model::Text given = text_given(ranks);
   const model::RecordOptions options{.changes = {}, .on_layer = {}, .ranks = &ranks};
   Opened opened = on_all(ranks, [&] {
     Opened loaded{model::Reader::load(model.folder()), model::Recording()};
     const bool translates = loaded.reader.model->facts().form == model::Form::encoder_decoder;
-    if (translates && !given.target && !given.pair && ranks.size() > 1)
-      throw UsageError("what an encoder-decoder says by itself is the work of one process; several need --target");
+    if (translates && !given.target && !given.pair)
+      throw UsageError(
+          "several processes need --target: only one process can generate the output of an encoder-decoder");
     given = model::prepared(std::move(given), loaded.reader, pool);
     return loaded;
   });
@@ -102,9 +112,9 @@ void SourceOption::judge(const insight::CheckResult& result) const {
 
 void SourceOption::check_given() const {
   if ((table || recording) && (text.text || text.file || pair || target))
-    throw UsageError("a recording or a table is looked at as it is: no text can be given");
+    throw UsageError("--recording and --table take no text");
   if (!table && !recording && model.name.empty() && (!model.known() || (!text.text && !text.file)))
-    throw UsageError(fmt::format("say what to look at: {}{} or --file, or --recording FILE",
+    throw UsageError(fmt::format("nothing to read: give {}{}, --file or --recording",
                                  model.known() ? "" : "--model and ", text.name));
 }
 
@@ -112,7 +122,7 @@ RankedTables SourceOption::open_unchecked(Ranks& ranks, ThreadPool& pool) const 
   if (ranks.size() == 1) return {open_unchecked(model::Keep{}, pool), nullptr};
   on_all(ranks, [&] {
     check_given();
-    if (table) throw UsageError("a table of your own is looked at by one process");
+    if (table) throw UsageError("--table works in a single process only");
     if (!recording) static_cast<void>(text_given());
   });
   return RankedTables::of(ranks, on_all(ranks, [&] { return model::load_recording(recording.value(), ranks); }));
@@ -138,16 +148,16 @@ std::string word_of(const text::Tokenizer& tokenizer, std::int32_t id) {
 }
 
 void HeadOption::add_to(CLI::App& command, bool with_head) {
-  command.add_option("--layer", layer, "Layer, from 0")->type_name("L");
-  if (with_head) command.add_option("--head", head, "Head, from 0")->type_name("H");
+  command.add_option("--layer", layer, "Layer number, from 0")->type_name("L");
+  if (with_head) command.add_option("--head", head, "Head number, from 0")->type_name("H");
   add_kind_to(command);
 }
 
 void HeadOption::add_kind_to(CLI::App& command) {
   command
       .add_option("--kind", kind_name,
-                  "self: of the text; of an encoder-decoder also decoder: of what it says; cross: from what it writes "
-                  "to the text")
+                  "Kind of attention: self (within the text); in an encoder-decoder also decoder (within its output) "
+                  "or cross (from its output to the text)")
       ->check(CLI::IsMember({"self", "cross", "decoder"}))
       ->capture_default_str();
 }
@@ -166,8 +176,8 @@ std::vector<insight::HeadId> HeadOption::chosen(const insight::AttentionTables& 
 insight::HeadId HeadOption::one(const insight::AttentionTables& tables) const {
   const insight::HeadId first = chosen(tables).front();
   const insight::AttentionStack& all = tables.stack(first.kind);
-  if (!layer && all.layers > 1) throw UsageError(fmt::format("name a layer with --layer, 0 to {}", all.layers - 1));
-  if (!head && all.heads > 1) throw UsageError(fmt::format("name a head with --head, 0 to {}", all.heads - 1));
+  if (!layer && all.layers > 1) throw UsageError(fmt::format("choose a layer with --layer, 0 to {}", all.layers - 1));
+  if (!head && all.heads > 1) throw UsageError(fmt::format("choose a head with --head, 0 to {}", all.heads - 1));
   return first;
 }
 

@@ -1,7 +1,9 @@
 #include "figure/scene/reduce.h"
 
 #include <algorithm>
-#include <cmath>
+#include <vector>
+
+#include "insight/blocks/shrink.h"
 
 namespace attn::figure {
 
@@ -23,16 +25,11 @@ nn::Matrix largest(const nn::Matrix& cells, std::int64_t rows, std::int64_t colu
   columns = std::min(columns, cells.columns());
   nn::Matrix small(rows, columns);
   std::fill_n(small.data(), rows * columns, 0.0F);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t i = r * cells.rows() / rows; i < (r + 1) * cells.rows() / rows; ++i) {
-      for (std::int64_t c = 0; c < columns; ++c) {
-        float& most = small.row(r)[c];
-        for (std::int64_t j = c * cells.columns() / columns; j < (c + 1) * cells.columns() / columns; ++j) {
-          if (std::abs(cells.row(i)[j]) > std::abs(most)) most = cells.row(i)[j];
-        }
-      }
-    }
-  }
+  const std::vector<std::int64_t> row_cells = insight::cells_of(cells.rows(), rows);
+  const std::vector<std::int64_t> column_cells = insight::cells_of(cells.columns(), columns);
+  insight::shrink_into(
+      cells.view(), [&](std::int64_t i) { return row_cells[static_cast<std::size_t>(i)]; },
+      [&](std::int64_t j) { return column_cells[static_cast<std::size_t>(j)]; }, small, insight::FartherNumber());
   return small;
 }
 

@@ -3,22 +3,22 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <vector>
 
 #include "base/parallel_for.h"
 #include "insight/blocks/blocks.h"
+#include "insight/blocks/shrink.h"
 
 namespace attn::insight {
 
 namespace {
 
-// Tiles of `level` that it takes for `count` rows or columns.
+// Number of map tiles of `level` that cover `count` rows or columns.
 std::int64_t count_map_tiles(std::int64_t count, std::int64_t level) {
   const std::int64_t side = kMapTile << level;
   return (count + side - 1) / side;
 }
 
-// On which the table is one cell.
+// The level on which the whole table is one cell.
 std::int64_t highest_level(const AttentionStack& all) {
   return std::bit_width(static_cast<std::uint64_t>(std::max(all.queries, all.keys) - 1));
 }
@@ -32,27 +32,9 @@ TableWindow window_of(const AttentionStack& all, const MapPlace& place) {
   return {row, std::min(side, all.queries - row), column, std::min(side, all.keys - column)};
 }
 
-// Of the cells that `window` is.
+// Rows and columns of cells in `window`.
 Shape<2> window_cells(const TableWindow& window, std::int64_t level) {
   return {((window.rows - 1) >> level) + 1, ((window.columns - 1) >> level) + 1};
-}
-
-// Puts the numbers of a tile into the cells [r, c] of `out` that they belong to; `at` counts from the first of these.
-template <typename Show>
-void into_cells(const View<const float, 2>& tile, Rectangle at, std::int64_t level, nn::Matrix& out, Show show) {
-  // As in a picture: rows of one cell first.
-  std::vector<float> together(static_cast<std::size_t>(tile.shape[1]));
-  for (std::int64_t i = 0, next = 0; i < tile.shape[0]; i = next) {
-    const std::int64_t cell_row = (at.row + i) >> level;
-    std::copy_n(tile.at(i), tile.shape[1], together.data());
-    for (next = i + 1; next < tile.shape[0] && (at.row + next) >> level == cell_row; ++next)
-      show_both(together, tile.at(next), show);
-    float* const to = out.row(cell_row);
-    for (std::int64_t j = 0; j < tile.shape[1]; ++j) {
-      float& cell = to[(at.col + j) >> level];
-      cell = show(cell, together[static_cast<std::size_t>(j)]);
-    }
-  }
 }
 
 }  // namespace
@@ -68,16 +50,17 @@ nn::Matrix map_tile(const AttentionTables& tables, const HeadId& head, const Map
   const auto [rows, columns] = window_cells(window, place.level);
   nn::Matrix out(rows, columns);
   std::fill_n(out.data(), rows * columns, differences ? std::numeric_limits<float>::quiet_NaN() : 0.0F);
-  // Bands of queries that share no cell: some for each thread, but not more than needed, as each packs its keys.
-  const std::int64_t least = window.rows > 4 * kTileQueries ? kTileQueries : kTileQueries / 4;
+  // Bands of queries that share no cell: several per thread, but no more than needed, because each band packs the keys.
+  const std::int64_t least = window.rows > 4 * kBlockQueries ? kBlockQueries : kBlockQueries / 4;
   const std::int64_t band = std::max(std::int64_t{1} << place.level, least);
   base::parallel_for((window.rows + band - 1) / band, {}, pool, [&](std::int64_t n) {
     const std::int64_t row = window.row + n * band;
     const TableWindow part{row, std::min(band, window.row + window.rows - row), window.column, window.columns};
     each_block(tables, head, part, [&](Rectangle at, View<const float, 2> tile) {
-      const Rectangle inside{at.row - window.row, at.col - window.column};
-      differences ? into_cells(tile, inside, place.level, out, Farther())
-                  : into_cells(tile, inside, place.level, out, Larger());
+      const auto row_cell = [&](std::int64_t i) { return (at.row - window.row + i) >> place.level; };
+      const auto column_cell = [&](std::int64_t j) { return (at.col - window.column + j) >> place.level; };
+      differences ? shrink_into(tile, row_cell, column_cell, out, FartherNumber())
+                  : shrink_into(tile, row_cell, column_cell, out, LargerNumber());
     });
   });
   return out;
@@ -85,7 +68,7 @@ nn::Matrix map_tile(const AttentionTables& tables, const HeadId& head, const Map
 
 float largest_number(const AttentionTables& tables, const HeadId& head, ThreadPool& pool) {
   const AttentionStack& all = tables.stack(head.kind);
-  const std::int64_t level = std::min<std::int64_t>(8, highest_level(all));  // a band of rows for each thread
+  const std::int64_t level = std::min<std::int64_t>(8, highest_level(all));  // one band of rows per thread
   float most = 0;
   for (std::int64_t row = 0; row < count_map_tiles(all.queries, level); ++row) {
     for (std::int64_t column = 0; column < count_map_tiles(all.keys, level); ++column) {

@@ -4,32 +4,21 @@
 #include <bit>
 #include <functional>
 #include <limits>
-#include <span>
 #include <stdexcept>
 #include <vector>
 
 #include "insight/blocks/blocks.h"
-#include "insight/blocks/map_tile.h"
 
 namespace attn::insight {
 
 namespace {
 
-// Somebody's own table may have numbers below 0.
+// Below every number of a table: tables from users may have negative ones.
 constexpr float kNothing = std::numeric_limits<float>::lowest();
 
-// To which of `cells` each of `count` rows or columns belongs.
-std::vector<std::int64_t> cells_of(std::int64_t count, std::int64_t cells) {
-  std::vector<std::int64_t> of(static_cast<std::size_t>(count));
-  for (std::int64_t cell = 0; cell < cells; ++cell) {
-    for (std::int64_t i = cell_start(cell, cells, count); i < cell_start(cell + 1, cells, count); ++i)
-      of[static_cast<std::size_t>(i)] = cell;
-  }
-  return of;
-}
-
 void need_numbers(const View<const float, 2>& weights, const HeadId& head) {
-  // By bits, which the compiler does several at a time: std::isfinite made this a quarter of an overview's time.
+  // Tests the exponent bits, which the compiler vectorises: with std::isfinite this took a quarter of an overview's
+  // time.
   constexpr std::uint32_t kExponent = 0x7F80'0000;
   std::uint32_t wrong = 0;
   for (std::int64_t i = 0; i < weights.shape[0]; ++i) {
@@ -64,28 +53,19 @@ void Shrinking::take(Rectangle at, const View<const float, 2>& tile) {
     case Reduce::mean:
       return take_by(at, tile, std::plus<float>());
     case Reduce::max:
-      return take_by(at, tile, Larger());
+      return take_by(at, tile, LargerNumber());
     case Reduce::farthest:
-      return take_by(at, tile, Farther());
+      return take_by(at, tile, FartherNumber());
   }
 }
 
 template <typename Show>
 void Shrinking::take_by(Rectangle at, const View<const float, 2>& tile, Show show) {
-  const auto row_of = [&](std::int64_t i) { return row_of_[static_cast<std::size_t>(at.row + i)]; };
-  const std::int64_t* const column = column_of_.data() + at.col;
-  // Rows of one cell are put together first, side by side; only then columns, each of which waits for the one before.
-  std::vector<float> together(static_cast<std::size_t>(tile.shape[1]));
-  for (std::int64_t i = 0, next = 0; i < tile.shape[0]; i = next) {
-    std::copy_n(tile.at(i), tile.shape[1], together.data());
-    for (next = i + 1; next < tile.shape[0] && row_of(next) == row_of(i); ++next) {
-      show_both(together, tile.at(next), show);
-    }
-    float* const cells = picture_.cells.row(row_of(i));
-    for (std::int64_t j = 0; j < tile.shape[1]; ++j) {
-      cells[column[j]] = show(cells[column[j]], together[static_cast<std::size_t>(j)]);
-    }
-  }
+  const std::int64_t* const row_cells = row_of_.data() + at.row;
+  const std::int64_t* const column_cells = column_of_.data() + at.col;
+  shrink_into(
+      tile, [&](std::int64_t i) { return row_cells[i]; }, [&](std::int64_t j) { return column_cells[j]; },
+      picture_.cells, show);
 }
 
 Picture Shrinking::finish() {
