@@ -1,4 +1,4 @@
-// apps/mpi/module.cc - what the program loads when mpirun has started it, one for each MPI library; see cli/ranks.cc.
+// apps/mpi/module.cc - the module that the program loads under mpirun, built once per MPI library; see cli/ranks.cc.
 #include <unistd.h>
 
 #include <csignal>
@@ -7,8 +7,8 @@
 
 namespace {
 
-// MPICH before 4.2 may wait for ever in MPI_Finalize over TCP, for a rank that has gone on. All ranks have come that
-// far when this clock is set, so that nobody is still at work when it strikes.
+// MPICH before 4.2 may hang in MPI_Finalize over TCP, waiting for a rank that has moved on. All ranks have reached this
+// point when the alarm is set, so it cannot interrupt work.
 constexpr unsigned kPatience = 20;  // seconds
 volatile std::sig_atomic_t code_to_end_with = 0;
 
@@ -23,7 +23,7 @@ attn::Ranks* attnscope_start_ranks() {
 }
 
 void attnscope_end_ranks(attn::Ranks* ranks, int code) {
-  delete ranks;  // NOLINT(cppcoreguidelines-owning-memory): made above
+  delete ranks;  // NOLINT(cppcoreguidelines-owning-memory): allocated above
   code_to_end_with = code;
   std::signal(SIGALRM, [](int) { _exit(code_to_end_with); });
   alarm(kPatience);

@@ -1,4 +1,4 @@
-// builtin/lessons.h - the files of lessons/ that lie in the program itself (cmake/lessons.cmake).
+// builtin/lessons.h - lessons/ as embedded in the program (cmake/lessons.cmake).
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace attn::builtin {
 
-// A folder a lesson, by name: lesson.json, en.md, zh.md, and the code that they show.
+// One folder per lesson, by name: lesson.json, en.md, zh.md, and the code that they show.
 std::span<const base::BuiltInFolder> lessons();
 
 }  // namespace attn::builtin

@@ -1,4 +1,4 @@
-// builtin/models.h - the models that lie in the program itself (models/, cmake/builtin.cmake).
+// builtin/models.h - the models embedded in the program (models/, cmake/builtin.cmake).
 #pragma once
 
 #include <span>
@@ -9,15 +9,15 @@
 
 namespace attn::builtin {
 
-// By name. A program may be built without any. Nothing of them is read until somebody asks for their bytes.
+// Sorted by name; empty in a program built without models. Bytes are not touched before they are used.
 std::span<const base::BuiltInFolder> models();
 
-// Null: there is none of this name.
+// Null if there is no model of this name.
 const base::BuiltInFolder* find_model(std::string_view name);
 
-// What the user called a model: one that is built in, a folder in the Hugging Face layout, or a name in the hub's
-// cache, looked for in this order; ./NAME is a folder even if a model of that name is built in. Throws attn::Error
-// where there is nothing of that name. What a folder lacks is said by whoever misses it.
+// Resolves the user's name for a model, in this order: a built-in model, a folder in the Hugging Face layout, a name in
+// the hub's cache. ./NAME is always a folder. Throws attn::Error if none of them exists. Files missing from the folder
+// are reported when they are read.
 base::Folder folder_of(const std::string& name);
 
 }  // namespace attn::builtin

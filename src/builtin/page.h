@@ -1,4 +1,4 @@
-// builtin/page.h - the files of the page that lie in the program itself (web/, cmake/page.cmake).
+// builtin/page.h - the web page as embedded in the program (web/, cmake/page.cmake).
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace attn::builtin {
 
-// By name, as they are asked for: "index.html", "assets/index-C0ffee.js"; and "offline.html", the page as one file.
-// Empty in a program that was built without the page.
+// Files by URL path: "index.html", "assets/index-C0ffee.js"; and "offline.html", the page as a single file. Empty in a
+// program built without the page.
 std::span<const base::BuiltInFile> page();
 
 }  // namespace attn::builtin

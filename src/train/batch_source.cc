@@ -12,7 +12,7 @@
 namespace attn::train {
 namespace {
 
-// Streams of random numbers, so that no two uses share one.
+// Random streams; each use has its own.
 enum Stream : std::uint64_t { order_stream = 1, step_stream = 2, evaluate_stream = 3 };
 
 constexpr std::uint64_t kStreamSpan = std::uint64_t{1} << 40;
@@ -20,9 +20,9 @@ std::uint64_t stream_of(Stream use, std::int64_t number) {
   return use * kStreamSpan + static_cast<std::uint64_t>(number);
 }
 
-constexpr std::int64_t kEvaluatedTokens = 100'000;  // of held-out text that a language model is judged by
+constexpr std::int64_t kEvaluatedTokens = 100'000;  // of held-out text for evaluating a language model
 
-// Every example once, in an order of its own for each time round.
+// Every example once per epoch, in a new order each time.
 class Order {
  public:
   Order(std::int64_t size, std::uint64_t seed) : seed_(seed), order_(static_cast<std::size_t>(size)) { shuffle(0); }
@@ -48,7 +48,7 @@ class Order {
   std::int64_t round_ = -1;
 };
 
-// What a step sees of examples that are taken as they are; add(batch, n) adds the n-th.
+// The batch of a step over examples that need no preparation; add(batch, n) appends the n-th.
 template <typename F>
 TrainingBatch next_batch(const BatchPlan& plan, std::int64_t step, Order& order, const F& add) {
   TrainingBatch batch;
@@ -69,7 +69,7 @@ std::span<const std::int32_t> ids_from(std::span<const std::int32_t> ids, std::i
   return ids.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
 
-// All texts one behind the other, cut into sequences; each token is asked for from those before it.
+// All texts, concatenated and cut into sequences; the model predicts each token from those before it.
 class TextBatches final : public BatchSource {
  public:
   TextBatches(const BatchPlan& plan, const TrainingCorpus& corpus, const text::Tokenizer& tokenizer)
@@ -117,7 +117,7 @@ class TextBatches final : public BatchSource {
     return all;
   }
 
-  // Each needs one token more than it has, to be asked for.
+  // Each window needs one token more than its length, as the last label.
   [[nodiscard]] std::int64_t windows(const std::vector<std::int32_t>& ids) const noexcept {
     return ids.empty() ? 0 : (std::ssize(ids) - 1) / plan_.length;
   }
@@ -128,10 +128,9 @@ class TextBatches final : public BatchSource {
     batch.labels.insert(batch.labels.end(), next.begin(), next.end());
   }
 
-  // Tokens that come again and again until the sequence is full, an eighth to half of it at a time: a piece of text or
-  // random ones. What comes for the first time cannot be known of random ones and is not asked for; nor can it be known
-  // when the second time begins. (Random tokens alone teach slowly: heads that look at the token before have formed on
-  // text.)
+  // Repeats a stretch of tokens until the sequence is full; the stretch is an eighth to half of it, a piece of text or
+  // random. The first occurrence of random tokens cannot be predicted and has no labels; nor has the token at which the
+  // repetition begins. (Random tokens alone teach slowly: heads that attend to the previous token have formed on text.)
   void add_repeated(TrainingBatch& batch, Random& random) const {
     const std::int64_t most = std::max<std::int64_t>(plan_.length / 2, 1), least = (most + 3) / 4;
     const std::int64_t period = least + random.below(most - least + 1);
@@ -166,7 +165,7 @@ class PieceBatches : public BatchSource {
   PieceBatches(const BatchPlan& plan, const TrainingCorpus& corpus, const text::Tokenizer& tokenizer)
       : plan_(plan), corpus_(corpus), special_(tokenizer.special()), order_(std::ssize(corpus.learned.ids), plan.seed) {
     if (special_.cls < 0 || special_.sep < 0) {
-      throw std::invalid_argument("the tokenizer has no [CLS] and [SEP], which a BERT begins and ends its texts with");
+      throw std::invalid_argument("the tokenizer has no [CLS] and [SEP]; BERT needs them to begin and end a text");
     }
   }
   [[nodiscard]] std::int64_t examples() const noexcept override { return std::ssize(corpus_.learned.ids); }
@@ -188,12 +187,12 @@ class PieceBatches : public BatchSource {
 
 constexpr double kShortest = 8;  // tokens of a piece, unless the text has fewer
 
-// Some tokens are hidden and asked for (Devlin et al., 2018): of those, 8 in 10 become [MASK], 1 in 10 any other.
+// Hides some tokens and predicts them (Devlin et al., 2018): of those, 8 in 10 become [MASK], 1 in 10 any other token.
 class FillBatches final : public PieceBatches {
  public:
   FillBatches(const BatchPlan& plan, const TrainingCorpus& corpus, const text::Tokenizer& tokenizer)
       : PieceBatches(plan, corpus, tokenizer), vocabulary_(tokenizer.size()) {
-    if (special_.mask < 0) throw std::invalid_argument("the tokenizer has no [MASK], which hides words from a BERT");
+    if (special_.mask < 0) throw std::invalid_argument("the tokenizer has no [MASK]; BERT needs it to hide words");
   }
 
   TrainingBatch batch(std::int64_t step) override {
@@ -226,8 +225,8 @@ class FillBatches final : public PieceBatches {
     hide(batch, random, length);
   }
 
-  // Every doubling is as likely as any other. Short pieces teach heads to look at neighbours: among 30 tokens a
-  // neighbour has ten times the say that it has among 300. (With long pieces alone the loss stood still for 1,000
+  // Log-uniform: every doubling is equally likely. Short pieces teach heads to attend to neighbours: among 30 tokens a
+  // neighbour carries ten times the weight that it has among 300. (With long pieces alone the loss stayed for 1,000
   // steps at what words tell without their neighbours.)
   [[nodiscard]] std::int64_t piece_length(Random& random) const {
     const auto most = static_cast<double>(room());
@@ -235,7 +234,7 @@ class FillBatches final : public PieceBatches {
     return std::clamp(static_cast<std::int64_t>(std::lround(length)), std::int64_t{1}, room());
   }
 
-  // Of the last sequence. Of a piece so short that chance might ask for nothing, one token always is asked for.
+  // Hides tokens of the last sequence. In a short piece, where chance might hide none, at least one is hidden.
   void hide(TrainingBatch& batch, Random& random, std::int64_t length) const {
     batch.labels.resize(batch.ids.size(), nn::kNoLabel);
     const std::int64_t begin = std::ssize(batch.ids) - 1 - length;
@@ -253,7 +252,7 @@ class FillBatches final : public PieceBatches {
   std::int64_t vocabulary_;
 };
 
-// The beginning of a text, and which label it has.
+// The beginning of a text, and its label.
 class ClassBatches final : public PieceBatches {
  public:
   using PieceBatches::PieceBatches;
@@ -273,7 +272,7 @@ class ClassBatches final : public PieceBatches {
   }
 };
 
-// The decoder is given its start token and the translation but its last token, and asked for the translation.
+// The decoder reads its start token and the translation without its last token, and predicts the translation.
 class PairBatches final : public BatchSource {
  public:
   PairBatches(const BatchPlan& plan, const TrainingCorpus& corpus, const text::Tokenizer& tokenizer)
@@ -310,15 +309,15 @@ class PairBatches final : public BatchSource {
 void check_plan(const BatchPlan& plan, const TrainingCorpus& corpus) {
   const std::int64_t least = plan.task == Task::lm ? 2 : 3;
   if (plan.length < least) {
-    throw std::invalid_argument("sequences of " + std::to_string(plan.length) + " tokens; they must have at least " +
-                                std::to_string(least));
+    throw std::invalid_argument("the sequence length is " + std::to_string(plan.length) +
+                                " tokens; it must be at least " + std::to_string(least));
   }
-  if (plan.batch < 1) throw std::invalid_argument("a step must see at least one sequence");
+  if (plan.batch < 1) throw std::invalid_argument("the batch must have at least one sequence");
   const std::int64_t joined = corpus.tokens() + std::ssize(corpus.learned.ids);
   if (plan.task == Task::lm && joined <= plan.length) {
-    throw std::invalid_argument("the texts give " + std::to_string(joined) + " tokens, fewer than one sequence of " +
+    throw std::invalid_argument("the texts have " + std::to_string(joined) + " tokens, too few for one sequence of " +
                                 std::to_string(plan.length) +
-                                " and the token behind it; give more text, or a length of at most " +
+                                " and the token after it; use more text, or a length of at most " +
                                 std::to_string(joined - 1));
   }
 }

@@ -11,10 +11,10 @@
 namespace attn::train {
 namespace {
 
-constexpr std::size_t kBucket = std::size_t{4} << 20;  // floats that travel together: 16 MB beside the gradients
+constexpr std::size_t kBucket = std::size_t{4} << 20;  // floats summed at a time: 16 MB besides the gradients
 
-// Before which sequence share r of `size` begins: where the tokens so far come nearest to r / size of all, as long as
-// each share has a sequence.
+// First sequence of share r of `size`: where the tokens so far come closest to r / size of all, provided that each
+// share has a sequence.
 std::size_t first_of(const TrainingBatch& batch, std::size_t r, std::size_t size) {
   const std::size_t count = batch.starts.size() - 1;
   const auto before = [&](std::size_t s) {
@@ -35,7 +35,7 @@ std::span<const std::int32_t> ids_between(const std::vector<std::int32_t>& all, 
   return std::span(all).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
 }
 
-// All gradients one behind the other, a piece at a time.
+// All gradients as one array, a piece at a time.
 class FlatGradients {
  public:
   explicit FlatGradients(nn::Parameters& parameters) {
@@ -46,7 +46,7 @@ class FlatGradients {
   }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  // copy(those of the gradients, those of the piece) for each stretch of the piece that begins with number `first`.
+  // Calls copy(gradient range, piece range) for each stretch of the piece that begins at element `first`.
   template <typename F>
   void each(std::size_t first, std::span<float> piece, const F& copy) const {
     for (const std::span<float> part : parts_) {
@@ -72,7 +72,7 @@ class FlatGradients {
 Share share_of(const TrainingBatch& batch, int rank, int size) {
   const std::size_t count = batch.starts.size() - 1;
   if (count < static_cast<std::size_t>(size)) {
-    throw std::invalid_argument("a batch of " + std::to_string(count) + " sequences cannot be shared by " +
+    throw std::invalid_argument("a batch of " + std::to_string(count) + " sequences cannot be split over " +
                                 std::to_string(size) + " ranks");
   }
   const auto r = static_cast<std::size_t>(rank), of = static_cast<std::size_t>(size);
@@ -143,7 +143,7 @@ std::string difference(Ranks& ranks, const std::map<std::string, std::string, st
       if (there == here) continue;
       words += (words.empty() ? "" : ", ") + name + " is " + there + " there and " + here + " on rank 0";
     }
-    return "rank " + std::to_string(r) + " would learn something else: " + words;
+    return "rank " + std::to_string(r) + " has different settings: " + words;
   }
   return {};
 }

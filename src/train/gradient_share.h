@@ -1,4 +1,4 @@
-// train/gradient_share.h - a batch shared out over ranks, and what they make of it put together.
+// train/gradient_share.h - splits a batch over ranks and combines their gradients and losses.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +20,20 @@ struct Share {
   nn::PartOf part;
 };
 
-// What rank `rank` of `size` learns of a batch: sequences that lie side by side, at least one, and about as many tokens
-// as the others. Throws std::invalid_argument if there are fewer sequences than ranks.
+// Rank `rank`'s part of a batch: consecutive sequences, at least one, with about as many tokens as the others. Throws
+// std::invalid_argument if there are fewer sequences than ranks.
 Share share_of(const TrainingBatch& batch, int rank, int size);
 
-// Each gradient becomes its sum over the ranks, the same bits on all of them. All must call it.
+// Replaces each gradient by its sum over the ranks, bit-identical on all of them. All must call it.
 void sum_gradients(Ranks& ranks, nn::Parameters& parameters);
 
-// The sum of loss_of(0), ..., loss_of(count - 1), each made by one rank and all added up in this order: the same bits
-// for any number of ranks. None: loss_of gave none somewhere. All must call it.
+// The sum of loss_of(0), ..., loss_of(count - 1). Each term is computed by one rank and all are added in this order:
+// the same bits for any number of ranks. None if loss_of returned none anywhere. All must call it.
 std::optional<nn::Loss> shared_loss(Ranks& ranks, std::size_t count,
                                     const std::function<std::optional<nn::Loss>(std::size_t)>& loss_of);
 
-// What the first rank that has other facts than rank 0 has, in words with both values; empty: all have the same. All
-// must call it, and all get the same answer.
+// Describes how the first rank that differs from rank 0 does so, with both values; empty: all agree. All must call it,
+// and all get the same result.
 std::string difference(Ranks& ranks, const std::map<std::string, std::string, std::less<>>& mine);
 
 }  // namespace attn::train

@@ -1,4 +1,4 @@
-// BART (Lewis et al., 2020), an encoder-decoder Transformer to be trained; src/model/bart.cc runs it.
+// BART (Lewis et al., 2020), a trainable encoder-decoder Transformer; src/model/families/bart.cc runs it.
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -10,7 +10,7 @@ namespace attn::train {
 namespace {
 
 constexpr float kBartEpsilon = 1e-5F;
-constexpr std::int64_t kFirstPosition = 2;  // the table's first rows stand for padding and are never used
+constexpr std::int64_t kFirstPosition = 2;  // the table's first rows belong to padding and are never used
 
 class TrainableBart final : public TrainableModel {
  public:

@@ -1,4 +1,4 @@
-// BERT (Devlin et al., 2018), to be trained to fill in words or to classify; src/model/bert.cc runs it.
+// BERT (Devlin et al., 2018), trainable to fill in words or to classify; src/model/families/bert.cc runs it.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,15 +15,15 @@ namespace {
 
 constexpr float kBertEpsilon = 1e-12F;
 constexpr std::int64_t kTypes = 2;
-constexpr std::uint64_t kHeadPlace = std::uint64_t{1} << 40;  // of dropout; beyond all of the stack
+constexpr std::uint64_t kHeadPlace = std::uint64_t{1} << 40;  // dropout position of the head, beyond all of the stack's
 
-// Gradients of the rows that a head looked at; it makes no difference to others.
+// Gradients of the rows that the head read; the others get none.
 void give_back(std::span<const std::int32_t> rows, View<const float, 2> d, View<float, 2> d_hidden, ThreadPool& pool) {
   std::fill_n(d_hidden.data, d_hidden.size(), 0.0F);
   nn::embed_backward(rows, d, d_hidden, pool);
 }
 
-// What leads from hidden states to a loss, and back.
+// Computes a loss from hidden states, and its gradient.
 class BertHead {
  public:
   virtual ~BertHead() = default;
@@ -32,7 +32,7 @@ class BertHead {
                        const nn::LearnPass& pass) = 0;
 };
 
-// logits = words^T norm(gelu(dense(x))) + bias, of the tokens that have a label.
+// logits = words^T norm(gelu(dense(x))) + bias, for tokens with a label.
 class FillHead final : public BertHead {
  public:
   FillHead(nn::Parameters& to, const ModelSize& shape, const nn::Learned<2>& words)
@@ -57,7 +57,7 @@ class FillHead final : public BertHead {
         nn::head_loss(decoder_, {.x = normed, .labels = labels_, .weight = weight, .dx = d}, pass.pool);
     nn::norm_backward(norm_, {.x = active, .dy = d, .dx = d}, pass.pool);
     nn::activate_backward(before, nn::Activation::gelu, d, pass.pool);
-    const View<float, 2> dx = normed;  // which is needed no more
+    const View<float, 2> dx = normed;  // reuses the buffer of `normed`
     nn::dense_backward(dense_, x_.view(), d, dx, pass.pool);
     give_back(rows_, dx, d_hidden, pass.pool);
     return loss;

@@ -1,4 +1,4 @@
-// train/trainable_families.h - layers whose parameters have the names that the families' files use.
+// train/trainable_families.h - layers whose parameters have the names used in the families' files.
 #pragma once
 
 #include <string>

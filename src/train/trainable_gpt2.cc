@@ -1,4 +1,4 @@
-// GPT-2 (Radford et al., 2019), to be trained; src/model/gpt2.cc runs it.
+// GPT-2 (Radford et al., 2019), trainable; src/model/families/gpt2.cc runs it.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ nn::Dense add_conv1d(nn::Parameters& to, const std::string& name, std::int64_t i
   return {.w = to.matrix(name + ".weight", in, out), .b = to.vector(name + ".bias", out), .input_first = true};
 }
 
-// Outputs [first, first + count) of a layer that is stored with its input first.
+// Outputs [first, first + count) of a layer stored as [in, out].
 nn::Dense outputs_of(const nn::Dense& whole, std::int64_t first, std::int64_t count) {
   const auto columns = [&](const View<float, 2>& w) -> View<float, 2> {
     return {w.data + first, {w.shape[0], count}, w.strides};
@@ -68,7 +68,7 @@ class TrainableGpt2 final : public TrainableModel {
   }
 
  protected:
-  // What is added to the residual stream begins smaller the more layers add to it.
+  // Projections into the residual stream start smaller the more layers there are.
   [[nodiscard]] Beginning beginning(const nn::Parameter& parameter) const override {
     if (parameter.name.ends_with("wte.weight")) return {.deviation = kTableDeviation};
     if (parameter.name.ends_with("wpe.weight")) return {.positions = true, .deviation = kTableDeviation};

@@ -13,11 +13,11 @@ namespace {
 void check_model_shape(const ModelSize& shape) {
   const auto need = [](std::int64_t value, const char* name) {
     if (value >= 1) return;
-    throw std::invalid_argument("a model with " + std::to_string(value) + " " + name + "; it must have at least one");
+    throw std::invalid_argument("the model has " + std::to_string(value) + " " + name + "; it needs at least one");
   };
   need(shape.layers, "layers");
   need(shape.heads, "heads");
-  need(shape.width, "numbers a token");
+  need(shape.width, "numbers per token");
   need(shape.inner_width(), "numbers in its feed-forward layers");
   need(shape.positions, "positions");
   need(shape.vocabulary, "tokens in its vocabulary");
@@ -64,7 +64,7 @@ void TrainableModel::initialise(std::uint64_t seed) {
     if (begin.positions) {
       const std::int64_t rows = parameter.shape[0] - begin.first_position;
       const nn::Matrix sines = nn::sinusoidal(rows, parameter.shape[1]);
-      // Sines deviate by 1 / sqrt(2).
+      // A sine has a standard deviation of 1 / sqrt(2).
       const float factor = static_cast<float>(begin.deviation * std::sqrt(2.0));
       float* const to = parameter.value.row(begin.first_position);
       for (std::int64_t i = 0; i < rows * parameter.shape[1]; ++i) to[i] = factor * sines.data()[i];

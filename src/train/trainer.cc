@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kFile = "training.safetensors";
 constexpr const char* kFormat = "attnscope training 0";
-constexpr std::int64_t kEvaluated = 3;  // numbers a judgement
+constexpr std::int64_t kEvaluated = 3;  // numbers per evaluation
 constexpr std::uint64_t kDropoutSeed = 0xD6E8FEB86659FD93U;
 
 std::string exact(double value) {
@@ -42,15 +42,15 @@ Trainer::Facts all_facts(Trainer::Facts facts, const TrainPlan& plan) {
   return facts;
 }
 
-// A tensor of the checkpoint, which must be as large as `to`.
+// Copies a tensor of the checkpoint, which must have the size of `to`.
 void take(const model::SafeTensors& file, const std::string& name, const std::vector<std::int64_t>& shape,
           std::span<float> to) {
   const auto found = file.tensors().find(name);
-  if (found == file.tensors().end()) throw Error(file.path(), "there is no tensor '" + name + "'");
+  if (found == file.tensors().end()) throw Error(file.path(), "no tensor '" + name + "'");
   const model::StoredTensor& tensor = found->second;
   if (tensor.dtype != model::Dtype::f32 || tensor.shape != shape) {
     throw Error(file.path(), "'" + name + "' is " + model::shape_text(tensor.shape) + " there, " +
-                                 model::shape_text(shape) + " here: the checkpoint is of another model");
+                                 model::shape_text(shape) + " here: the checkpoint belongs to another model");
   }
   std::memcpy(to.data(), tensor.data, to.size_bytes());
 }
@@ -110,8 +110,8 @@ Trainer::Step Trainer::step(ThreadPool& pool, const Stop& stop) {
   const double loss = nn::Loss{.sum = all[0], .counted = mine.part.labels}.mean();
   const double norm = nn::gradient_norm(parameters, pool);
   if (!std::isfinite(loss) || !std::isfinite(norm)) {
-    throw Diverged((std::isfinite(loss) ? "a gradient" : "the loss") + std::string(" is no number any more at step ") +
-                   std::to_string(index + 1) + "; a lower rate may help");
+    throw Diverged((std::isfinite(loss) ? "a gradient" : "loss") + std::string(" became NaN or infinite at step ") +
+                   std::to_string(index + 1) + "; try a lower --rate");
   }
   const nn::Schedule schedule{.peak = plan_.rate, .warmup = plan_.warmup, .steps = plan_.steps};
   const double rate = schedule.rate(index);
@@ -155,7 +155,7 @@ bool Trainer::resume(const std::filesystem::path& folder) {
     others += (others.empty() ? "" : ", ") + name + " is " + value + " here and was " + said(name);
   }
   if (!others.empty()) {
-    throw Error(file.path(), others + " in the checkpoint; ask for the same, or for another folder");
+    throw Error(file.path(), others + " in the checkpoint; use the same settings, or another folder");
   }
   const std::int64_t steps = steps_of(file, said("step"), plan_.steps);
   std::size_t n = 0;
@@ -231,7 +231,7 @@ ModelSize shape_of(const base::Folder& folder, Task task) {
   const std::string wanted = task == Task::lm ? "gpt2" : task == Task::translate ? "bart" : "bert";
   if (facts.type != wanted) {
     throw std::invalid_argument(folder.name() + " is a " + facts.type + "; " + std::string(name_of(task)) +
-                                " begins with a " + wanted);
+                                " needs a " + wanted);
   }
   const model::Config config = model::Config::read(folder, "config.json");
   ModelSize shape;

@@ -1,4 +1,4 @@
-// train/trainer.h - learning step by step, with checkpoints from which it goes on to the same bits.
+// train/trainer.h - trains step by step, with checkpoints; a resumed run is bit-identical to an uninterrupted one.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ namespace attn::train {
 
 struct TrainPlan {
   std::int64_t steps = 1000;
-  double rate = 1e-3;         // the highest; it falls as a cosine to a tenth
-  std::int64_t warmup = 100;  // steps in which it rises
-  float decay = 0.1F;         // of matrices
-  double clip = 1;            // the largest norm of all gradients together; 0: any
+  double rate = 1e-3;         // peak learning rate; decays as a cosine to a tenth
+  std::int64_t warmup = 100;  // steps before the peak
+  float decay = 0.1F;         // weight decay, of matrices only
+  double clip = 1;            // maximum norm of all gradients together; 0: no limit
   std::uint64_t seed = 1;
 };
 
@@ -34,63 +34,63 @@ struct Diverged : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Somebody asked to stop.
+// Thrown when the caller asks to stop.
 struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("stopped") {}
 };
 
 struct Evaluation {
-  std::int64_t step = 0;  // after so many steps
+  std::int64_t step = 0;  // number of steps before it
   double loss = 0;
-  double right = 0;  // share of answers that were
+  double right = 0;  // share of correct answers
 };
 
-// What happened until now. All of it is in the checkpoint.
+// Losses and evaluations so far; stored in the checkpoint.
 struct History {
   std::vector<float> losses;  // of each step
   std::vector<Evaluation> evaluated;
 };
 
-// Learned numbers, moments and history are one file, training.safetensors, that is replaced as a whole; beside it lie
-// config.json and model.safetensors, which every program of the Hugging Face kind reads.
+// Parameters, optimizer moments and history are one file, training.safetensors, which is replaced as a whole. Next to
+// it are config.json and model.safetensors, which every Hugging Face tool reads.
 //
-// Ranks share each step's batch and have the same numbers after it, to the bit. They learn what one process learns, to
-// rounding: sums of gradients are made in another order. A checkpoint knows nothing of them: one of them writes it, and
-// any number goes on from there.
+// Ranks share each step's batch and hold bit-identical parameters after it. The result equals that of one process up to
+// rounding, since gradients are summed in another order. Checkpoints do not depend on ranks: one rank writes them, and
+// any number can resume.
 class Trainer {
  public:
-  // All that decides the bits and is not in the plan: options, the data's fingerprint. A checkpoint whose facts are
-  // others is not gone on with.
+  // Everything that determines the bits but is not in the plan: options, the data's fingerprint. A checkpoint with
+  // other facts is refused.
   using Facts = std::map<std::string, std::string, std::less<>>;
 
   Trainer(std::unique_ptr<TrainableModel> model, BatchSource& batches, const TrainPlan& plan, Facts facts,
           Ranks& ranks);
 
   [[nodiscard]] static bool has_checkpoint(const std::filesystem::path& folder);
-  // Goes on from the folder's checkpoint; false: there is none. Throws attn::Error if it is broken, or of another model
-  // or plan: the message has both values.
+  // Resumes from the folder's checkpoint; returns false if there is none. Throws attn::Error if it is broken or belongs
+  // to another model or plan; the message has both values.
   bool resume(const std::filesystem::path& folder);
-  // Writes the folder's files, each whole or not at all. Throws attn::Error; what was there before is still there then.
+  // Writes the folder's files, each completely or not at all. Throws attn::Error; the previous files then remain.
   void save(const std::filesystem::path& folder) const;
-  // config.json and model.safetensors only. `half`: numbers of 16 bits.
+  // Writes only config.json and model.safetensors. `half`: as 16-bit numbers.
   void save_model(const std::filesystem::path& folder, bool half) const;
 
-  // Why these ranks cannot learn together: facts, `more` of them, the step or the numbers to begin with that are others
-  // on some rank, with both values. Empty: they can. All must call it; all get the same answer.
+  // Why these ranks cannot train together: facts, including `more`, the step or the initial parameters that differ on
+  // some rank, with both values. Empty: they agree. All must call it; all get the same result.
   [[nodiscard]] std::string disagreement(const Facts& more = {}) const;
 
-  // All ranks must call these two. Each asks its `stop` now and then: once one of them has said yes, all are told.
+  // All ranks must call these two. Each polls its `stop`; once one returns true, all ranks learn of it.
   using Stop = std::function<bool()>;
   struct Step {
     double loss = 0, rate = 0, norm = 0;
     std::int64_t tokens = 0;  // of all ranks
-    bool stop = false;        // this should have been the last step
+    bool stop = false;        // a rank asked to stop after this step
   };
-  // One step. Throws Diverged if the loss or a gradient is no number any more; nothing has been learned then. Throws
+  // One step. Throws Diverged if the loss or a gradient is NaN or infinite; the parameters are then unchanged. Throws
   // std::invalid_argument if the batch has fewer sequences than there are ranks.
   Step step(ThreadPool& pool, const Stop& stop = {});
-  // Of the held-out texts, the same bits for any number of ranks; added to the history. None: nothing was held out.
-  // Throws Stopped.
+  // Evaluates the held-out texts and adds the result to the history; the same bits for any number of ranks. None:
+  // nothing is held out. Throws Stopped.
   std::optional<Evaluation> evaluate(ThreadPool& pool, const Stop& stop = {});
 
   [[nodiscard]] std::int64_t steps_done() const noexcept { return optimiser_.steps(); }
@@ -111,12 +111,12 @@ class Trainer {
   std::optional<std::vector<TrainingBatch>> held_out_;
 };
 
-// The shape of a model that a task begins with. Throws std::invalid_argument if it is of another kind than the task
-// learns, attn::Error if its files are not right.
+// The size of a model that a task starts from. Throws std::invalid_argument if the task needs another family,
+// attn::Error if its files are invalid.
 ModelSize shape_of(const base::Folder& folder, Task task);
 
-// Learned numbers from a model's folder, to go on with another task: every parameter that the file has under the same
-// name. Returns how many it took; the others stay. Throws attn::Error for one of another shape, with both.
+// Copies weights from a model folder, to start another task: every parameter that the file has under the same name.
+// Returns how many it copied; the others keep their values. Throws attn::Error, with both shapes, if one differs.
 std::int64_t take_weights(TrainableModel& model, const base::Folder& folder);
 
 }  // namespace attn::train

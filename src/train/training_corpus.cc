@@ -38,13 +38,13 @@ std::vector<Tokenized> tokenize(std::span<const text::Example> examples, Task ta
   return all;
 }
 
-// The names of the labels, and the number of each.
+// Label names and their numbers.
 std::map<std::string, std::int32_t> number_labels(std::span<const text::Example> examples) {
   std::set<std::string> names;
   for (const text::Example& example : examples) names.insert(example.label);
   if (names.size() < 2) {
     throw std::invalid_argument("all texts have the label '" + *names.begin() +
-                                "'; there must be at least two to tell apart");
+                                "'; classification needs at least two labels");
   }
   std::map<std::string, std::int32_t> numbers;
   for (const std::string& name : names) numbers.emplace(name, static_cast<std::int32_t>(numbers.size()));
@@ -62,7 +62,7 @@ std::int64_t TrainingCorpus::tokens() const noexcept {
 
 TrainingCorpus make_corpus(std::span<const text::Example> examples, Task task, const text::Tokenizer& tokenizer,
                            double held_out, ThreadPool& pool) {
-  if (examples.empty()) throw std::invalid_argument("there are no texts to learn from");
+  if (examples.empty()) throw std::invalid_argument("there are no texts to train on");
   TrainingCorpus corpus;
   corpus.fingerprint = text::fingerprint(examples);
   std::map<std::string, std::int32_t> numbers;
@@ -81,7 +81,7 @@ TrainingCorpus make_corpus(std::span<const text::Example> examples, Task task, c
   if (corpus.learned.ids.empty()) {
     throw std::invalid_argument(
         "of " + std::to_string(examples.size()) + (examples.size() == 1 ? " text" : " texts") +
-        " none is left to learn from, the others are held out or empty; give more, or hold out less");
+        " none is left to train on: all are held out or empty; use more texts, or hold out fewer");
   }
   return corpus;
 }

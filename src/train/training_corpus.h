@@ -1,4 +1,4 @@
-// train/training_corpus.h - texts as tokens: those that are learned from, and those that are held out.
+// train/training_corpus.h - tokenized texts: those to train on, and those held out.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,11 @@ struct TrainingCorpus {
   std::vector<std::string> labels;  // Task::classify: their names, in alphabetical order
   std::uint64_t fingerprint = 0;    // of the texts, in their order
 
-  [[nodiscard]] std::int64_t tokens() const noexcept;  // that are learned from
+  [[nodiscard]] std::int64_t tokens() const noexcept;  // to train on
 };
 
-// Which texts are held out depends on them alone (text::held_out), so that what one task learns from is never what
-// another is judged by. Throws std::invalid_argument for no texts at all, and
-// to classify, if there are fewer than two labels.
+// Which texts are held out depends only on the texts (text::held_out), so no task trains on what another is evaluated
+// on. Throws std::invalid_argument if there are no texts, and for classification if there are fewer than two labels.
 TrainingCorpus make_corpus(std::span<const text::Example> examples, Task task, const text::Tokenizer& tokenizer,
                            double held_out, ThreadPool& pool);
 

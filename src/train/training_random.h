@@ -9,7 +9,7 @@ namespace attn::train {
 
 class Random {
  public:
-  // Streams of different numbers have nothing to do with each other.
+  // Different streams are independent.
   Random(std::uint64_t seed, std::uint64_t stream) noexcept : state_(mixed(seed) ^ mixed(~stream)) {}
 
   std::uint64_t next() noexcept { return mixed(state_ += 0x9E3779B97F4A7C15U); }

@@ -96,7 +96,7 @@ TEST_F(Examples, DataWithoutATextIsRefused) {
   folder_.write("empty/none.bin", "x");
   EXPECT_THAT(problem("empty", Wanted::text), HasSubstr("has no .txt or .md file with a text"));
   folder_.write("flat/a.txt", "x");
-  EXPECT_THAT(problem("flat", Wanted::label), HasSubstr("in a folder named as its label"));
+  EXPECT_THAT(problem("flat", Wanted::label), HasSubstr("in a folder named after its label"));
   EXPECT_THAT(problem("nothing.txt", Wanted::text), HasSubstr("not a file"));
 }
 
@@ -105,7 +105,7 @@ TEST_F(Examples, MissingTextOrLabelIsRefusedWithItsLine) {
   EXPECT_THAT(problem("a.csv", "text,label\na,1\n ,0\n", Wanted::label), HasSubstr("line 3 has no text"));
   EXPECT_THAT(problem("a.csv", "text,target\na,\n", Wanted::translation), HasSubstr("line 2 has no translation"));
   EXPECT_THAT(problem("a.csv", "text,label\na\n", Wanted::label),
-              HasSubstr("line 2 has 1 cells; the label is in number 2"));
+              HasSubstr("line 2 has 1 cells, but the label is in number 2"));
   EXPECT_THAT(problem("a.jsonl", "{\"text\": \"a\", \"label\": 1}\n{\"text\": \"b\"}\n", Wanted::label),
               HasSubstr("line 2 has no label under \"label\""));
   EXPECT_THAT(problem("a.jsonl", "{\"text\": \"a\", \"label\": null}\n", Wanted::label),
@@ -133,7 +133,7 @@ TEST_F(Examples, WhatHasNoColumnsIsNotAskedForAny) {
   EXPECT_THAT(problem("a.txt", "x\n", Wanted::translation), HasSubstr("has no translations"));
   EXPECT_THAT(problem("a.txt", "x\n", Wanted::text, {.text = "text", .label = {}}), HasSubstr("has no columns"));
   folder_.write("f/pos/a.txt", "x");
-  EXPECT_THAT(problem("f", Wanted::translation), HasSubstr("is a folder; translations are in"));
+  EXPECT_THAT(problem("f", Wanted::translation), HasSubstr("is a folder; translations must be in"));
   EXPECT_THAT(problem("f", Wanted::label, {.text = {}, .label = "label"}), HasSubstr("is a folder; only"));
 }
 

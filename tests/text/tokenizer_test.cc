@@ -127,7 +127,7 @@ TEST(Tokenizer, TokensAddedLaterFollowTheVocabulary) {
   EXPECT_EQ(tokenizer.id("<a>"), 700);
   EXPECT_EQ(tokenizer.encode("<b><a>").ids(), (std::vector<std::int32_t>{701, 700}));
   folder.write("added_tokens.json", R"({"<b>": 800})");
-  EXPECT_THAT(load_error(folder, "added_tokens.json"), HasSubstr("\"<b>\" should follow"));
+  EXPECT_THAT(load_error(folder, "added_tokens.json"), HasSubstr("\"<b>\" must follow"));
 }
 
 TEST(Tokenizer, ModelTypeOfTheFolderMakesARoberta) {
@@ -184,7 +184,7 @@ TEST(TokenizerBadInput, FolderWithoutATokenizerSaysWhatItLacks) {
   EXPECT_THAT(error_of([&] { (void)Tokenizer::load(folder.path()); }).what(),
               AllOf(HasSubstr("tokenizer.json"), HasSubstr("vocab.txt"), HasSubstr("merges.txt")));
   folder.write("vocab.json", "{}");
-  EXPECT_THAT(error_of([&] { (void)Tokenizer::load(folder.path()); }).what(), HasSubstr("holds no tokenizer"));
+  EXPECT_THAT(error_of([&] { (void)Tokenizer::load(folder.path()); }).what(), HasSubstr("has no tokenizer"));
   folder.write("tokenizer.model", "binary");
   EXPECT_THAT(load_error(folder, "tokenizer.model"), HasSubstr("save_pretrained"));
 }
@@ -209,13 +209,12 @@ TEST(TokenizerBadInput, WrongContentsSayWhatWouldBeRight) {
     folder.write("tokenizer.json", file.dump());
     return load_error(folder, "tokenizer.json");
   };
-  EXPECT_THAT(message({1, 2}), HasSubstr("should hold an object"));
-  EXPECT_THAT(message(nlohmann::json::object()), HasSubstr("should have a \"model\""));
-  EXPECT_THAT(
-      message({{"model", {{"type", "Hieroglyphs"}}}}),
-      AllOf(HasSubstr("unknown model type \"Hieroglyphs\""), HasSubstr("BPE, Unigram, WordLevel and WordPiece")));
+  EXPECT_THAT(message({1, 2}), HasSubstr("must be a JSON object"));
+  EXPECT_THAT(message(nlohmann::json::object()), HasSubstr("must have a \"model\""));
+  EXPECT_THAT(message({{"model", {{"type", "Hieroglyphs"}}}}),
+              AllOf(HasSubstr("unknown model type \"Hieroglyphs\""), HasSubstr("BPE, Unigram, WordLevel, WordPiece")));
   EXPECT_THAT(message({{"model", {{"type", 7}}}}), HasSubstr("unknown model type \"7\""));
-  EXPECT_THAT(message({{"model", {{"type", "BPE"}}}}), HasSubstr("not a tokenizer that can be loaded"));
+  EXPECT_THAT(message({{"model", {{"type", "BPE"}}}}), HasSubstr("cannot be loaded as a tokenizer"));
 
   const nlohmann::json good = read_json(tokenizers_folder() / "bytebpe" / "tokenizer.json");
   for (const auto& [path, value] :
@@ -232,7 +231,7 @@ TEST(TokenizerBadInput, WrongContentsSayWhatWouldBeRight) {
                                                            {"/pre_tokenizer", {{"type", "Unheard"}}}}) {
     nlohmann::json bad = good;
     bad[nlohmann::json::json_pointer(path)] = value;
-    EXPECT_THAT(message(bad), HasSubstr("not a tokenizer that can be loaded")) << path << " = " << value;
+    EXPECT_THAT(message(bad), HasSubstr("cannot be loaded as a tokenizer")) << path << " = " << value;
   }
 }
 
@@ -250,7 +249,7 @@ TEST(TokenizerBadInput, FilesBesideTheTokenizerAreCheckedToo) {
 TEST(TokenizerBadInput, OldFilesAreChecked) {
   const TemporaryFolder folder;
   folder.write("vocab.txt", "[CLS]\n[SEP]\n");
-  EXPECT_THAT(load_error(folder, "vocab.txt"), HasSubstr("lacks \"[UNK]\""));
+  EXPECT_THAT(load_error(folder, "vocab.txt"), HasSubstr("has no \"[UNK]\""));
   folder.write("vocab.txt", "[CLS]\n\xFF\n");
   EXPECT_THAT(load_error(folder, "vocab.txt"), HasSubstr("byte 6: not UTF-8"));
   folder.write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\n");
@@ -260,15 +259,15 @@ TEST(TokenizerBadInput, OldFilesAreChecked) {
   const TemporaryFolder bpe;
   bpe.write("vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
   bpe.write("merges.txt", "#version: 0.2\na b\nab\n");
-  EXPECT_THAT(load_error(bpe, "merges.txt"), HasSubstr("line 3 should be two pieces"));
+  EXPECT_THAT(load_error(bpe, "merges.txt"), HasSubstr("line 3 must be two pieces"));
   bpe.write("merges.txt", "a c\n");
-  EXPECT_THAT(load_error(bpe, "vocab.json"), HasSubstr("not a tokenizer that can be loaded"));
+  EXPECT_THAT(load_error(bpe, "vocab.json"), HasSubstr("cannot be loaded as a tokenizer"));
   bpe.write("merges.txt", "a b\n");
   EXPECT_EQ(Tokenizer::load(bpe.path()).encode("ab").ids(), (std::vector<std::int32_t>{2}));
   bpe.write("vocab.json", R"({"a": "zero"})");
-  EXPECT_THAT(load_error(bpe, "vocab.json"), HasSubstr("the id of \"a\" should be a number"));
+  EXPECT_THAT(load_error(bpe, "vocab.json"), HasSubstr("the id of \"a\" must be a number"));
   bpe.write("vocab.json", "[]");
-  EXPECT_THAT(load_error(bpe, "vocab.json"), HasSubstr("should hold an object"));
+  EXPECT_THAT(load_error(bpe, "vocab.json"), HasSubstr("must be an object"));
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST_P(LearnedByPython, AVocabularyThatTheTextsCannotFillIsRefusedWithBothNumber
     plan.vocabulary = more;
     const std::string number = std::to_string(most);
     EXPECT_EQ(refusal(plan, texts_),
-              "the texts give " + number + " pieces, not " + std::to_string(more) + "; ask for at most " + number);
+              "the texts yield " + number + " pieces, not " + std::to_string(more) + "; ask for at most " + number);
   }
 }
 

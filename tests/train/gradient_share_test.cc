@@ -107,7 +107,7 @@ TEST(Share, MoreRanksThanSequencesAreRefused) {
     share_of(batch_of({4, 4}), 0, 3);
     FAIL() << "shared";
   } catch (const std::invalid_argument& problem) {
-    EXPECT_THAT(problem.what(), HasSubstr("2 sequences cannot be shared by 3 ranks"));
+    EXPECT_THAT(problem.what(), HasSubstr("2 sequences cannot be split over 3 ranks"));
   }
 }
 

@@ -1,4 +1,4 @@
-// model/families/activation_name.h - activations by the names that configurations give them.
+// model/families/activation_name.h - activation functions by the names that config.json uses.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace attn::model {
 
-// Throws attn::Error, with the path and the known names, for a name that is not one of them.
+// Throws attn::Error, with the path and the list of known names, for an unknown name.
 nn::Activation parse_activation(std::string_view name, const std::string& path);
 
-// What the configuration says under one of these names; if none is there, `otherwise`, and if that is empty an error.
+// Reads the activation from the first of `names` that the configuration has. If it has none, uses `otherwise`; throws
+// attn::Error if that is empty too.
 nn::Activation parse_activation(const Config& config, Config::Names names, const std::string& otherwise = {});
 
 }  // namespace attn::model

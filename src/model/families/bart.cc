@@ -26,15 +26,15 @@
 namespace attn::model {
 namespace {
 
-constexpr std::int64_t kFirstPosition = 2;  // the table's first rows stand for padding and are never used
-constexpr double kEpsilon = 1e-5;           // no configuration says another
+constexpr std::int64_t kFirstPosition = 2;  // the table's first rows belong to padding and are never used
+constexpr double kEpsilon = 1e-5;           // no configuration changes it
 
 struct BartSelfAttention {
   nn::Linear qkv, out;
   nn::LayerNorm norm;
 };
 
-// q reads the decoder's rows, k and v the encoder's, and those only once where there is a cache.
+// q is projected from the decoder's rows, k and v from the encoder's. With a cache, k and v are projected only once.
 struct BartCrossAttention {
   nn::Linear q, kv, out;
   nn::LayerNorm norm;
@@ -54,21 +54,21 @@ struct BartLayer {
 struct BartStack {
   bool decoder = false;
   HeadShape heads;
-  AnyView<2> tokens;     // [vocabulary, width], in the file
-  AnyView<2> positions;  // [kFirstPosition + max_tokens, width], in the file
+  AnyView<2> tokens;     // [vocabulary, width], a view into the file
+  AnyView<2> positions;  // [kFirstPosition + max_tokens, width], a view into the file
   nn::LayerNorm norm;    // of the embeddings
   std::vector<BartLayer> layers;
   std::int64_t feed_width = 0;
 };
 
-// What one pass writes to again and again, T rows each.
+// Buffers that the layers of one pass reuse; T rows each.
 struct BartScratch {
   nn::Matrix x;      // [T, width]
   nn::Matrix mixed;  // [T, H D]
   nn::Matrix wide;   // [T, feed-forward width]
 };
 
-// Makes the stacks from what is stored.
+// Builds the stacks from stored tensors.
 class BartLoader {
  public:
   BartLoader(const Config& config, const Facts& facts, const Weights& weights)
@@ -227,7 +227,7 @@ class Bart final : public Model {
     feed.norm(s.x.view(), s.x.view(), pool);
   }
 
-  Weights weights_;  // embeddings are read from its files
+  Weights weights_;  // the embeddings are views into its files
   nn::Activation activation_;
   BartStack encoder_, decoder_;
   float token_scale_ = 1;

@@ -22,20 +22,20 @@ namespace attn::model {
 
 namespace {
 
-// All in which the three differ. Names of tensors are without ".weight" and ".bias"; every file has embeddings.*, and
-// none need have the pooler or the head.
+// Everything in which the three families differ. Tensor names omit ".weight" and ".bias". Every file has embeddings.*;
+// the pooler and the heads are optional.
 struct Dialect {
-  const char* prefix;  // of all but the head, in files that hold a head or did so once
-  const char* layer;   // followed by the layer's number and "."
+  const char* prefix;  // of all tensors but the head's, in files that hold a head or once did
+  const char* layer;   // followed by the layer number and "."
   const char *query, *key, *value, *mix, *mix_norm;
   const char *up, *down, *norm;
-  const char *head_dense, *head_norm, *head_decoder, *head_bias;  // the last one is a tensor
-  const char *label_dense, *label_out;                            // of a head that gives labels
+  const char *head_dense, *head_norm, *head_decoder, *head_bias;  // head_bias is a whole tensor name
+  const char *label_dense, *label_out;                            // of the classification head
   nn::Activation label_activation;                                // between these two
-  bool types;                                                     // whether there are token types
-  bool positions_after_pad;  // positions count from pad + 1; padding itself stands at pad
-  bool head_gelu;            // the head's activation is gelu, whatever that of the layers is
-  std::int64_t pad;          // pad_token_id unless the configuration says another
+  bool types;                                                     // whether the model has token types
+  bool positions_after_pad;  // positions count from pad + 1; padding itself is at position pad
+  bool head_gelu;            // the head's activation is gelu, whatever the layers use
+  std::int64_t pad;          // pad_token_id unless the configuration sets it
 };
 
 constexpr Dialect kBert = {
@@ -106,7 +106,7 @@ const Dialect& dialect_of(const std::string& model_type) {
   return model_type == "bert" ? kBert : kRoberta;
 }
 
-// What an encoder of learned absolute positions cannot be.
+// Throws for variants that are not an encoder with learned absolute positions.
 void refuse_variants(const Config& config) {
   const std::string positions = config.text({"position_embedding_type"}, "absolute");
   if (positions != "absolute") {
@@ -144,7 +144,7 @@ class Bert final : public Model {
   std::vector<std::int32_t> types(const Batch& batch) const;
 
   const Dialect& dialect_;
-  Weights weights_;  // the embeddings below are windows on it
+  Weights weights_;  // the embeddings below are views into it
   std::int64_t inner_;
   double epsilon_;
   nn::Activation activation_;
@@ -209,7 +209,7 @@ BertLayer Bert::load_layer(std::int64_t index) const {
   };
 }
 
-// The head leads back to the words through the transposed embeddings, unless the file has a matrix of its own for that.
+// The head maps back to words with the transposed embeddings, unless the file has a separate output matrix.
 void Bert::load_head(const Config& config) {
   const std::string decoder = dialect_.head_decoder;
   const bool own = weights_.has(decoder + ".weight");
@@ -225,7 +225,8 @@ void Bert::load_head(const Config& config) {
   head_decoder_ = linear_of(weights_, {weight});
 }
 
-// Only where the configuration names a class for it: heads for single tokens have tensors of the same names.
+// Loads the classification head only if `architectures` names such a class: heads that label single tokens have tensors
+// of the same names.
 void Bert::load_label_head() {
   if (!weights_.has(dialect_.label_out + std::string(".weight"))) facts_.labels.clear();
   if (facts_.labels.empty()) return;
@@ -245,7 +246,7 @@ std::vector<std::int32_t> Bert::positions(const Batch& batch) const {
   return positions;
 }
 
-// How much padding stands before a row is known of the whole text only.
+// Takes the whole text: how much padding precedes a row is unknown to a rank that holds only some rows.
 std::vector<std::int32_t> Bert::positions(const Batch& batch, const Pass& pass) const {
   if (pass.whole == nullptr) return positions(batch);
   const std::vector<std::int32_t> all = positions(*pass.whole);
@@ -253,7 +254,7 @@ std::vector<std::int32_t> Bert::positions(const Batch& batch, const Pass& pass) 
   return part_of(std::span<const std::int32_t>(all), split, pass.ranks->rank());
 }
 
-// A model with one type has nothing to tell apart: RoBERTa reads a pair of texts as if it had no types.
+// A model with a single type ignores the batch's types: RoBERTa reads a pair of texts as one.
 std::vector<std::int32_t> Bert::types(const Batch& batch) const {
   const std::int64_t count = types_.shape[0];
   if (batch.types.empty() || count == 1) return std::vector<std::int32_t>(batch.ids.size());

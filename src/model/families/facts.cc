@@ -23,11 +23,11 @@ std::int64_t check_size(const Config& config, Config::Names names, std::int64_t 
 
 std::int32_t check_id(const Config& config, const char* name, std::int64_t id) {
   if (id >= -1 && id <= kInt32Max) return static_cast<std::int32_t>(id);
-  throw Error(config.path(), std::string(name) + " is " + std::to_string(id) + ", which no token can have");
+  throw Error(config.path(), std::string(name) + " is " + std::to_string(id) + ", which is not a valid token id");
 }
 
-// generation_config.json beside config.json has the last word on how texts end: a model that was taught to chat ends
-// its answers with a token of which config.json knows nothing.
+// generation_config.json, if the folder has it, takes precedence for generation: a chat model ends its replies with a
+// token that config.json does not mention.
 Config generation_config(const Config& config) { return config.beside("generation_config.json").value_or(config); }
 
 GenerationRules read_rules(const Config& config) {
@@ -66,9 +66,9 @@ HeadShape share_evenly(const Config& config, std::int64_t width, std::int64_t he
                 std::to_string(heads) + " heads cannot share a width of " + std::to_string(width) + " evenly");
   }
   if (width / heads > kMaxWidth) {
-    throw Error(config.path(), std::to_string(heads) + " heads of a width of " + std::to_string(width) + " are " +
-                                   std::to_string(width / heads) + " wide each; at most " + std::to_string(kMaxWidth) +
-                                   " are possible");
+    throw Error(config.path(), "a width of " + std::to_string(width) + " over " + std::to_string(heads) +
+                                   " heads makes each head " + std::to_string(width / heads) + " wide; at most " +
+                                   std::to_string(kMaxWidth) + " is supported");
   }
   return {.heads = heads, .key_heads = heads, .width = width / heads};
 }
@@ -102,16 +102,17 @@ std::vector<std::string> read_labels(const Config& config) {
     for (std::size_t i = 0; i < count; ++i) {
       const std::string id = std::to_string(i);
       if (!given->has({id.c_str()}))
-        throw Error(config.path(), "id2label has " + std::to_string(count) + " labels, but none of id " + id +
+        throw Error(config.path(), "id2label has " + std::to_string(count) + " labels, but none with id " + id +
                                        "; they must be numbered from 0");
       labels.push_back(given->text({id.c_str()}));
     }
   }
   if (!labels.empty()) return labels;
   const std::int64_t count = read_size(config, {"num_labels", "_num_labels"}, 2);
-  constexpr std::int64_t kMostLabels = 1'000'000;  // names for all that a damaged file may say would fill the memory
+  constexpr std::int64_t kMostLabels = 1'000'000;  // bounds the memory that a damaged file can make us fill
   if (count > kMostLabels)
-    throw Error(config.path(), "num_labels is " + std::to_string(count) + ", which no model has");
+    throw Error(config.path(), "num_labels is " + std::to_string(count) + "; at most " + std::to_string(kMostLabels) +
+                                   " are supported");
   for (std::int64_t i = 0; i < count; ++i) labels.push_back("LABEL_" + std::to_string(i));
   return labels;
 }

@@ -1,9 +1,9 @@
-// model/families/families.h - the families of models, a file each.
+// model/families/families.h - the model families, one file each.
 //
-// facts() reads config.json alone, and throws attn::Error for what the family cannot be. make() takes the weights into
-// the model, which reads them in the mapped file: embeddings for as long as it lives, matrices until it pays to pack
-// them. What is left in `weights` afterwards is empty. The model's facts() say what the weights add: parameters,
-// bytes, has_logits and has_pooler.
+// facts() reads config.json alone and throws attn::Error for a variant that the family does not support. make() moves
+// the weights into the model, which reads them from the mapped file: embeddings for as long as it lives, matrices until
+// it packs them. `weights` is empty afterwards. The model's facts() add what only the weights tell: parameters, bytes,
+// has_logits and has_pooler.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace attn::model {
 
-// BERT, and DistilBERT and RoBERTa, which differ in names and positions.
+// BERT, DistilBERT and RoBERTa; they differ in tensor names and positions.
 Facts bert_facts(const Config& config);
 std::unique_ptr<Model> make_bert(const Config& config, Weights& weights);
 

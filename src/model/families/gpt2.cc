@@ -40,7 +40,7 @@ class Gpt2 final : public Model {
   Gpt2Layer load_layer(std::int64_t index) const;
   nn::Matrix embed(const Batch& batch, std::span<const std::int64_t> positions) const;
 
-  Weights weights_;  // the embeddings below are windows on it
+  Weights weights_;  // the embeddings below are views into it
   std::int64_t inner_;
   double epsilon_;
   nn::Activation activation_;
@@ -78,7 +78,7 @@ Gpt2::Gpt2(const Config& config, Weights&& weights)
   }
 }
 
-// Columns [first, first + count) of a matrix that is stored with its input first.
+// Columns [first, first + count) of a matrix stored as [in, out].
 nn::Weight columns_of(const nn::Weight& whole, std::int64_t first, std::int64_t count) {
   nn::Weight part = whole;
   const auto* const matrix = static_cast<const std::byte*>(whole.matrix.data);
@@ -123,7 +123,7 @@ nn::Matrix Gpt2::embed(const Batch& batch, std::span<const std::int64_t> positio
   return x;
 }
 
-// One rule serves all layers, so what belongs to a layer is put into its queries.
+// All layers share one rule, so a per-layer factor of the scores goes into the queries.
 void shrink(const View<float, 2>& q, float factor) {
   for (std::int64_t i = 0; i < q.shape[0]; ++i)
     for (std::int64_t j = 0; j < q.shape[1]; ++j) q(i, j) *= factor;
@@ -169,7 +169,7 @@ nn::Matrix Gpt2::do_logits(View<const float, 2> hidden, ThreadPool& pool) const 
 Facts gpt2_facts(const Config& config) {
   if (config.flag({"add_cross_attention"}, false)) {
     throw Error(config.path(),
-                "add_cross_attention true is not supported: a gpt2 is read as a decoder that stands alone");
+                "add_cross_attention true is not supported: attnscope runs gpt2 as a decoder without an encoder");
   }
   Facts facts;
   facts.type = config.text({"model_type"});

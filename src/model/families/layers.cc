@@ -21,7 +21,7 @@ AnyView<2> shared_table(const Weights& weights, std::vector<std::string> names, 
   for (const std::string& name : names) {
     if (weights.has(name)) return weights.matrix(name, facts.vocabulary, facts.width);
   }
-  return weights.matrix("shared.weight", facts.vocabulary, facts.width);  // throws, and says what is there
+  return weights.matrix("shared.weight", facts.vocabulary, facts.width);  // throws, and lists the nearest names
 }
 
 }  // namespace attn::model

@@ -1,4 +1,4 @@
-// model/families/layers.h - from stored tensors to layers, as every family needs them.
+// model/families/layers.h - builds layers from stored tensors; shared by all families.
 #pragma once
 
 #include <initializer_list>
@@ -13,15 +13,15 @@
 
 namespace attn::model {
 
-// Matrices that have the same input, used where they lie until it pays to pack them; then their pages are given back.
-// `weights` must live as long as the result.
+// Matrices that share an input. They are used in place until packing pays off; then their pages are released. `weights`
+// must outlive the result.
 nn::Linear linear_of(const Weights& weights, std::initializer_list<nn::Weight> parts);
 
-// "<name>.weight" and "<name>.bias"; files of BERT's first years call them "<name>.gamma" and "<name>.beta".
+// Reads "<name>.weight" and "<name>.bias"; early BERT files call them "<name>.gamma" and "<name>.beta".
 nn::LayerNorm layer_norm(const Weights& weights, const std::string& name, std::int64_t width, double epsilon);
 
-// The table [vocabulary, width] of an encoder-decoder: the first of these names that is there, or any other that is
-// tied to them. Files hold one of them or several.
+// The embedding table [vocabulary, width] of an encoder-decoder: the first of `names` in the file, or any tensor tied
+// to it. A file may hold one of them or several.
 AnyView<2> shared_table(const Weights& weights, std::vector<std::string> names, const Facts& facts);
 
 }  // namespace attn::model

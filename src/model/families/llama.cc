@@ -1,5 +1,5 @@
-// Llama (Touvron et al., "LLaMA: Open and Efficient Foundation Language Models", 2023), with Mistral and Qwen2, which
-// have the same layers: Mistral's queries see a window, Qwen2's projections of q, k and v have biases.
+// Llama (Touvron et al., "LLaMA: Open and Efficient Foundation Language Models", 2023), Mistral and Qwen2. The three
+// share their layers; Mistral limits attention to a sliding window, and Qwen2 has biases in its q, k and v projections.
 //
 //   x = x + out(attention(turned q, turned k, v))   q, k, v = projections of norm(x); rotary positions; grouped heads
 //   x = x + down(silu(gate y) * up y)               y = norm(x)
@@ -42,7 +42,7 @@ HeadShape read_heads(const Config& config, std::int64_t width) {
     shape = {.heads = heads, .key_heads = heads, .width = read_size(config, {"head_dim"})};
     if (shape.width > kMaxWidth) {
       throw Error(config.path(), "head_dim is " + std::to_string(shape.width) + "; at most " +
-                                     std::to_string(kMaxWidth) + " are possible");
+                                     std::to_string(kMaxWidth) + " is supported");
     }
   } else {
     shape = share_evenly(config, width, heads);
@@ -55,28 +55,28 @@ HeadShape read_heads(const Config& config, std::int64_t width) {
   return shape;
 }
 
-// How many keys a query of a windowed layer sees, itself included; 0: there are no such layers.
+// Keys that a query of a windowed layer sees, itself included; 0: no layer has a window.
 std::int64_t read_window(const Config& config) {
   const std::string type = config.text({"model_type"});
   const bool on = type == "mistral" || (type == "qwen2" && config.flag({"use_sliding_window"}, false));
   return on && config.has({"sliding_window"}) ? read_size(config, {"sliding_window"}) : 0;
 }
 
-// Which layers have the window: all of Mistral's; Qwen2's say so one by one, or begin somewhere.
+// Which layers have the window: all of Mistral's. Qwen2 lists them by layer, or names the first one.
 std::vector<bool> windowed_layers(const Config& config, std::int64_t layers) {
   const auto count = static_cast<std::size_t>(layers);
   std::vector<bool> windowed(count, read_window(config) > 0);
   if (read_window(config) == 0 || config.text({"model_type"}) != "qwen2") return windowed;
   const std::vector<std::string> types = config.texts({"layer_types"});
   if (!types.empty() && types.size() != count) {
-    throw Error(config.path(),
-                "layer_types names " + std::to_string(types.size()) + " layers; there are " + std::to_string(count));
+    throw Error(config.path(), "layer_types lists " + std::to_string(types.size()) + " layers, but the model has " +
+                                   std::to_string(count));
   }
   const std::int64_t first = config.integer({"max_window_layers"}, 28);
   for (std::size_t l = 0; l < count; ++l) {
     windowed[l] = types.empty() ? static_cast<std::int64_t>(l) >= first : types[l] == "sliding_attention";
     if (!types.empty() && !windowed[l] && types[l] != "full_attention") {
-      throw Error(config.path(), "layer_types has '" + types[l] + "'; known are: full_attention, sliding_attention");
+      throw Error(config.path(), "layer_types has '" + types[l] + "'; expected full_attention or sliding_attention");
     }
   }
   return windowed;
@@ -96,7 +96,7 @@ class Llama final : public Model {
   [[nodiscard]] nn::RopeTable turns(const Batch& batch, const Attend& attend) const;
   [[nodiscard]] Rule rule(std::int64_t window) const;
 
-  Weights weights_;  // the embedding is read from the file
+  Weights weights_;  // the embedding is a view into the file
   AnyView<2> tokens_;
   std::vector<LlamaLayer> layers_;
   nn::RmsNorm norm_;
@@ -166,7 +166,7 @@ Rule Llama::rule(std::int64_t window) const {
   return {.causal = true, .window = window, .scale = 1 / std::sqrt(static_cast<float>(facts_.heads.width))};
 }
 
-// Some variants turn by frequencies that depend on a sequence's length: each sequence has its own.
+// Some variants choose frequencies by sequence length, so each sequence gets its own.
 nn::RopeTable Llama::turns(const Batch& batch, const Attend& attend) const {
   nn::RopeTable table(batch.tokens(), rope_.pairs());
   for (std::size_t s = 0; s + 1 < batch.starts.size(); ++s) {
@@ -189,7 +189,7 @@ nn::Matrix Llama::do_decode(const Batch& batch, const Pass& pass) const {
   nn::Matrix up(rows, feed_width_);
 
   Attend attend(Kind::self, heads, rule(all_windowed_ ? window_ : 0), batch, pass);
-  std::optional<Attend> near;  // of layers with a window, where others have none
+  std::optional<Attend> near;  // of windowed layers, if other layers have no window
   if (window_ > 0 && !all_windowed_) near.emplace(Kind::self, heads, rule(window_), batch, pass);
   const nn::RopeTable turn = turns(batch, attend);
 
@@ -234,7 +234,7 @@ Facts llama_facts(const Config& config) {
   facts.heads = read_heads(config, facts.width);
   facts.vocabulary = read_size(config, {"vocab_size"});
   facts.trained_tokens = RopeVariant(config, facts.heads.width).trained_tokens();
-  windowed_layers(config, facts.layers);  // throws if they are not right
+  windowed_layers(config, facts.layers);  // throws if the configuration is inconsistent
   read_token_ids(config, facts);
   return facts;
 }

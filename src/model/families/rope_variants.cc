@@ -12,7 +12,7 @@
 namespace attn::model {
 namespace {
 
-// A number that may be there and must then be positive.
+// An optional number; throws attn::Error unless it is positive.
 std::optional<double> positive(const Config& config, const char* name) {
   if (!config.has({name})) return std::nullopt;
   const double value = config.number({name});
@@ -25,14 +25,14 @@ std::optional<double> positive(const Config& config, const char* name) {
 
 double need_positive(const Config& config, const char* name) {
   const std::optional<double> value = positive(config, name);
-  return value ? *value : config.number({name});  // throws: it is not there
+  return value ? *value : config.number({name});  // throws: it is missing
 }
 
 }  // namespace
 
 struct RopeVariant::Kind {
   const char* name;
-  void (RopeVariant::*read)(const Config& rope);  // null: frequencies as they are
+  void (RopeVariant::*read)(const Config& rope);  // null: frequencies are not scaled
 };
 
 const RopeVariant::Kind RopeVariant::kKinds[] = {
@@ -52,15 +52,15 @@ RopeVariant::RopeVariant(const Config& config, std::int64_t head_width)
   }
   const std::string name = rope.text({"rope_type", "type"}, "default");
   theta_ = positive(rope, "rope_theta").value_or(positive(config, "rope_theta").value_or(10000));
-  // These families turn whole heads if nothing is scaled, whatever the file says: so does transformers.
+  // Without scaling these families rotate whole heads, whatever the file says; transformers does the same.
   if (name != "default") {
     const double part =
         positive(rope, "partial_rotary_factor").value_or(positive(config, "partial_rotary_factor").value_or(1));
     width_ = static_cast<std::int64_t>(static_cast<double>(head_width) * part);
   }
   if (width_ < 2 || width_ % 2 != 0 || width_ > head_width) {
-    throw Error(config.path(), "rotary positions turn pairs, but " + std::to_string(width_) + " of the " +
-                                   std::to_string(head_width) + " numbers of a head are to be turned");
+    throw Error(config.path(), "rotary positions rotate pairs, but would rotate " + std::to_string(width_) +
+                                   " of the " + std::to_string(head_width) + " dimensions of a head");
   }
   within_.frequencies = nn::rope_frequencies(theta_, width_);
 
@@ -72,7 +72,7 @@ RopeVariant::RopeVariant(const Config& config, std::int64_t head_width)
     }
     known += (known.empty() ? "" : ", ") + std::string(kind.name);
   }
-  throw Error(config.path(), "rope_type '" + name + "' is not known; known are: " + known);
+  throw Error(config.path(), "unknown rope_type '" + name + "'; known: " + known);
 }
 
 nn::Rope RopeVariant::at(std::int64_t length) const {
@@ -84,7 +84,7 @@ nn::Rope RopeVariant::at(std::int64_t length) const {
   return {nn::rope_frequencies(theta_ * std::pow(stretch, power), width_), within_.factor};
 }
 
-// The length that the model was trained for before it was stretched.
+// The context length that the model was trained with before it was extended.
 std::int64_t RopeVariant::original(const Config& rope) const {
   const char* const name = "original_max_position_embeddings";
   const std::int64_t otherwise = rope.integer({name}, config_.integer({"max_position_embeddings"}));
@@ -93,12 +93,12 @@ std::int64_t RopeVariant::original(const Config& rope) const {
   return length;
 }
 
-// "factor", or what the two lengths imply.
+// "factor", or the ratio of the two lengths.
 double RopeVariant::scale_of(const Config& rope) const {
   return positive(rope, "factor").value_or(static_cast<double>(max_tokens_) / static_cast<double>(original(rope)));
 }
 
-// Many files leave max_position_embeddings at the length before stretching.
+// Many files leave max_position_embeddings at the length before the extension.
 void RopeVariant::stretch(double factor, std::int64_t length) noexcept {
   constexpr double kMost = 1e9;
   const double stretched = std::min(factor * static_cast<double>(length), kMost);
@@ -113,12 +113,13 @@ void RopeVariant::read_linear(const Config& rope) {
 
 void RopeVariant::read_dynamic(const Config& rope) {
   growth_ = need_positive(rope, "factor");
-  if (width_ < 4) throw Error(config_.path(), "dynamic rotary positions need at least 4 turned numbers a head, not 2");
+  if (width_ < 4)
+    throw Error(config_.path(), "dynamic rotary positions need at least 4 rotated dimensions per head, not 2");
   limit_ = max_tokens_;
   stretch(growth_, max_tokens_);
 }
 
-// Slow frequencies are divided by factor, fast ones stay, those between are a mixture of both.
+// Divides low frequencies by factor, keeps high ones, and blends those between.
 void RopeVariant::read_llama3(const Config& rope) {
   const auto factor = static_cast<float>(need_positive(rope, "factor"));
   const double low = need_positive(rope, "low_freq_factor");
@@ -137,8 +138,8 @@ void RopeVariant::read_llama3(const Config& rope) {
   }
 }
 
-// Peng et al., "YaRN", 2023: frequencies that turn often within the original length stay, those that turn hardly once
-// are divided by factor, with a ramp between; and attention gets sharper.
+// Peng et al., "YaRN", 2023. Frequencies that turn often within the original length stay; those that hardly turn once
+// are divided by factor; a ramp joins the two. Attention also gets sharper.
 void RopeVariant::read_yarn(const Config& rope) {
   const double factor = scale_of(rope);
   const auto sharper = [&](double weight) { return factor <= 1 ? 1.0 : 0.1 * weight * std::log(factor) + 1; };
@@ -147,7 +148,7 @@ void RopeVariant::read_yarn(const Config& rope) {
   const double implied = weight != 0 && weight_all != 0 ? sharper(weight) / sharper(weight_all) : sharper(1);
   within_.factor = static_cast<float>(rope.number({"attention_factor"}, implied));
 
-  // Which pair turns this often within the original length.
+  // The pair that turns this often within the original length.
   const auto width = static_cast<double>(width_);
   const auto pair_of = [&](double turns) {
     return width * std::log(static_cast<double>(original(rope)) / (turns * 2 * std::numbers::pi)) /
@@ -174,14 +175,14 @@ void RopeVariant::read_yarn(const Config& rope) {
   stretch(factor, original(rope));
 }
 
-// Ding et al., "LongRoPE", 2024: one list of divisors for short texts, one for long ones.
+// Ding et al., "LongRoPE", 2024: one list of divisors for short texts and one for long ones.
 void RopeVariant::read_longrope(const Config& rope) {
   const std::vector<float> periods = nn::rope_periods(theta_, width_);
   const auto divided = [&](const char* name) {
     const std::vector<double> divisors = rope.numbers({name});
     if (divisors.size() != periods.size()) {
       throw Error(config_.path(), std::string(name) + " has " + std::to_string(divisors.size()) +
-                                      " numbers; a head turns " + std::to_string(periods.size()) + " pairs");
+                                      " numbers, but a head rotates " + std::to_string(periods.size()) + " pairs");
     }
     std::vector<float> frequencies(periods.size());
     for (std::size_t i = 0; i < periods.size(); ++i) {

@@ -1,4 +1,4 @@
-// model/families/rope_variants.h - the rotary positions that a configuration asks for.
+// model/families/rope_variants.h - the variant of rotary positions that config.json selects.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,22 @@
 
 namespace attn::model {
 
-// How models trained on short texts read longer ones: all of them only choose other frequencies, and some a factor.
-// Numbers agree with transformers' to float's precision, so the steps that it makes in float are made in float.
+// Variants let a model that was trained on short texts read longer ones. All of them only choose other frequencies, and
+// some scale attention by a factor. Results agree with transformers to float precision; steps that transformers
+// computes in float are computed in float here.
 class RopeVariant {
  public:
-  // Reads "rope_scaling" or "rope_parameters" (the newer name), and what older files keep beside them. Throws
-  // attn::Error for a kind that is not known (the message names the known ones) and for numbers that make no sense.
+  // Reads "rope_scaling" or "rope_parameters" (the newer name), and the keys that older files keep at the top level.
+  // Throws attn::Error for an unknown variant (the message lists the known ones) and for invalid numbers.
   RopeVariant(const Config& config, std::int64_t head_width);
 
-  // For a sequence of this many tokens.
+  // Frequencies for a sequence of `length` tokens.
   [[nodiscard]] nn::Rope at(std::int64_t length) const;
 
-  // Pairs of a head that turn, at any length.
+  // Rotated pairs per head; the same at any length.
   [[nodiscard]] std::int64_t pairs() const noexcept { return width_ / 2; }
 
-  // How long a text the variant was made for.
+  // Context length that the variant was made for, in tokens.
   [[nodiscard]] std::int64_t trained_tokens() const noexcept { return max_tokens_; }
 
  private:
@@ -42,13 +43,13 @@ class RopeVariant {
 
   Config config_;
   double theta_ = 10000;
-  std::int64_t width_ = 0;  // of the part of a head that turns
+  std::int64_t width_ = 0;  // rotated dimensions of a head
   std::int64_t max_tokens_ = 0;
 
   nn::Rope within_;            // up to limit_ tokens
   std::int64_t limit_ = 0;     // 0: at any length
-  std::vector<float> beyond_;  // longrope: the frequencies beyond it
-  double growth_ = 0;          // dynamic: how fast theta grows beyond it
+  std::vector<float> beyond_;  // longrope: frequencies beyond limit_
+  double growth_ = 0;          // dynamic: how fast theta grows beyond limit_
 };
 
 }  // namespace attn::model

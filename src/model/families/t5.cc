@@ -1,9 +1,9 @@
 // T5 (Raffel et al.: Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer, JMLR 2020),
-// with T5 1.1 and mT5, whose feed-forward layers are gated and whose head is not the embedding.
+// with T5 1.1 and mT5, which have gated feed-forward layers and an output head separate from the embedding.
 //
-//   x = x + self(norm(x))     scores are not scaled; a learned number a bucket of distances and head is added to them,
-//                             from the first layer's table in every layer
-//   x = x + cross(norm(x))    decoder only; nothing is added to these scores
+//   x = x + self(norm(x))     scores are not scaled; a learned bias per bucket of distances and head is added to them,
+//                             in every layer from the first layer's table
+//   x = x + cross(norm(x))    decoder only; these scores have no bias
 //   x = x + feed(norm(x))     wo f(wi x), or gated: wo (f(wi_0 x) * wi_1 x)
 //
 // All norms are RMS norms, and no product has a bias.
@@ -36,7 +36,7 @@ struct T5SelfAttention {
   nn::Linear qkv, out;
 };
 
-// q reads the decoder's rows, k and v the encoder's, and those only once where there is a cache.
+// q is projected from the decoder's rows, k and v from the encoder's. With a cache, k and v are projected only once.
 struct T5CrossAttention {
   nn::RmsNorm norm;
   nn::Linear q, kv, out;
@@ -56,13 +56,13 @@ struct T5Block {
 
 struct T5Stack {
   bool decoder = false;
-  AnyView<2> tokens;  // [vocabulary, width], in the file
+  AnyView<2> tokens;  // [vocabulary, width], a view into the file
   Rule rule;          // of self-attention
   std::vector<T5Block> blocks;
   nn::RmsNorm norm;
 };
 
-// What one pass writes to again and again, T rows each.
+// Buffers that the layers of one pass reuse; T rows each.
 struct T5Scratch {
   nn::Matrix x;         // [T, width], the residual stream
   nn::Matrix normed;    // [T, width]
@@ -76,7 +76,7 @@ struct FeedForwardKind {
   std::int64_t width = 0;
 };
 
-// "relu", "gelu", "gated-silu" and so on. "gated-gelu" means the approximation by tanh, "gelu" alone does not.
+// "relu", "gelu", "gated-silu" and so on. "gated-gelu" means the tanh approximation; plain "gelu" does not.
 FeedForwardKind feed_forward_kind(const Config& config, const std::string& type) {
   constexpr std::string_view kGated = "gated-";
   std::string name = config.text({"feed_forward_proj"}, type == "mt5" ? "gated-gelu" : "relu");
@@ -97,7 +97,7 @@ T5Buckets bucket_rule(const Config& config, bool decoder) {
   return rule;
 }
 
-// Makes the stacks from what is stored.
+// Builds the stacks from stored tensors.
 class T5Loader {
  public:
   T5Loader(const Config& config, const Facts& facts, const Weights& weights)
@@ -176,7 +176,7 @@ class T5 final : public Model {
  public:
   T5(const Config& config, Weights& weights)
       : Model(t5_facts(config)), weights_(std::move(weights)), feed_(feed_forward_kind(config, facts_.type)) {
-    weights_.set_prefix("transformer.");  // where a classifier was trained on top
+    weights_.set_prefix("transformer.");  // used by files with a classifier on top
     if (!weights_.has("decoder.final_layer_norm.weight")) make_encoder(facts_);
     facts_.has_logits = facts_.form == Form::encoder_decoder;
     facts_.parameters = weights_.parameters();
@@ -187,13 +187,13 @@ class T5 final : public Model {
     if (facts_.form == Form::encoder) return;
     decoder_ = loader.stack(true);
     head_ = linear_of(weights_, {{.matrix = loader.table({"lm_head.weight", "shared.weight"})}});
-    // T5 1.0 has one table at both ends and makes up for its size here. Whether the two are tied says so; files that
-    // call them tied in any case say it under a name of its own. mT5 never does it.
+    // T5 1.0 ties input and output embeddings and scales the decoder's output to compensate. tie_word_embeddings tells;
+    // files that tie them in any case use scale_decoder_outputs. mT5 never scales.
     const bool scaled = config.flag({"scale_decoder_outputs", "tie_word_embeddings"}, true) && facts_.type != "mt5";
     if (scaled) head_scale_ = static_cast<float>(1 / std::sqrt(static_cast<double>(facts_.width)));
   }
 
-  // Some files hold half of a T5.
+  // Some files hold only the encoder.
   static void make_encoder(Facts& facts) {
     facts.form = Form::encoder;
     facts.decoder_layers = 0;
@@ -280,7 +280,7 @@ class T5 final : public Model {
     feed.out(s.wide.view(), s.x.view(), pool, {.add = s.x.view()});
   }
 
-  Weights weights_;  // embeddings are read from its files
+  Weights weights_;  // the embeddings are views into its files
   FeedForwardKind feed_;
   T5Stack encoder_, decoder_;
   float head_scale_ = 1;

@@ -18,19 +18,20 @@ using nlohmann::json;
 struct Config::Value {
   std::shared_ptr<const json> root;  // keeps `object` alive
   const json* object = nullptr;
-  std::string before;  // "rope_scaling." for a child, so that messages name the whole way
+  std::string before;  // "rope_scaling." for a child, so that messages give the full path of a key
 };
 
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{32} << 20;  // the largest index of shards we know has 9 MB
+constexpr std::int64_t kMostBytes = std::int64_t{32} << 20;  // the largest known shard index has 9 MB
 constexpr int kMostDepth = 64;
 
-// What nlohmann says, without its own number and place; NaN and Infinity, which Python writes, get a word of their own.
+// nlohmann's message without its error number and position. NaN and Infinity, which Python writes, get a message of
+// their own.
 std::string problem_of(const json::exception& e, std::string_view text, std::size_t byte) {
   const std::string_view here = text.substr(std::min(byte, text.size()));
   if (here.starts_with("NaN") || here.starts_with("Infinity"))
-    return "not JSON: NaN and Infinity are no JSON numbers; a number or null is needed";
+    return "not JSON: NaN and Infinity are not valid JSON; use a number or null";
   std::string_view words = e.what();
   words.remove_prefix(std::min(words.find("] ") + 2, words.size()));
   if (words.starts_with("parse error")) words.remove_prefix(std::min(words.find(": ") + 2, words.size()));
@@ -38,11 +39,10 @@ std::string problem_of(const json::exception& e, std::string_view text, std::siz
 }
 
 json parse_json(const std::string& text, const std::string& path) {
-  if (const auto zero = text.find('\0'); zero != std::string::npos)  // the parser would take it for the end
-    throw Error(path, "not JSON: a zero byte", static_cast<std::int64_t>(zero));
+  if (const auto zero = text.find('\0'); zero != std::string::npos)  // the parser would stop there
+    throw Error(path, "not JSON: contains a zero byte", static_cast<std::int64_t>(zero));
   const auto shallow = [&](int depth, json::parse_event_t, const json&) {
-    if (depth > kMostDepth)
-      throw Error(path, "nested more than " + std::to_string(kMostDepth) + " deep; no configuration is");
+    if (depth > kMostDepth) throw Error(path, "nested more than " + std::to_string(kMostDepth) + " levels deep");
     return true;
   };
   try {
@@ -80,13 +80,13 @@ std::optional<std::string> string(const json& value) {
   return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
 }
 
-constexpr const char* kWhole = "a whole number of 64 bits";
+constexpr const char* kWhole = "a 64-bit integer";
 constexpr const char* kReal = "a number";
-constexpr const char* kText = "a text";
+constexpr const char* kText = "a string";
 
-// A value and how to name it.
+// A value and its name for messages.
 struct FoundValue {
-  const json* value = nullptr;  // null: nothing is there
+  const json* value = nullptr;  // null: missing
   std::string name;
 };
 
@@ -98,7 +98,7 @@ FoundValue find(const json& object, const std::string& before, Config::Names nam
   return {nullptr, ""};
 }
 
-// The value as `read` takes it, or an error that says what it is and what is needed.
+// Converts the value with `read`. Throws attn::Error, with the value found and the type needed, if that fails.
 template <typename Read>
 auto convert(const FoundValue& found, const std::string& path, const char* needed, const Read& read) {
   auto answer = read(*found.value);

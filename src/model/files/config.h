@@ -1,4 +1,4 @@
-// model/files/config.h - config.json, asked by name.
+// model/files/config.h - typed access to config.json.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace attn::model {
 
-// A JSON object. Every question may give several names for the same thing (families call them differently): the first
-// that is there and not null answers. The answers throw attn::Error, with the path and the names, if nothing is there
-// and no default was given, or if it is of another kind.
+// A JSON object. Every getter takes several names for the same setting, since families call it differently, and uses
+// the first that is present and not null. Getters throw attn::Error, with the path and the names, if the setting is
+// missing and has no default, or has the wrong type.
 class Config {
  public:
   using Names = std::initializer_list<const char*>;
@@ -32,19 +32,19 @@ class Config {
   [[nodiscard]] bool flag(Names names, bool otherwise) const;
   [[nodiscard]] std::string text(Names names) const;
   [[nodiscard]] std::string text(Names names, const std::string& otherwise) const;
-  // One integer counts as a list of one; absent or null is an empty list.
+  // A single integer counts as a list of one; a missing or null value is an empty list.
   [[nodiscard]] std::vector<std::int64_t> integers(Names names) const;
   [[nodiscard]] std::vector<double> numbers(Names names) const;
   [[nodiscard]] std::vector<std::string> texts(Names names) const;
   [[nodiscard]] std::optional<Config> child(Names names) const;
-  [[nodiscard]] std::vector<Config> children(Names names) const;  // of a list; absent or null is an empty one
-  [[nodiscard]] std::vector<std::string> names() const;           // of everything in it, sorted
+  [[nodiscard]] std::vector<Config> children(Names names) const;  // elements of a list; missing or null: empty
+  [[nodiscard]] std::vector<std::string> names() const;           // all keys, sorted
 
-  // Another file in the folder that it was read from; none where that has no such file, or where it was parsed.
+  // Another file in the same folder; none if there is no such file, or if this object was parsed from memory.
   [[nodiscard]] std::optional<Config> beside(const std::string& file) const;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  // How messages name something in it, with the whole way: "rope_scaling.factor".
+  // The full path of a key for messages: "rope_scaling.factor".
   [[nodiscard]] std::string place(const std::string& name) const;
 
  private:

@@ -13,7 +13,7 @@ namespace attn::model {
 
 namespace {
 
-// Bytes of the UTF-8 character at the start of text; 0 if it is not one.
+// Length in bytes of the UTF-8 character at the start of text; 0 if it is not valid.
 std::size_t utf8_length(std::string_view text) noexcept {
   const auto lead = static_cast<unsigned char>(text[0]);
   const std::size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
@@ -44,7 +44,7 @@ std::string one_line(std::string_view text) {
 std::string in_quotes(std::string_view text) { return "'" + one_line(text) + "'"; }
 
 OpenFile::OpenFile(const std::filesystem::path& file) {
-  // Without O_NONBLOCK opening a pipe would wait for somebody to write into it.
+  // Without O_NONBLOCK, opening a pipe would block until a writer appears.
   descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) throw Error(file.string(), "cannot be opened: " + system_words(errno));
   struct stat facts{};
@@ -60,15 +60,14 @@ OpenFile::~OpenFile() { ::close(descriptor_); }
 std::string read_file(const std::filesystem::path& file, std::int64_t most) {
   const OpenFile open(file);
   if (open.bytes() > most)
-    throw Error(file.string(),
-                "has " + std::to_string(open.bytes()) + " bytes; at most " + std::to_string(most) + " are read");
+    throw Error(file.string(), "has " + std::to_string(open.bytes()) + " bytes; the limit is " + std::to_string(most));
   std::string text(static_cast<std::size_t>(open.bytes()), '\0');
   std::size_t done = 0;
   while (done < text.size()) {
     const ssize_t n = ::read(open.descriptor(), text.data() + done, text.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw Error(file.string(), "cannot be read: " + system_words(errno), static_cast<std::int64_t>(done));
-    if (n == 0) break;  // it was cut while we read: whoever takes the text finds out
+    if (n == 0) break;  // truncated while being read; the parser reports it
     done += static_cast<std::size_t>(n);
   }
   text.resize(done);

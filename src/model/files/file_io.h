@@ -1,4 +1,4 @@
-// model/files/file_io.h - files that are read or made as a whole, and the words in which their problems are told.
+// model/files/file_io.h - reads whole files and formats names for error messages.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace attn::model {
 using base::NewFile;
 using base::system_words;
 
-// Text of unknown origin for one line of a message: control characters and broken UTF-8 become '?', and what is longer
-// than 120 bytes ends in "...". in_quotes() puts it between apostrophes.
+// Text of unknown origin, made safe for one line of a message: control characters and invalid UTF-8 become '?', and
+// text over 120 bytes ends in "...". in_quotes() adds apostrophes around it.
 std::string one_line(std::string_view text);
 std::string in_quotes(std::string_view text);
 
-// An open file. Refuses what is not a regular file: reading a pipe or a device could wait for ever.
+// An open file. Accepts regular files only, since reading a pipe or a device could block for ever.
 class OpenFile {
  public:
   explicit OpenFile(const std::filesystem::path& file);  // throws attn::Error
@@ -34,7 +34,7 @@ class OpenFile {
   std::int64_t bytes_ = 0;
 };
 
-// The whole file. Throws attn::Error, also if it is longer than `most` bytes.
+// Reads the whole file. Throws attn::Error, also if it is longer than `most` bytes.
 std::string read_file(const std::filesystem::path& file, std::int64_t most);
 
 }  // namespace attn::model

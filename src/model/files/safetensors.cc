@@ -17,7 +17,7 @@
 
 namespace attn::model {
 
-static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian and used as they lie");
+static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian and used in place");
 
 namespace {
 
@@ -64,10 +64,11 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return text + "]";
 }
 
-// The file's pages, read when they are touched. If somebody shortens the file while it is mapped, touching what was cut
-// off ends the process (SIGBUS). No check can close that door, since the file may shrink after any check, and copying
-// would double memory; tools that replace models, this one included, move whole new files into place, which is safe.
-// No hint (MADV_WILLNEED, MADV_SEQUENTIAL) is given: reading 440 MB from the page cache takes 160 to 180 ms with any.
+// The mapped file; pages are read when touched. If another process truncates the file while it is mapped, touching the
+// lost part ends the process (SIGBUS). No check can prevent that, since the file may shrink after any check, and a copy
+// would double memory. Tools that replace models, this one included, move complete new files into place, which is safe.
+// No madvise hint (MADV_WILLNEED, MADV_SEQUENTIAL): reading 440 MB from the page cache takes 160 to 180 ms with any of
+// them.
 struct SafeTensors::Mapping {
   const std::byte* data = nullptr;
   std::int64_t bytes = 0;
@@ -89,7 +90,7 @@ void check_length(std::int64_t bytes, const std::string& path) {
     throw Error(path, "has " + std::to_string(bytes) + " bytes; a safetensors file has at least 10");
 }
 
-// The header's text, once its length is known to be possible.
+// The header's text, after its length has been checked.
 std::string_view header_text(std::string_view file, const std::string& path) {
   const auto bytes = static_cast<std::int64_t>(file.size());
   if (file.starts_with("version https://git-lfs"))
@@ -98,20 +99,20 @@ std::string_view header_text(std::string_view file, const std::string& path) {
   std::memcpy(&length, file.data(), kLengthBytes);
   if (length > static_cast<std::uint64_t>(kMostHeaderBytes))
     throw Error(path,
-                "not a safetensors file: its header would have " + std::to_string(length) + " bytes; at most " +
-                    std::to_string(kMostHeaderBytes) + " are allowed",
+                "not a safetensors file: its first 8 bytes give a header length of " + std::to_string(length) +
+                    " bytes; at most " + std::to_string(kMostHeaderBytes) + " are allowed",
                 0);
   if (static_cast<std::int64_t>(length) > bytes - kLengthBytes)
     throw Error(path,
-                "the header has " + std::to_string(length) + " bytes, but only " +
-                    std::to_string(bytes - kLengthBytes) + " follow; was the file cut short?",
+                "the header should have " + std::to_string(length) + " bytes, but only " +
+                    std::to_string(bytes - kLengthBytes) + " follow; the file is probably truncated",
                 0);
   const std::string_view text = file.substr(kLengthBytes, length);
   if (!text.starts_with('{')) throw Error(path, "the header does not begin with '{'", kLengthBytes);
   return text;
 }
 
-// Each tensor begins where the one before it ends, the first where the header ends, and the last ends the file.
+// Each tensor begins where the previous one ends, the first at the end of the header, and the last ends the file.
 void check_tiling(const std::map<std::string, StoredTensor, std::less<>>& tensors, const HeaderPlace& place) {
   std::vector<const std::pair<const std::string, StoredTensor>*> all;
   all.reserve(tensors.size());
@@ -173,14 +174,14 @@ void SafeTensors::check_and_take() {
   metadata_ = std::move(header.metadata);
 }
 
-// Whole pages only: those at the ends also belong to the neighbours, which may be in use. (A page that is given back
-// and touched again is read again; that costs time, never correctness.)
+// Releases whole pages only: those at the ends also belong to neighbouring tensors, which may be in use. A released
+// page that is touched again is read again; that costs time, never correctness.
 void SafeTensors::release(const StoredTensor& tensor) const noexcept {
   if (!mapping_) return;
   static const std::int64_t page = ::sysconf(_SC_PAGESIZE);
   const auto distance =
       reinterpret_cast<std::uintptr_t>(tensor.data) - reinterpret_cast<std::uintptr_t>(mapping_->data);
-  if (distance >= static_cast<std::uintptr_t>(mapping_->bytes)) return;  // not in this file: before it wraps around
+  if (distance >= static_cast<std::uintptr_t>(mapping_->bytes)) return;  // not in this file; before it, it wraps
   const auto first = static_cast<std::int64_t>(distance);
   const std::int64_t from = (first + page - 1) / page * page;
   const std::int64_t to = (first + std::min(tensor.bytes, mapping_->bytes - first)) / page * page;

@@ -21,13 +21,12 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-// A file that another rank has made, to be written at places.
+// A file that another rank has created; this rank writes at given offsets.
 class SharedFile {
  public:
   explicit SharedFile(std::string path) : path_(std::move(path)) {
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor_ < 0)
-      fail("cannot be opened: several processes write a file together only where all of them see it");
+    if (descriptor_ < 0) fail("cannot be opened: the file must be in a folder that every process can access");
   }
   ~SharedFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
@@ -59,7 +58,7 @@ class SharedFile {
   int descriptor_ = -1;
 };
 
-// This rank's numbers of a tensor that begins at `offset`.
+// Writes this rank's part of a tensor that begins at `offset`.
 void write_part(const SharedFile& file, const PartToStore& part, std::int64_t offset, const Ranks& ranks) {
   const std::int64_t rows = part.whole.shape[0], columns = part.whole.shape[1];
   const auto* next = static_cast<const float*>(part.whole.data);
@@ -89,7 +88,7 @@ std::vector<TensorToStore> wholes_of(const std::vector<PartToStore>& parts) {
 
 std::int64_t part_bytes(const PartToStore& part) { return part.whole.shape[0] * part.whole.shape[1] * kFloat; }
 
-// The new file while ranks write it. Where one of them fails it is gone before any of them says so.
+// The new file while ranks write it. If one of them fails, it is removed before any of them reports the failure.
 class Common {
  public:
   explicit Common(Ranks& ranks) : ranks_(ranks) {}
@@ -103,7 +102,7 @@ class Common {
     } catch (const std::exception& problem) {
       mine = Failure{problem.what(), 1, ranks_.rank()};
       thrown = std::current_exception();
-    } catch (...) {  // whoever asked for `between` has exceptions of his own
+    } catch (...) {  // `between` may throw any type
       mine = Failure{"given up", 1, ranks_.rank()};
       thrown = std::current_exception();
     }
@@ -115,7 +114,7 @@ class Common {
     throw std::runtime_error(in_words(*first));
   }
 
-  std::optional<NewFile> file;  // rank 0's
+  std::optional<NewFile> file;  // on rank 0
 
  private:
   Ranks& ranks_;
@@ -128,13 +127,13 @@ void write_safetensors(Ranks& ranks, const std::filesystem::path& file, const st
                        const std::function<void()>& between) {
   if (ranks.size() == 1) return write_safetensors(file, wholes_of(parts), metadata, between);
   Common common(ranks);
-  std::string place;  // rank 0's: where data begin, and the name
+  std::string place;  // from rank 0: where data begins, and the name
   common.step([&] {
     if (ranks.rank() != 0) return;
     const std::string header = safetensors_header(wholes_of(parts), metadata);
     common.file.emplace(file);
     if (common.file->beside().empty())
-      throw Error(file.string(), "is no regular file: several processes cannot write it together");
+      throw Error(file.string(), "is not a regular file; several processes cannot write it together");
     auto bytes = static_cast<std::int64_t>(header.size());
     for (const PartToStore& part : parts) bytes += part_bytes(part);
     common.file->reserve(bytes);

@@ -1,4 +1,4 @@
-// model/files/safetensors_distributed.h - a safetensors file that several processes write together.
+// model/files/safetensors_distributed.h - writes one safetensors file from several processes.
 #pragma once
 
 #include <filesystem>
@@ -12,17 +12,18 @@
 
 namespace attn::model {
 
-// A tensor of which each rank has some rows or some columns, as RingSplit says, one behind the other.
+// A tensor of which each rank holds some rows or some columns, split by RingSplit, stored contiguously.
 struct PartToStore {
-  enum class Split : std::uint8_t { none, rows, columns };  // none: all have it, and rank 0 writes it
+  enum class Split : std::uint8_t { none, rows, columns };  // none: every rank has it, and rank 0 writes it
 
-  TensorToStore whole;  // its shape is that of the whole, [rows, columns] of F32; its data are this rank's
+  TensorToStore whole;  // shape of the whole tensor, [rows, columns] of F32; data of this rank
   Split split = Split::none;
 };
 
-// Of one rank a plain write_safetensors(). All must call it, with the same tensors but for those that only rank 0 has
-// behind them; metadata are rank 0's. The file's folder must be one that all of them see. Throws on all ranks or on
-// none: what went wrong on a rank there, std::runtime_error elsewhere; nothing is left then.
+// With one rank this is plain write_safetensors(). A collective call: all ranks pass the same tensors (only rank 0
+// needs data for those with Split::none); metadata comes from rank 0. All ranks must have access to the file's folder.
+// Throws on all ranks or on none: the actual error on the rank that failed, std::runtime_error on the others. On
+// failure no file is left.
 void write_safetensors(Ranks& ranks, const std::filesystem::path& file, const std::vector<PartToStore>& parts,
                        const std::map<std::string, std::string, std::less<>>& metadata,
                        const std::function<void()>& between = {});

@@ -20,10 +20,10 @@ using nlohmann::json;
 
 constexpr std::size_t kMostAxes = 64;
 
-// Walks over the text and tells how far it has come, which the parser keeps to itself.
+// Iterates over the text and exposes its position, which the parser does not report.
 class HeaderCursor {
  public:
-  // NOLINTBEGIN(readability-identifier-naming): the names that std::iterator_traits asks for
+  // NOLINTBEGIN(readability-identifier-naming): std::iterator_traits requires these names
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
   using difference_type = std::ptrdiff_t;
@@ -60,7 +60,7 @@ class HeaderParser final : public nlohmann::json_sax<json> {
     const char* beyond = nullptr;
     const HeaderCursor last(text_.data() + text_.size(), &beyond);
     json::sax_parse(first, last, this);
-    if (at_ != text_.data() + text_.size()) fail("a zero byte in the header");  // the parser takes it for the end
+    if (at_ != text_.data() + text_.size()) fail("a zero byte in the header");  // the parser stops there
     return std::move(header_);
   }
 
@@ -81,7 +81,7 @@ class HeaderParser final : public nlohmann::json_sax<json> {
  private:
   enum class In : std::uint8_t { nothing, header, metadata, entry, shape, offsets };
 
-  // Never returns. The byte is the last one that was read.
+  // Throws attn::Error with the offset of the last byte that was read.
   [[noreturn]] void fail(const std::string& problem) const {
     throw Error(place_.path, problem, kLengthBytes + std::max<std::int64_t>(at_ - text_.data() - 1, 0));
   }
@@ -91,7 +91,7 @@ class HeaderParser final : public nlohmann::json_sax<json> {
 
   std::string_view text_;
   const HeaderPlace& place_;
-  const char* at_;  // behind the last character that the parser has taken
+  const char* at_;  // one past the last character that the parser has read
   SafeTensorsHeader header_;
   In in_ = In::nothing;
   bool saw_metadata_ = false;
@@ -100,10 +100,10 @@ class HeaderParser final : public nlohmann::json_sax<json> {
   std::string field_;  // of its entry
   std::optional<Dtype> dtype_;
   std::optional<std::vector<std::int64_t>> shape_, offsets_;
-  std::vector<std::int64_t>* list_ = nullptr;  // the one of them that is being read
+  std::vector<std::int64_t>* list_ = nullptr;  // the list that is being read
 };
 
-// What is found where something else must stand.
+// Throws: `found` is not what the header needs at this place.
 bool HeaderParser::wrong(const std::string& found) const {
   switch (in_) {
     case In::nothing:
@@ -111,15 +111,15 @@ bool HeaderParser::wrong(const std::string& found) const {
     case In::header:
       fail((name_ == "__metadata__" ? name_ : tensor()) + " is " + found + "; an object is needed");
     case In::metadata:
-      fail("__metadata__ " + in_quotes(name_) + " is " + found + "; a text is needed");
+      fail("__metadata__ " + in_quotes(name_) + " is " + found + "; a string is needed");
     case In::entry:
       fail(tensor() + ": " + field_ + " is " + found + "; " +
-           (field_ == "dtype" ? "a text is needed" : "a list of whole numbers is needed"));
+           (field_ == "dtype" ? "a string is needed" : "a list of integers is needed"));
     case In::shape:
     case In::offsets:
       break;
   }
-  fail(tensor() + ": " + field_ + " contains " + found + "; whole numbers from 0 to " +
+  fail(tensor() + ": " + field_ + " contains " + found + "; integers from 0 to " +
        std::to_string(std::numeric_limits<std::int64_t>::max()) + " are needed");
 }
 
@@ -138,9 +138,9 @@ bool HeaderParser::string(string_t& s) {
     header_.metadata.at(name_) = std::move(s);
   } else if (in_ == In::entry && field_ == "dtype") {
     dtype_ = parse_dtype(s);
-    if (!dtype_) fail(tensor() + ": unknown dtype " + in_quotes(s) + "; known are " + known_dtypes());
+    if (!dtype_) fail(tensor() + ": unknown dtype " + in_quotes(s) + "; known: " + known_dtypes());
   } else {
-    return wrong("the text " + in_quotes(s));
+    return wrong("the string " + in_quotes(s));
   }
   return true;
 }
@@ -163,18 +163,18 @@ bool HeaderParser::key(string_t& k) {
   if (in_ == In::entry) {
     field_ = std::move(k);
     if (field_ != "dtype" && field_ != "shape" && field_ != "data_offsets")
-      fail(tensor() + ": unknown field " + in_quotes(field_) + "; known are dtype, shape, data_offsets");
+      fail(tensor() + ": unknown field " + in_quotes(field_) + "; known: dtype, shape, data_offsets");
     if (field_ == "dtype" ? dtype_.has_value() : field_ == "shape" ? shape_.has_value() : offsets_.has_value())
-      fail(tensor() + ": " + field_ + " is given twice");
+      fail(tensor() + ": " + field_ + " appears twice");
     return true;
   }
   name_ = std::move(k);
   if (in_ == In::metadata) {
-    if (!header_.metadata.try_emplace(name_).second) fail("__metadata__ " + in_quotes(name_) + " is given twice");
+    if (!header_.metadata.try_emplace(name_).second) fail("__metadata__ " + in_quotes(name_) + " appears twice");
   } else if (name_ == "__metadata__") {
     if (std::exchange(saw_metadata_, true)) fail("__metadata__ is given twice");
   } else if (!header_.tensors.try_emplace(name_).second) {
-    fail(tensor() + " is given twice");
+    fail(tensor() + " appears twice");
   }
   return true;
 }
@@ -208,13 +208,13 @@ void HeaderParser::finish_entry() {
   if (begin > end)
     fail(tensor() + " begins at " + std::to_string(begin) + " and ends before it, at " + std::to_string(end));
   const std::optional<std::int64_t> bytes = stored_bytes(*dtype_, *shape_);
-  if (!bytes) fail(tensor() + " has a shape whose bytes are more than 64 bits can count");
+  if (!bytes) fail(tensor() + " has a shape whose size in bytes overflows 64 bits");
   if (*bytes != end - begin)
     fail(tensor() + " has " + std::to_string(end - begin) + " bytes; its shape and dtype need " +
          std::to_string(*bytes));
   if (const std::int64_t all = place_.file_bytes - place_.data_begin; end > all)
     fail(tensor() + " ends at byte " + std::to_string(end) + " of the data, but the file has " + std::to_string(all) +
-         "; was it cut short?");
+         " bytes of data; it is probably truncated");
   header_.tensors.at(name_) = {*dtype_, *std::move(shape_), nullptr, *bytes, place_.data_begin + begin};
 }
 

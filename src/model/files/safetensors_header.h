@@ -1,4 +1,4 @@
-// model/files/safetensors_header.h - what a safetensors file says of itself, read and checked entry by entry.
+// model/files/safetensors_header.h - parses and validates the header of a safetensors file.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,31 @@
 
 namespace attn::model {
 
-constexpr std::int64_t kLengthBytes = 8;                // before the header: its length, little-endian
-constexpr std::int64_t kMostHeaderBytes = 100'000'000;  // as the format's own reader has it
+constexpr std::int64_t kLengthBytes = 8;                // the header's length, little-endian, precedes it
+constexpr std::int64_t kMostHeaderBytes = 100'000'000;  // the limit of the format's reference reader
 
-// Bytes of a tensor; nothing if a size is negative or 64 bits do not hold the product. A size of 0 does not excuse the
-// others, since strides are products of parts of a shape.
+// Size of a tensor in bytes; none if a dimension is negative or the product overflows 64 bits. A dimension of 0 does
+// not excuse the others, since strides are products of parts of a shape.
 std::optional<std::int64_t> stored_bytes(Dtype dtype, const std::vector<std::int64_t>& shape) noexcept;
 
 struct SafeTensorsHeader {
-  std::map<std::string, StoredTensor, std::less<>> tensors;  // data not yet set
+  std::map<std::string, StoredTensor, std::less<>> tensors;  // `data` is not set yet
   std::map<std::string, std::string, std::less<>> metadata;
 };
 
-// Where a header's text stands.
+// The position of a header's text in its file.
 struct HeaderPlace {
   std::string path;
-  std::int64_t data_begin = 0;  // in the file: where the header ends
+  std::int64_t data_begin = 0;  // offset in the file at which the header ends
   std::int64_t file_bytes = 0;
 };
 
-// Reads the JSON text as it comes, without a tree of it: what is nested deeper than the format allows is refused where
-// it begins, and memory stays in proportion to the text. Every entry has been checked for itself. Throws attn::Error.
+// Parses the JSON text as a stream, without building a tree: nesting deeper than the format allows is refused where it
+// begins, and memory stays proportional to the text. Each entry is validated on its own. Throws attn::Error.
 SafeTensorsHeader read_safetensors_header(std::string_view text, const HeaderPlace& place);
 
-// What such a file begins with: length, text, and as many spaces as bring the data to a multiple of 64 bytes. Throws
-// std::invalid_argument for what no file can hold.
+// The start of a file: header length, text, and spaces that align the data to 64 bytes. Throws std::invalid_argument
+// for tensors that no file can hold.
 std::string safetensors_header(const std::vector<TensorToStore>& tensors,
                                const std::map<std::string, std::string, std::less<>>& metadata);
 

@@ -17,7 +17,7 @@ std::int64_t tensor_bytes(const TensorToStore& tensor) {
   const std::optional<std::int64_t> bytes = stored_bytes(tensor.dtype, tensor.shape);
   if (!bytes)
     throw std::invalid_argument("write_safetensors: tensor " + in_quotes(tensor.name) +
-                                " has a negative size, or more bytes than 64 bits can count");
+                                " has a negative size, or a size in bytes that overflows 64 bits");
   if (*bytes > 0 && tensor.data == nullptr)
     throw std::invalid_argument("write_safetensors: tensor " + in_quotes(tensor.name) + " has no data");
   return *bytes;
@@ -33,8 +33,8 @@ std::string safetensors_header(const std::vector<TensorToStore>& tensors,
   for (const TensorToStore& tensor : tensors) {
     const std::int64_t begin = end;
     if (tensor.name == "__metadata__" || header.contains(tensor.name))
-      throw std::invalid_argument("write_safetensors: two tensors are called " + in_quotes(tensor.name) +
-                                  ", or it is a reserved name");
+      throw std::invalid_argument("write_safetensors: the name " + in_quotes(tensor.name) +
+                                  " is used twice or reserved");
     if (__builtin_add_overflow(begin, tensor_bytes(tensor), &end))
       throw std::invalid_argument("write_safetensors: more bytes than a file can have");
     header[tensor.name] = {{"dtype", name_of(tensor.dtype)}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
@@ -57,7 +57,7 @@ std::string safetensors_header(const std::vector<TensorToStore>& tensors,
 void write_safetensors(const std::filesystem::path& file, const std::vector<TensorToStore>& tensors,
                        const std::map<std::string, std::string, std::less<>>& metadata,
                        const std::function<void()>& between) {
-  static_cast<void>(safetensors_header(tensors, metadata));  // what is wrong is said before a file is begun
+  static_cast<void>(safetensors_header(tensors, metadata));  // validates before a file is created
   NewFile out(file);
   const auto write = [&](std::string_view bytes) {
     if (between) between();

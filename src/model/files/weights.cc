@@ -22,13 +22,13 @@ namespace fs = std::filesystem;
 constexpr const char* kOneFile = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-// The class that config.json names, so that a conversion keeps the model's head. AutoModel would drop it.
+// The class that config.json names; converting with it keeps the model's head, which AutoModel would drop.
 std::string class_of(const base::Folder& folder) {
   std::string name = "AutoModel";
   try {
     const auto named = Config::read(folder, "config.json").texts({"architectures"});
     if (!named.empty()) name = named.front();
-  } catch (const Error&) {  // the weights' own problem is the one to tell
+  } catch (const Error&) {  // report the problem with the weights instead
     return "AutoModel";
   }
   for (const std::string_view other : {"TF", "Flax"})
@@ -38,7 +38,8 @@ std::string class_of(const base::Folder& folder) {
   return plain && !name.empty() ? name : "AutoModel";
 }
 
-// Weights in a form that we do not read: the error says what to run. No weights at all: what was looked for.
+// Throws. If the weights are in a format that we do not read, the message gives the command that converts them;
+// otherwise it names the files we looked for.
 [[noreturn]] void no_weights(const base::Folder& folder) {
   struct Other {
     const char *file, *extra, *needs;
@@ -53,7 +54,7 @@ std::string class_of(const base::Folder& folder) {
     if (!folder.has(other.file)) continue;
     const std::string name = class_of(folder);
     throw Error(folder.shown(), std::string("has its weights only as ") + other.file +
-                                    ", and safetensors is needed. To convert them, run in that folder (with " +
+                                    "; safetensors is needed. To convert them, run this in that folder (requires " +
                                     other.needs + "): python -c \"from transformers import " + name +
                                     " as M; M.from_pretrained('.'" + other.extra +
                                     ").save_pretrained('.', safe_serialization=True)\"" +
@@ -61,20 +62,20 @@ std::string class_of(const base::Folder& folder) {
                                                            "AutoModelForSeq2SeqLM instead keeps a language-model head"
                                                          : ""));
   }
-  throw Error(folder.shown(), std::string("has no weights: neither ") + kOneFile + " nor " + kIndex + " is there");
+  throw Error(folder.shown(), std::string("has no weights: neither ") + kOneFile + " nor " + kIndex + " exists");
 }
 
-// A file in or below the folder, and nowhere else.
+// Whether the name stays inside the folder.
 bool stays_inside(const std::string& name) {
   const fs::path path(name);
   if (name.empty() || path.is_absolute() || name.find('\0') != std::string::npos) return false;
   return std::ranges::none_of(path, [](const fs::path& part) { return part == ".."; });
 }
 
-// Up to three names that look most like this one, for a message.
+// Up to three of the most similar names, for a message.
 template <typename Places>
 std::string nearest(const Places& places, std::string_view wanted) {
-  constexpr std::size_t kLongest = 200;  // beyond it is no name of a tensor, and the work would grow with the square
+  constexpr std::size_t kLongest = 200;  // longer is not a tensor name, and the cost grows with the square
   wanted = wanted.substr(0, kLongest);
   std::vector<std::pair<std::size_t, std::string_view>> all;
   for (const auto& [name, place] : places)
@@ -83,7 +84,7 @@ std::string nearest(const Places& places, std::string_view wanted) {
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end());
   std::string text;
   for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + in_quotes(all[i].second);
-  return text.empty() ? "there is none" : "the nearest are " + text;
+  return text.empty() ? "there are no tensors" : "the nearest are " + text;
 }
 
 std::optional<Type> engine_type(Dtype dtype) noexcept {
@@ -149,16 +150,16 @@ void Weights::open_shards(const base::Folder& folder) {
     const SafeTensors*& file = shards[shard];
     if (file == nullptr) {
       if (!stays_inside(shard))
-        throw Error(index.path(), "tensor " + in_quotes(name) + " is said to be in " + in_quotes(shard) +
+        throw Error(index.path(), "tensor " + in_quotes(name) + " is mapped to " + in_quotes(shard) +
                                       "; a file in the same folder is needed");
       if (!folder.has(shard))
-        throw Error(index.path(), "tensor " + in_quotes(name) + " is said to be in " + in_quotes(shard) +
-                                      ", which is not in the folder");
+        throw Error(index.path(),
+                    "tensor " + in_quotes(name) + " is mapped to " + in_quotes(shard) + ", which does not exist");
       file = files_.emplace_back(std::make_unique<SafeTensors>(SafeTensors::open(folder, shard))).get();
     }
     const auto at = file->tensors().find(name);
     if (at == file->tensors().end())
-      throw Error(file->path(), "tensor " + in_quotes(name) + " is not in it, though " + kIndex + " says so");
+      throw Error(file->path(), "has no tensor " + in_quotes(name) + ", although " + kIndex + " maps it to this file");
     places_.emplace(name, Place{file, &at->second});
   }
 }
@@ -209,8 +210,8 @@ void Weights::release(const nn::Weight& weight) const noexcept {
   for (const auto& [name, place] : places_) {
     const StoredTensor& tensor = *place.tensor;
     if (std::less<>()(first, tensor.data) || !std::less<>()(first, tensor.data + tensor.bytes)) continue;
-    // From the first number to the last. Between the rows of a slice of columns lie the other slices: those pages are
-    // read again if they are still needed.
+    // From the first number to the last. Other slices lie between the rows of a slice of columns; their pages are read
+    // again if they are still needed.
     StoredTensor part = tensor;
     part.data = first;
     part.bytes =

@@ -1,4 +1,4 @@
-// model/files/weights.h - all tensors of a model's folder, by name.
+// model/files/weights.h - all tensors of a model folder, by name.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace attn::model {
 
-// model.safetensors, or the files that model.safetensors.index.json names. Where there is only a pytorch_model.bin the
-// error says how to convert it.
+// Reads model.safetensors, or the shards that model.safetensors.index.json lists. If the folder has only a
+// pytorch_model.bin, the error explains how to convert it.
 class Weights {
  public:
   explicit Weights(const base::Folder& folder);  // throws attn::Error
@@ -25,29 +25,29 @@ class Weights {
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
 
-  // Names from here on are looked up with this in front: "bert." in some files, nothing in others. A name that is not
-  // there is tried without the prefix as well.
+  // Prefix for all later lookups: "bert." in some files, empty in others. A name that is not found is also tried
+  // without the prefix.
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
   [[nodiscard]] bool has(std::string_view name) const;
 
-  // Views into the mapped file; numbers may be unaligned there, so scalar code reads them by memcpy. Throw attn::Error
-  // if the tensor is missing (the message names the nearest ones), has another shape (both are named), or is not
-  // float32, float16 or bfloat16. matrix(name, -1, n): any number of rows.
+  // Views into the mapped file. Numbers may be unaligned, so scalar code reads them by memcpy. Throw attn::Error if the
+  // tensor is missing (the message lists the nearest names), has another shape (both are given), or is not float32,
+  // float16 or bfloat16. matrix(name, -1, n) accepts any number of rows.
   [[nodiscard]] AnyView<1> vector(std::string_view name, std::int64_t length) const;
   [[nodiscard]] AnyView<2> matrix(std::string_view name, std::int64_t rows, std::int64_t columns) const;
 
-  // vector() as floats.
+  // vector(), converted to floats.
   [[nodiscard]] std::vector<float> floats(std::string_view name, std::int64_t length) const;
 
   // "<name>.weight" [out, in] and, if the file has it, "<name>.bias" [out].
   [[nodiscard]] nn::Weight linear(std::string_view name, std::int64_t in, std::int64_t out) const;
-  // The same stored as [in, out]: GPT-2's Conv1D.
+  // The same, stored as [in, out]: GPT-2's Conv1D.
   [[nodiscard]] nn::Weight conv1d(std::string_view name, std::int64_t in, std::int64_t out) const;
 
-  // Gives the pages of a matrix back, once it has been packed. Also for parts of one.
+  // Releases the pages of a matrix, or of a part of one, once it has been packed.
   void release(const nn::Weight& weight) const noexcept;
 
-  [[nodiscard]] std::int64_t parameters() const noexcept;  // numbers in all floating-point tensors
+  [[nodiscard]] std::int64_t parameters() const noexcept;  // elements of all floating-point tensors
   [[nodiscard]] std::int64_t bytes() const noexcept;       // of all files
 
  private:

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Sums for the caller, and the caller's wish to stop.
+// Adds up progress for the caller and throws when the caller asks to stop.
 class PullTally {
  public:
   explicit PullTally(const Pull& what) : what_(what) {}
@@ -38,13 +38,13 @@ class PullTally {
   }
   void pulse() const {
     if (what_.on_progress && !what_.on_progress(now_))
-      throw Error(what_.name, "stopped; what arrived is kept, and the next pull goes on from there");
+      throw Error(what_.name, "stopped; the partial download is kept, and the next pull resumes it");
   }
 
  private:
   const Pull& what_;
   Progress now_;
-  std::int64_t before_ = 0;  // bytes of the files before this one
+  std::int64_t before_ = 0;  // bytes of all previous files
 };
 
 class Puller {
@@ -72,7 +72,7 @@ class Puller {
       if (!is_in_place(file)) fetch(file, [&](std::int64_t bytes) { tally_.set(bytes); });
       tally_.set(file.size);
     }
-    // Only now, so that a snapshot that can be found is whole.
+    // Links files only after all have arrived, so that a visible snapshot is complete.
     for (const RemoteFile& file : files)
       if (!is_in_place(file)) cache_.link(listing_.commit, file.name, file.hash);
     cache_.set_revision(what_.revision, listing_.commit);
@@ -80,7 +80,7 @@ class Puller {
   }
 
  private:
-  // Fetched by an earlier run or by another tool. Its length is compared, its hash was when it came.
+  // Fetched by an earlier run or by another tool. Checks its length; its hash was checked on arrival.
   bool is_in_place(RemoteFile& file) const {
     std::error_code absent;
     const auto size = static_cast<std::int64_t>(fs::file_size(cache_.snapshot(listing_.commit) / file.name, absent));
@@ -122,7 +122,7 @@ class Puller {
     make_folders(cache_.root());
     const fs::space_info space = fs::space(cache_.root(), absent);
     if (!absent && space.available < needed)
-      throw Error(cache_.root().string(), what_.name + " still needs " + std::to_string(needed) + " bytes, and " +
+      throw Error(cache_.root().string(), what_.name + " needs " + std::to_string(needed) + " more bytes, but only " +
                                               std::to_string(space.available) + " are free on this disk");
   }
 
@@ -143,7 +143,7 @@ class Puller {
     const std::string found = hash_of(partial.path(), pulse_);
     if (found == file.hash) return;
     partial.remove();
-    throw Error(what_.name, file.name + " arrived damaged: its hash is " + found + " instead of " + file.hash +
+    throw Error(what_.name, file.name + " was corrupted in transit: its hash is " + found + ", expected " + file.hash +
                                 "; pull again to start over");
   }
 
@@ -157,10 +157,11 @@ class Puller {
 
 void check_pull(const Pull& what) {
   if (!is_model_name(what.name))
-    throw std::invalid_argument("no name of a model: " + in_quotes(what.name) +
-                                "; \"name\" or \"owner/name\" of letters, digits, - _ and . are (up to 96 each)");
+    throw std::invalid_argument("not a model name: " + in_quotes(what.name) +
+                                "; expected \"name\" or \"owner/name\", each of up to 96 letters, digits, - _ or .");
   if (!is_revision(what.revision))
-    throw std::invalid_argument("no revision: " + in_quotes(what.revision) + "; a branch, a tag or a commit is");
+    throw std::invalid_argument("not a revision: " + in_quotes(what.revision) +
+                                "; expected a branch, a tag or a commit");
 }
 
 }  // namespace
@@ -171,7 +172,7 @@ fs::path pull(const Pull& what, const HubSettings& settings) {
   const fs::path found = ModelCache(settings.cache, what.name).find(what.revision);
   if (found.empty())
     throw Error(what.name, "revision " + in_quotes(what.revision) + " is not in the cache " + settings.cache.string() +
-                               ", and HF_HUB_OFFLINE forbids to fetch it");
+                               ", and HF_HUB_OFFLINE forbids downloading it");
   return found;
 }
 

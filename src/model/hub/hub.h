@@ -1,4 +1,4 @@
-// model/hub/hub.h - models from the Hugging Face hub, and the cache that its own tools keep.
+// model/hub/hub.h - downloads models from the Hugging Face hub into the cache that its own tools use.
 #pragma once
 
 #include <chrono>
@@ -10,15 +10,15 @@
 
 namespace attn::model {
 
-// How long a pull waits, and how often it tries again.
+// Timeouts and retries of a pull.
 struct Patience {
-  int retries = 5;                                  // in a row that bring nothing new
-  std::chrono::milliseconds pause{1'000};           // before the first of them, doubled for each next one
-  std::chrono::milliseconds longest_pause{60'000};  // also where the server asks for more (Retry-After)
-  std::chrono::milliseconds timeout{10'000};        // to connect, and without a byte
+  int retries = 5;                                  // consecutive, without progress
+  std::chrono::milliseconds pause{1'000};           // before the first retry; doubles each time
+  std::chrono::milliseconds longest_pause{60'000};  // also caps the server's Retry-After
+  std::chrono::milliseconds timeout{10'000};        // for connecting, and between two bytes
 };
 
-// As huggingface_hub reads the environment: HF_ENDPOINT, HF_HOME, HF_HUB_CACHE, HF_TOKEN (or the file token in
+// The environment, read as huggingface_hub reads it: HF_ENDPOINT, HF_HOME, HF_HUB_CACHE, HF_TOKEN (or the file token in
 // HF_HOME), HF_HUB_OFFLINE.
 struct HubSettings {
   std::string endpoint = "https://huggingface.co";
@@ -30,7 +30,7 @@ struct HubSettings {
   static HubSettings from_environment();
 };
 
-// A model that lies in the cache.
+// A model in the cache.
 struct CachedModel {
   std::string name;  // "owner/name" or "name"
   std::string revision;
@@ -38,12 +38,12 @@ struct CachedModel {
 };
 std::vector<CachedModel> cached_models(const HubSettings& settings);
 
-// What the user called a model: a folder, or a name that is in the cache. Throws attn::Error, saying where it looked
-// and that `attnscope pull` would fetch it.
+// Resolves the user's name for a model: a folder, or a name in the cache. Throws attn::Error, which says where it
+// looked and that `attnscope pull` would download it.
 std::filesystem::path find_model(const std::string& name_or_folder, const HubSettings& settings);
 
-// Called as bytes arrive and at least once a second; false stops (and keeps what is there, to be resumed). While the
-// hub is still being asked what there is, file is empty and everything is 0.
+// Reported as bytes arrive and at least once a second. Returning false stops the pull and keeps the partial download,
+// to be resumed later. While the file list is being requested, file is empty and all numbers are 0.
 struct Progress {
   std::string file;
   std::int64_t file_bytes = 0, file_total = 0;  // of this file
@@ -56,10 +56,10 @@ struct Pull {
   std::function<bool(const Progress&)> on_progress;
 };
 
-// Fetches config, weights and tokenizer, nothing else, into the cache, in the layout of huggingface_hub: a file appears
-// only when it is whole and its length and hash (sha256 of large files, git's sha1 of small ones) are right. A broken
-// download goes on where it stopped. Returns the snapshot's folder. Throws attn::Error: not found, not allowed (and how
-// to give a token), no network, wrong length or hash, disk full.
+// Downloads config, weights and tokenizer, and nothing else, into the cache in huggingface_hub's layout. A file appears
+// only when it is complete and its length and hash (sha256 for large files, git's sha1 for small ones) match. An
+// interrupted download resumes where it stopped. Returns the snapshot's folder. Throws attn::Error: not found, not
+// allowed (and how to set a token), no network, wrong length or hash, disk full.
 std::filesystem::path pull(const Pull& what, const HubSettings& settings);
 
 }  // namespace attn::model

@@ -67,7 +67,7 @@ bool is_revision(const std::string& revision) {
   if (revision.empty() || revision.size() > 255 || revision.find_first_of("\\:?*[~^ \x7f") != std::string::npos)
     return false;
   if (std::ranges::any_of(revision, [](char c) { return c >= 0 && c < ' '; })) return false;
-  // As git's own rules, no part between slashes is empty or begins with a dot.
+  // As in git's own rules, no part between slashes is empty or begins with a dot.
   const std::string framed = "/" + revision + "/";
   return framed.find("//") == std::string::npos && framed.find("/.") == std::string::npos &&
          framed.find("..") == std::string::npos;
@@ -76,7 +76,7 @@ bool is_revision(const std::string& revision) {
 void make_folders(const fs::path& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
-  if (failed) throw Error(folder.string(), "cannot be made: " + failed.message());
+  if (failed) throw Error(folder.string(), "cannot be created: " + failed.message());
 }
 
 ModelCache::ModelCache(fs::path root, const std::string& name)
@@ -135,7 +135,7 @@ void ModelCache::set_revision(const std::string& revision, const std::string& co
 FileLock::FileLock(const fs::path& file, const std::function<void()>& pulse) {
   make_folders(file.parent_path());
   for (;;) {
-    // Group-writable as Python's tools make it, so that users who share a cache can wait for each other.
+    // Group-writable, as Python's tools create it, so that users who share a cache can wait for each other.
     descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0664);
     if (descriptor_ < 0) throw Error(file.string(), "cannot be opened: " + system_words(errno));
     try {
@@ -151,7 +151,7 @@ FileLock::FileLock(const fs::path& file, const std::function<void()>& pulse) {
     const bool same = ::fstat(descriptor_, &held) == 0 && ::stat(file.c_str(), &named) == 0 &&
                       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
     if (same) return;
-    ::close(descriptor_);  // somebody removed the file while we waited; what we hold keeps nobody out
+    ::close(descriptor_);  // the file was removed while we waited, so this lock excludes no one
   }
 }
 
@@ -184,11 +184,11 @@ fs::path find_model(const std::string& name_or_folder, const HubSettings& settin
   }
   std::string problem = is_folder ? "a folder without config.json; a model's folder has config.json, model.safetensors "
                                     "and the tokenizer's files"
-                        : fs::exists(name_or_folder, none) ? "a file; a model is given by its folder"
+                        : fs::exists(name_or_folder, none) ? "a file; pass the model's folder instead"
                                                            : "no such folder";
   if (is_name)
-    problem +=
-        ", and not in the cache " + settings.cache.string() + " either; to fetch it: attnscope pull " + name_or_folder;
+    problem += ", and not in the cache " + settings.cache.string() + " either; to download it: attnscope pull " +
+               name_or_folder;
   throw Error(name_or_folder, problem);
 }
 

@@ -1,9 +1,9 @@
-// model/hub/hub_cache.h - the folder of one model in the cache that huggingface_hub and we share.
+// model/hub/hub_cache.h - one model's folder in the cache that we share with huggingface_hub.
 //
 //   models--owner--name/refs/<revision>              a file that holds the commit
-//   models--owner--name/blobs/<hash>                 content; <hash>.incomplete while it comes
+//   models--owner--name/blobs/<hash>                 content; <hash>.incomplete while downloading
 //   models--owner--name/snapshots/<commit>/<file>    a relative link to its blob
-//   .locks/models--owner--name/<hash>.lock           held by whoever fetches that blob
+//   .locks/models--owner--name/<hash>.lock           held while that blob is downloaded
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace attn::model {
 constexpr bool is_word(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
-// "owner/name" or "name": up to 96 of A-Z a-z 0-9 - _ . each, neither - nor . at an end, no "--", "..", or ".git".
+// "owner/name" or "name": up to 96 of A-Z a-z 0-9 - _ . each, with neither - nor . at an end, no "--", "..", or ".git".
 bool is_model_name(const std::string& name);
 // A branch, tag or commit that stays inside refs/.
 bool is_revision(const std::string& revision);
@@ -33,12 +33,12 @@ class ModelCache {
     return folder_ / "snapshots" / commit;
   }
 
-  // The snapshot of a revision (a commit counts as one) that has a config.json; empty if there is none.
+  // The snapshot of a revision (or commit) that has a config.json; empty if there is none.
   [[nodiscard]] std::filesystem::path find(const std::string& revision) const;
-  // The one changed last of those that have a config.json; empty if there is none.
+  // The most recently changed snapshot with a config.json; empty if there is none.
   [[nodiscard]] std::filesystem::path newest() const;
 
-  // Both throw attn::Error. What was there before is replaced in one step.
+  // Both throw attn::Error and replace an existing entry atomically.
   void link(const std::string& commit, const std::string& file, const std::string& hash) const;
   void set_revision(const std::string& revision, const std::string& commit) const;
 
@@ -46,12 +46,12 @@ class ModelCache {
   std::filesystem::path root_, folder_, locks_;
 };
 
-// Throws attn::Error with the system's words.
+// Throws attn::Error with the system's message.
 void make_folders(const std::filesystem::path& folder);
 
-// Held until it goes out of scope, against other threads, programs and Python's tools. Waits for its turn; `pulse` is
-// called meanwhile, and what it throws ends the wait. Where the file system knows no locks there is none: whatever two
-// writers then make of a partial file does not survive the check of its hash.
+// A lock against other threads, programs and Python's tools, held until it goes out of scope. The constructor waits for
+// its turn and calls `pulse` meanwhile; if that throws, the wait ends. On file systems without locks there is none: if
+// two writers garble a partial file, its hash check fails.
 class FileLock {
  public:
   FileLock(const std::filesystem::path& file, const std::function<void()>& pulse);  // throws attn::Error

@@ -27,14 +27,14 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
-// "abc" of "abc" in quotation marks, also behind W/.
+// Strips the quotation marks of an ETag, and a leading W/.
 std::string plain_etag(std::string text) {
   if (text.starts_with("W/")) text.erase(0, 2);
   std::erase(text, '"');
   return text;
 }
 
-// Where the bytes of an answer begin in the file; nothing if they cannot be used.
+// Offset in the file at which the response's bytes begin; none if they are unusable.
 std::optional<std::int64_t> first_byte(const HttpAnswer& head) {
   if (head.status == 200) return 0;
   const std::string range = head.header("content-range");  // "bytes 100-199/200"
@@ -49,15 +49,15 @@ bool is_success(const HttpAnswer& answer) {
 
 }  // namespace
 
-// Counts the tries of one request, and waits between them.
+// Counts the attempts of one request and waits between them.
 class HubClient::Tries {
  public:
   explicit Tries(const HubClient& hub) : hub_(hub) {}
 
-  // Something new arrived: start counting again.
+  // Data arrived: reset the count.
   void progress() noexcept { used_ = 0; }
 
-  // False: not worth another try, or there were enough. True: after the pause.
+  // Waits, then returns true; returns false at once if another attempt is pointless or the limit is reached.
   bool again(const HttpAnswer& answer) {
     const Patience& patience = hub_.settings_.patience;
     if (!may_pass(answer) || used_ >= patience.retries) return false;
@@ -71,7 +71,7 @@ class HubClient::Tries {
 
  private:
   [[nodiscard]] bool may_pass(const HttpAnswer& answer) const {
-    // A host that has never answered is misspelt or out of reach: whoever waits for us should learn it at once.
+    // A host that has never responded is misspelt or unreachable: fail at once instead of retrying.
     if (answer.status == 0) return hub_.http_.reached();
     if (answer.is_redirect()) return false;
     return !answer.failure.empty() || answer.status == 408 || answer.status == 429 || answer.status == 500 ||
@@ -101,7 +101,7 @@ Listing HubClient::list() {
   for (Tries tries(*this);;) {
     std::string body;
     const HttpAnswer answer = http_.get(url, 0, [&](const HttpAnswer&, std::string_view piece) {
-      if (body.size() + piece.size() > kMostListingBytes) throw Error(url, "answers with more than 64 MiB of JSON");
+      if (body.size() + piece.size() > kMostListingBytes) throw Error(url, "returned more than 64 MiB of JSON");
       body += piece;
       return true;
     });
@@ -110,8 +110,8 @@ Listing HubClient::list() {
   }
 }
 
-// The answer of the hub itself: that of the last redirect which stays there. A large file's size and hash are in the
-// redirect that leads away to where it is stored.
+// The response of the hub itself: that of the last redirect that stays on its host. For a large file, size and hash are
+// in the redirect to its storage.
 HttpAnswer HubClient::head_at_home(const std::string& url) {
   HttpAnswer answer = http_.head(url);
   for (int i = 0; i < kMostRedirects && answer.is_redirect() && answer.header("x-linked-etag").empty(); ++i) {
@@ -133,15 +133,15 @@ void HubClient::identify(RemoteFile& file, const std::string& commit) {
   const std::string linked_etag = answer.header("x-linked-etag"), linked_size = answer.header("x-linked-size");
   const std::string etag = plain_etag(linked_etag.empty() ? answer.header("etag") : linked_etag);
   if (file.hash.empty() && (is_sha256(etag) || is_git_sha1(etag))) file.hash = etag;
-  // The length of a redirect's own page is not the file's.
+  // A redirect's content-length is that of its own body, not of the file.
   const std::string size = linked_size.empty() && !answer.is_redirect() ? answer.header("content-length") : linked_size;
   if (file.size < 0) file.size = whole_number(size).value_or(-1);
   if (const std::string other = answer.header("x-repo-commit"); !other.empty() && other != commit)
-    throw Error(what_.name, file.name + " of commit " + commit + " was asked for; " + settings_.endpoint +
-                                " answers with " + in_quotes(other));
+    throw Error(what_.name, "requested " + file.name + " of commit " + commit + ", but " + settings_.endpoint +
+                                " returned " + in_quotes(other));
   if (!file.is_known())
-    throw Error(what_.name, settings_.endpoint + " does not say the " + (file.size < 0 ? "length" : "hash") + " of " +
-                                file.name + ", so that it could not be checked");
+    throw Error(what_.name, settings_.endpoint + " does not give the " + (file.size < 0 ? "length" : "hash") + " of " +
+                                file.name + ", so it cannot be verified");
 }
 
 void HubClient::download(const RemoteFile& file, const std::string& commit, PartialFile& into,
@@ -149,7 +149,7 @@ void HubClient::download(const RemoteFile& file, const std::string& commit, Part
   const auto wrong_length = [&](const std::string& found) {
     into.remove();
     throw Error(what_.name, file.name + " should have " + std::to_string(file.size) + " bytes, but " + found +
-                                " came; pull again to start over");
+                                " arrived; pull again to start over");
   };
   std::int64_t best = into.size();
   Tries tries(*this);
@@ -159,7 +159,7 @@ void HubClient::download(const RemoteFile& file, const std::string& commit, Part
     const HttpAnswer answer =
         http_.get(file_url(file, commit), from, [&](const HttpAnswer& head, std::string_view piece) {
           const auto start = std::exchange(first, false) ? first_byte(head) : into.size();
-          if (start != into.size()) into.start_over();  // the server does as if it had not heard of ranges
+          if (start != into.size()) into.start_over();  // the server ignored the range
           if (start.value_or(-1) != into.size()) return false;
           too_long = into.size() + static_cast<std::int64_t>(piece.size()) > file.size;
           if (too_long) return false;
@@ -176,10 +176,10 @@ void HubClient::download(const RemoteFile& file, const std::string& commit, Part
     if (out_of_range)
       into.start_over();
     else if (!tries.again(answer))
-      refuse(answer, file.name + (into.size() > 0
-                                      ? " broke off after " + std::to_string(into.size()) + " of " +
-                                            std::to_string(file.size) + " bytes, and the next pull goes on from there"
-                                      : ""));
+      refuse(answer,
+             file.name + (into.size() > 0 ? " stopped after " + std::to_string(into.size()) + " of " +
+                                                std::to_string(file.size) + " bytes; the next pull resumes from there"
+                                          : ""));
   }
 }
 
@@ -198,7 +198,7 @@ std::string HubClient::why(const HttpAnswer& answer) const {
   const std::string code = answer.header("x-error-code");
   const std::string number = " (" + std::to_string(answer.status) + ")";
   if (answer.no_certificates)
-    return hub + " cannot be checked, because this machine has no certificates: apt install ca-certificates, or set " +
+    return hub + " cannot be verified because this machine has no certificates: apt install ca-certificates, or set " +
            "SSL_CERT_FILE";
   if (answer.status == 0)
     return hub + " cannot be reached: " + one_line(answer.failure) + "; check the network, the proxy and HF_ENDPOINT";
@@ -208,22 +208,22 @@ std::string HubClient::why(const HttpAnswer& answer) const {
            how_to_be_allowed();
   if (code == "RevisionNotFound") return "has no revision " + in_quotes(what_.revision) + " on " + hub + number;
   if (answer.status == 401)
-    return "not on " + hub + ", or not open to everybody" + number + ": check the name; " + how_to_be_allowed();
+    return "not on " + hub + ", or not public" + number + ": check the name; " + how_to_be_allowed();
   if (answer.status == 403)
-    return hub + " does not allow it" + number + ": accept the model's licence at " + hub + "/" + what_.name +
-           ", and " + how_to_be_allowed();
+    return hub + " denied access" + number + ": accept the model's licence at " + hub + "/" + what_.name + ", and " +
+           how_to_be_allowed();
   if (answer.status == 404)
     return "not found on " + hub + number +
            ": check the spelling (most models are called \"owner/name\") and the revision " +
            in_quotes(what_.revision) + "; a private model needs a token in HF_TOKEN";
-  if (answer.status == 429) return hub + " has had too many requests" + number + "; pull again later";
-  if (answer.status >= 500) return hub + " is in trouble" + number + "; pull again later";
-  return hub + " answers with status " + std::to_string(answer.status) + ", which this program does not understand";
+  if (answer.status == 429) return hub + " received too many requests" + number + "; pull again later";
+  if (answer.status >= 500) return hub + " has a server error" + number + "; pull again later";
+  return hub + " returned the unexpected status " + std::to_string(answer.status);
 }
 
 std::string HubClient::how_to_be_allowed() const {
   if (!settings_.token.empty())
-    return "see whether the token that was sent (HF_TOKEN, or the file token in HF_HOME) may";
+    return "check that the token that was sent (HF_TOKEN, or the file token in HF_HOME) may read it";
   return "set HF_TOKEN to a token that may read it (" + settings_.endpoint + "/settings/tokens)";
 }
 

@@ -1,4 +1,4 @@
-// model/hub/hub_client.h - the hub's three answers about a model: its list of files, what a file is, and the file.
+// model/hub/hub_client.h - the three requests to the hub: a model's file list, a file's size and hash, and the file.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace attn::model {
 
-// Everything is tried again as Patience says, and throws attn::Error, with the model's name as its path, when that was
-// not enough or would be of no use. `pulse` is called at least once a second, also between tries; what it throws ends
-// the work.
+// Every request is retried as Patience says. Throws attn::Error, with the model's name as its path, when retries run
+// out or are pointless. `pulse` is called at least once a second, also between attempts; if it throws, the request
+// ends.
 class HubClient {
  public:
   HubClient(const HubSettings& settings, const Pull& what, std::function<void()> pulse);
 
   Listing list();
-  // Size and hash, from the headers; leaves what is known already.
+  // Reads size and hash from the headers; keeps those that are already known.
   void identify(RemoteFile& file, const std::string& commit);
-  // Appends to `into` what it still lacks. What arrived stays there when it breaks off; if it is too long or too short
-  // it is removed. on_size: after every piece, with the file's size.
+  // Appends the missing bytes to `into`. A partial download is kept on failure; one of the wrong length is removed.
+  // on_size: called after every piece with the file's current size.
   void download(const RemoteFile& file, const std::string& commit, PartialFile& into,
                 const std::function<void(std::int64_t)>& on_size);
 

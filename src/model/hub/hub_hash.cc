@@ -45,7 +45,7 @@ class Digest {
     void operator()(EVP_MD_CTX* context) const noexcept { EVP_MD_CTX_free(context); }
   };
   static void check(bool worked) {
-    if (!worked) throw std::runtime_error("OpenSSL refuses to compute a hash");
+    if (!worked) throw std::runtime_error("OpenSSL failed to compute a hash");
   }
   std::unique_ptr<EVP_MD_CTX, Free> context_;
 };
@@ -77,7 +77,7 @@ std::string git_sha1_of_file(const std::filesystem::path& file, const std::funct
   const OpenFile open(file);
   Digest digest(EVP_sha1());
   const std::string header = "blob " + std::to_string(open.bytes());
-  digest.add(header.c_str(), header.size() + 1);  // git ends it with a zero
+  digest.add(header.c_str(), header.size() + 1);  // git terminates it with a zero byte
   return finish(digest, open, file.string(), pulse);
 }
 

@@ -51,7 +51,7 @@ class Url {
 void start_curl() {
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (started != CURLE_OK)
-    throw std::runtime_error(std::string("libcurl does not start: ") + curl_easy_strerror(started));
+    throw std::runtime_error(std::string("libcurl failed to start: ") + curl_easy_strerror(started));
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ struct HttpClient::Handle {
   std::unique_ptr<CURL, Free> curl;
 };
 
-// What libcurl's callbacks work on. Nothing may be thrown through libcurl: it is kept and thrown afterwards.
+// State for libcurl's callbacks. Exceptions must not cross libcurl: they are stored and rethrown afterwards.
 struct HttpClient::Exchange {
   using Clock = std::chrono::steady_clock;
   class HeaderList {
@@ -89,7 +89,7 @@ struct HttpClient::Exchange {
   HeaderList headers;
   std::array<char, CURL_ERROR_SIZE> words{};
   std::exception_ptr thrown;
-  Clock::time_point last = Clock::now();  // when something came
+  Clock::time_point last = Clock::now();  // when data last arrived
   bool stalled = false;
 
   template <class Work>
@@ -118,7 +118,7 @@ struct HttpClient::Exchange {
   }
   static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
     auto& x = *static_cast<Exchange*>(self);
-    // libcurl's own limit looks at the mean of five seconds. Before the answer begins, connecting takes its time as
+    // libcurl's own limit averages over five seconds. Before the response begins, allow for the time to connect as
     // well.
     x.stalled = Clock::now() - x.last > x.settings->timeout * (x.answer.status == 0 ? 2 : 1);
     if (x.stalled) return 1;
@@ -127,7 +127,7 @@ struct HttpClient::Exchange {
   }
 
   void take_header(std::string_view line) {
-    if (line.starts_with("HTTP/")) {  // an answer begins; after 100 Continue, a second one
+    if (line.starts_with("HTTP/")) {  // a response begins; after 100 Continue, a second one
       answer.headers.clear();
       const auto space = line.find(' ');
       answer.status = space == std::string_view::npos ? 0 : std::atoi(std::string(line.substr(space)).c_str());
@@ -167,7 +167,7 @@ HttpAnswer HttpClient::get(const std::string& url, std::int64_t from, const Sink
     const std::string next = target(answer);
     if (next.empty() || i == kMostRedirects) {
       answer.failure = "redirected to " + one_line(answer.header("location")) + ", " +
-                       (next.empty() ? "where this program does not follow" : "after too many other redirects");
+                       (next.empty() ? "which this program does not follow" : "after too many other redirects");
       return answer;
     }
     answer = exchange(next, from, &sink);
@@ -197,8 +197,8 @@ std::string HttpClient::target(const HttpAnswer& redirect) {
 
 void HttpClient::prepare(Exchange& exchange) {
   CURL* curl = handle_->curl.get();
-  curl_easy_reset(curl);  // options alone: connections stay
-  // An answer that is packed on the way would have neither the length nor the hash that we check.
+  curl_easy_reset(curl);  // resets options only; connections stay open
+  // A compressed response would have neither the length nor the hash that we check.
   exchange.headers.add("Accept-Encoding: identity");
   if (!settings_.token.empty() && is_home(exchange.answer.url))
     exchange.headers.add("Authorization: Bearer " + settings_.token);
@@ -218,7 +218,7 @@ void HttpClient::prepare(Exchange& exchange) {
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Exchange::on_progress);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &exchange);
   if (exchange.sink == nullptr) curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
-  // Where a company's proxy looks into TLS, this is how its certificate is made known; Python's tools take it, too.
+  // Corporate proxies that inspect TLS publish their certificate this way; Python's tools honour it, too.
   if (const char* file = std::getenv("SSL_CERT_FILE"); file != nullptr && *file != '\0')
     curl_easy_setopt(curl, CURLOPT_CAINFO, file);
 }
@@ -232,11 +232,11 @@ HttpAnswer HttpClient::exchange(const std::string& url, std::int64_t from, const
   prepare(exchange);
   curl_easy_setopt(handle_->curl.get(), CURLOPT_HTTPHEADER, exchange.headers.get());
   const CURLcode code = curl_easy_perform(handle_->curl.get());
-  curl_easy_reset(handle_->curl.get());  // it must not keep pointers to what ends here
+  curl_easy_reset(handle_->curl.get());  // it must not keep pointers to locals
   if (exchange.thrown) std::rethrow_exception(exchange.thrown);
   if (exchange.answer.status != 0) reached_ = true;
   if (exchange.stalled)
-    exchange.answer.failure = "nothing came for " + std::to_string(settings_.timeout.count()) + " ms";
+    exchange.answer.failure = "no data arrived for " + std::to_string(settings_.timeout.count()) + " ms";
   else if (code != CURLE_OK)
     exchange.answer.failure = exchange.words[0] != '\0' ? trimmed(exchange.words.data()) : curl_easy_strerror(code);
   exchange.answer.no_certificates = code == CURLE_SSL_CACERT_BADFILE;

@@ -1,4 +1,5 @@
-// model/hub/hub_http.h - HTTP as the hub needs it, over libcurl: redirects one by one, and a token that stays at home.
+// model/hub/hub_http.h - HTTP over libcurl, as the hub needs it: follows redirects step by step and keeps the token at
+// home.
 #pragma once
 
 #include <chrono>
@@ -14,43 +15,43 @@ namespace attn::model {
 inline constexpr int kMostRedirects = 10;
 
 struct HttpAnswer {
-  int status = 0;                              // 0: none came
+  int status = 0;                              // 0: no response
   std::map<std::string, std::string> headers;  // names in lower case
-  std::string url;                             // that gave this answer
-  std::string failure;                         // why nothing came, or not all of it; empty: all is here
-  bool no_certificates = false;                // nothing came, since this machine has none to check a server's by
+  std::string url;                             // of this response
+  std::string failure;                         // why the response is missing or incomplete; empty: complete
+  bool no_certificates = false;  // no response, because this machine has no certificates to verify the server
 
-  [[nodiscard]] std::string header(const std::string& name) const;  // empty: not there
+  [[nodiscard]] std::string header(const std::string& name) const;  // empty: missing
   [[nodiscard]] bool is_redirect() const;
 };
 
 struct HttpSettings {
-  std::string home;   // the token is sent to this scheme, host and port alone
+  std::string home;   // the only scheme, host and port that the token is sent to
   std::string token;  // empty: none
   std::chrono::milliseconds timeout{10'000};
-  std::function<void()> pulse;  // called at least once a second; what it throws ends the exchange and comes out of it
+  std::function<void()> pulse;  // called at least once a second; an exception ends the exchange and propagates
 };
 
-// One thread at a time. Connections are kept and used again.
+// Not thread-safe. Connections are kept open and reused.
 class HttpClient {
  public:
-  // Called with every piece of a body that comes with status 200 or 206, and with what its head said. False ends the
-  // exchange; what it throws also comes out of it.
+  // Receives each piece of a body with status 200 or 206, and the response's head. Returning false ends the exchange;
+  // an exception propagates.
   using Sink = std::function<bool(const HttpAnswer& head, std::string_view piece)>;
 
   explicit HttpClient(HttpSettings settings);
   ~HttpClient();
 
-  // What the very first answer says; a redirect is not followed.
+  // The first response; does not follow redirects.
   HttpAnswer head(const std::string& url);
-  // Follows redirects, except from https to http. from > 0 asks for the rest of a file alone.
+  // Follows redirects, except from https to http. from > 0 requests only the bytes from that offset on.
   HttpAnswer get(const std::string& url, std::int64_t from, const Sink& sink);
 
-  // Whether home, that is its scheme, host and port, is where url leads. From http to https of the same host counts.
+  // Whether url has the scheme, host and port of home. http to https on the same host counts as home.
   [[nodiscard]] bool is_home(const std::string& url) const;
-  // Where a redirect leads, also if it says so relative to the page that gave it; empty if nowhere we would go.
+  // Absolute target of a redirect; empty if we would not follow it.
   [[nodiscard]] static std::string target(const HttpAnswer& redirect);
-  // Whether anybody has ever answered.
+  // Whether any server has ever responded.
   [[nodiscard]] bool reached() const noexcept { return reached_; }
 
  private:
@@ -65,7 +66,7 @@ class HttpClient {
   bool reached_ = false;
 };
 
-// For one part of a URL: everything but letters, digits and -._~ is written as %XX.
+// Escapes one part of a URL: everything but letters, digits and -._~ becomes %XX.
 std::string url_escaped(std::string_view text);
 
 }  // namespace attn::model

@@ -55,12 +55,11 @@ Listing Listing::parse(const std::string& text, const std::string& origin) {
     Listing listing;
     listing.commit = root.at("sha").get<std::string>();
     if (!is_git_sha1(listing.commit))
-      throw Error(origin,
-                  "answers with the commit " + in_quotes(listing.commit) + "; 40 hexadecimal digits are needed");
+      throw Error(origin, "returned the commit " + in_quotes(listing.commit) + "; 40 hexadecimal digits are needed");
     for (const json& sibling : root.at("siblings")) listing.files.push_back(parse_file(sibling));
     return listing;
   } catch (const json::exception& e) {
-    throw Error(origin, "does not answer with a model's list of files: " + one_line(e.what()));
+    throw Error(origin, "did not return a list of model files: " + one_line(e.what()));
   }
 }
 
@@ -83,7 +82,7 @@ std::vector<RemoteFile> files_of_model(const Listing& listing, const std::string
                 std::string("has no model.safetensors on the hub") +
                     (torch ? ", only pytorch_model.bin; load it in Python with transformers' from_pretrained, write "
                              "it with save_pretrained(FOLDER), and use FOLDER"
-                           : "; weights in other formats are not read"));
+                           : "; other weight formats are not supported"));
   }
   files.push_back(*weights);
   return files;
@@ -95,12 +94,13 @@ std::vector<RemoteFile> shards_of_model(const Listing& listing, const std::files
     const json root = json::parse(read_file(index, kMostIndexBytes));
     for (const auto& [tensor, file] : root.at("weight_map").items()) names.insert(file.get<std::string>());
   } catch (const json::exception& e) {
-    throw Error(index.string(), "is no index of shards: " + one_line(e.what()));
+    throw Error(index.string(), "is not a shard index: " + one_line(e.what()));
   }
   std::vector<RemoteFile> shards;
   for (const std::string& name : names) {
     if (!is_shard_name(name))
-      throw Error(index.string(), "names " + in_quotes(name) + "; only safetensors files beside it are taken");
+      throw Error(index.string(),
+                  "names " + in_quotes(name) + "; only safetensors files in the same folder are accepted");
     const RemoteFile* file = listing.find(name);
     if (file == nullptr) throw Error(index.string(), "names " + in_quotes(name) + ", which the hub does not have");
     shards.push_back(*file);

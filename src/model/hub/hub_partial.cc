@@ -44,7 +44,7 @@ void PartialFile::start_over() {
 void PartialFile::remove() noexcept { ::unlink(file_.c_str()); }
 
 void PartialFile::finish(const std::filesystem::path& place) {
-  // A disk that is full or broken may say so only now.
+  // A full or broken disk may report the error only now.
   if (::fsync(descriptor_) != 0) fail("cannot be written");
   if (::rename(file_.c_str(), place.c_str()) != 0) fail("cannot be moved into place");
 }

@@ -1,4 +1,4 @@
-// model/hub/hub_partial.h - a file that grows as it is downloaded, over several runs if need be.
+// model/hub/hub_partial.h - a file that grows as it is downloaded, possibly over several runs.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace attn::model {
 
-// Everything throws attn::Error with the path and the system's words. Closing keeps what is there.
+// All functions throw attn::Error with the path and the system's message. Closing keeps the bytes on disk.
 class PartialFile {
  public:
-  explicit PartialFile(std::filesystem::path file);  // goes on with what an earlier run left
+  explicit PartialFile(std::filesystem::path file);  // continues an earlier run's file
   ~PartialFile();
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
@@ -21,7 +21,7 @@ class PartialFile {
   void append(std::string_view bytes);
   void start_over();
   void remove() noexcept;
-  // Moves it to its place, after its bytes have reached the disk.
+  // Flushes the file to disk and moves it to `place`.
   void finish(const std::filesystem::path& place);
 
  private:

@@ -1,5 +1,4 @@
-// model/hub/hub_settings.cc - the environment, read as huggingface_hub reads it; a variable that is set to nothing
-// counts as unset.
+// model/hub/hub_settings.cc - reads the environment as huggingface_hub does; an empty variable counts as unset.
 #include <pwd.h>
 #include <unistd.h>
 
@@ -40,7 +39,7 @@ std::string home() {
   return known ? entry.pw_dir : ".";
 }
 
-// $NAME and ${NAME}; names that are not set stay as they are.
+// Expands $NAME and ${NAME}; unset names stay as they are.
 std::string with_variables(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kKindNames = {"self", "decoder", "cross"};
 
-// At least `rows` rows, the first `used` of them as they were. Grows by doubling once it has grown at all, so that a
-// text that comes token by token is copied a few times only.
+// Makes room for at least `rows` rows and keeps the first `used`. The first allocation is exact; later ones double, so
+// that a text that grows token by token is copied only a few times.
 void grow_rows(nn::Matrix& matrix, std::int64_t used, std::int64_t rows, std::int64_t columns) {
   if (rows <= matrix.rows()) return;
   nn::Matrix larger(used == 0 ? rows : std::max(rows, 2 * matrix.rows()), columns);
@@ -71,7 +71,7 @@ void check_whole(const AttentionRecord& a, Shape<2> whole) {
   check_besides(rule.also, {1, heads, queries, keys});
 }
 
-// Queries that stand behind `first` others.
+// Queries that follow `first` others.
 struct From {
   Mask mask;
   std::int64_t first = 0;
@@ -84,7 +84,7 @@ struct From {
   }
 };
 
-// One head's row of a table [1|H, columns].
+// The row of a table [1|H, columns] that belongs to a head.
 const float* row_of_head(const nn::Matrix& table, std::int64_t head) { return table.row(table.rows() == 1 ? 0 : head); }
 
 }  // namespace
@@ -110,7 +110,7 @@ Mask Rule::mask(std::int64_t seen) const {
 
 void check_besides(const Mask& also, const Extent& extent) {
   if (also.per_head() || !also.bias().empty())
-    throw std::invalid_argument("a recording's mask is the same for every head and adds nothing to the scores");
+    throw std::invalid_argument("a recording's mask must be the same for every head and must not carry a bias");
   also.check(extent);
 }
 
@@ -263,7 +263,7 @@ void AttentionLog::weights(const Which& which, Rectangle window, View<float, 2> 
   Inputs in;
   in.q = View<const float, 4>(q.at(0, which.head), {1, 1, n, a.shape.width}, q.strides);
   in.k = View<const float, 4>(k.at(0, key_head), {1, 1, m, a.shape.width}, k.strides);
-  in.v = in.k;  // not looked at
+  in.v = in.k;  // unused
   Options options;
   options.mask = a.rule.mask();
   options.scale = a.rule.scale;

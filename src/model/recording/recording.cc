@@ -28,7 +28,7 @@ void check_kind_of_text(const Facts& facts, const Text& text) {
     throw std::invalid_argument("a " + facts.type + " takes no target: only an encoder-decoder does");
   }
   if (!text.said.empty() && facts.form != Form::decoder) {
-    throw std::invalid_argument("a " + facts.type + " does not go on with its text: only a decoder does");
+    throw std::invalid_argument("a " + facts.type + " cannot continue its text: only a decoder can");
   }
   if (text.pair && facts.form != Form::encoder) {
     throw std::invalid_argument("a " + facts.type + " takes no pair of texts: only an encoder does");
@@ -44,7 +44,7 @@ text::Encoding encoded(const Reader& reader, const Text& text) {
   return encoding;
 }
 
-// What the decoder is to write: the target. Where that has no token, one row is left, and it writes the end.
+// The tokens that the decoder should write: the target. An empty target leaves one row, which writes the end token.
 std::vector<std::int32_t> ids_to_write(const Reader& reader, const Text& text) {
   std::vector<std::int32_t> ids =
       text.target_ids.empty() ? reader.tokenizer.ids(text.target.value_or("")) : text.target_ids;
@@ -53,7 +53,7 @@ std::vector<std::int32_t> ids_to_write(const Reader& reader, const Text& text) {
   return ids;
 }
 
-// What it is given for that: its start token, and all but the end.
+// The decoder's input for that: its start token, then all tokens but the last.
 std::vector<std::int32_t> shifted(const Facts& facts, const std::vector<std::int32_t>& written) {
   std::vector<std::int32_t> ids = {facts.decoder_start};
   ids.insert(ids.end(), written.begin(), written.end() - 1);
@@ -62,7 +62,7 @@ std::vector<std::int32_t> shifted(const Facts& facts, const std::vector<std::int
 
 bool spread(const RecordOptions& options) { return options.ranks != nullptr && options.ranks->size() > 1; }
 
-// All of a reading that is there before the model runs.
+// Everything in a recording that exists before the model runs.
 Recording tokenized(const Reader& reader, const Text& text, Keep keep, const RecordOptions& options) {
   const Facts& facts = reader.model->facts();
   check_kind_of_text(facts, text);
@@ -80,7 +80,7 @@ Recording tokenized(const Reader& reader, const Text& text, Keep keep, const Rec
   return recording;
 }
 
-// Ranks that were given different things would wait for each other, or mix them.
+// Ranks with different models or texts would deadlock or mix them up.
 void check_same(Ranks& ranks, const Facts& facts, const Recording& recording) {
   std::uint64_t ids = base::kHashOfNothing;
   for (const auto* const tokens : {&recording.tokens, &recording.target}) {
@@ -98,8 +98,8 @@ void check_same(Ranks& ranks, const Facts& facts, const Recording& recording) {
     if (all[rank] == all[0]) continue;
     const std::size_t line = all[0].find('\n');
     const bool other_text = all[rank].substr(0, all[rank].find('\n')) != all[0].substr(0, line);
-    throw std::invalid_argument("rank " + std::to_string(rank) + " has another " + (other_text ? "text" : "model") +
-                                " than rank 0");
+    throw std::invalid_argument("rank " + std::to_string(rank) + " has a different " + (other_text ? "text" : "model") +
+                                " from rank 0");
   }
 }
 
@@ -107,7 +107,7 @@ void check_shares(const Recording& recording, int ranks) {
   const auto enough = [&](const char* what, std::int64_t tokens) {
     if (tokens >= ranks) return;
     throw std::invalid_argument("the " + std::string(what) + " has " + base::counted(tokens, "token") +
-                                ", too few for " + std::to_string(ranks) + " processes: each needs one at least");
+                                ", too few for " + std::to_string(ranks) + " processes: each needs at least one");
   };
   enough("text", std::ssize(recording.tokens));
   if (!recording.target.empty()) enough("target", std::ssize(recording.target));
@@ -116,7 +116,7 @@ void check_shares(const Recording& recording, int ranks) {
 }  // namespace
 
 Reader Reader::load(const base::Folder& folder) {
-  // Side by side: either takes tens of milliseconds with a large vocabulary.
+  // In parallel: each takes tens of milliseconds with a large vocabulary.
   auto tokenizer = std::async(std::launch::async, [&] { return text::Tokenizer::load(folder); });
   std::unique_ptr<Model> model = load_model(folder);
   return {folder.name(), tokenizer.get(), std::move(model)};

@@ -1,4 +1,4 @@
-// model/recording/recording.h - a model with its tokenizer, and what it makes of a text.
+// model/recording/recording.h - a model with its tokenizer, and the recording of one text.
 #pragma once
 
 #include <memory>
@@ -15,81 +15,82 @@
 namespace attn::model {
 
 struct Reader {
-  std::string name;  // the folder's path, or that of the built-in model
+  std::string name;  // path of the folder, or name of the built-in model
   text::Tokenizer tokenizer;
   std::unique_ptr<Model> model;
 
-  // Throws attn::Error if a file is not right.
+  // Throws attn::Error if a file is missing or invalid.
   static Reader load(const base::Folder& folder);
 };
 
 struct Text {
   std::string text;
-  std::optional<std::string> pair;            // the second text of a pair, for encoders that take one
-  std::optional<std::string> target;          // what the decoder of an encoder-decoder is given to say
-  std::vector<std::int32_t> target_ids = {};  // the target where it is known as tokens, else empty
-  std::vector<std::int32_t> said = {};        // what a decoder went on with behind the text
-  bool cut = false;                           // where it is longer than the model takes, its end is left out
+  std::optional<std::string> pair;            // second text of a pair, for encoders that take one
+  std::optional<std::string> target;          // text that the decoder of an encoder-decoder should write
+  std::vector<std::int32_t> target_ids = {};  // the target as tokens, if known; else empty
+  std::vector<std::int32_t> said = {};        // tokens that a decoder generated after the text
+  bool cut = false;                           // truncate a text that is too long for the model
 };
 
-// What is to be different from the model as it is.
+// Changes to the model for this recording.
 struct Changes {
-  std::vector<HeadOff> off = {};  // of all sequences
-  Mask also = {};                 // as Pass has it
+  std::vector<HeadOff> off = {};  // apply to all sequences
+  Mask also = {};                 // as in Pass
 };
 
-// Where a reading comes from.
+// The source of a recording.
 struct Origin {
-  std::string model;  // its name or folder, as the user gave it
-  std::string type;   // config.json's model_type
+  std::string model;  // name or folder, as the user wrote it
+  std::string type;   // model_type in config.json
   Form form = Form::encoder;
   Text text;
 
-  [[nodiscard]] std::string short_name() const;  // the model's, without folders in front: "bert" of "models/bert/"
+  [[nodiscard]] std::string short_name() const;  // the model's name without leading folders: "bert" for "models/bert/"
 };
 
-// A text that has been read. In an encoder-decoder the decoder is given its start token and the target's tokens but the
-// last, and each row is to write the token behind the one that it was given, as in training. Without a target the
-// decoder has not run.
+// One pass of a model over a text. The decoder of an encoder-decoder reads its start token and all target tokens but
+// the last; each row should write the token after the one that it reads, as in training. Without a target the decoder
+// does not run.
 struct Recording {
   Origin origin;
   Changes changes;
   AttentionLog log;
-  std::vector<text::Token> tokens;   // of the text, and of the pair behind it
-  std::vector<text::Token> target;   // what each row of the decoder was given
-  std::vector<text::Token> written;  // what each row is to write: target[1:], and behind it the target's last token
-  nn::Matrix hidden;                 // [tokens, width], of what read the text
+  std::vector<text::Token> tokens;   // of the text, then of the pair
+  std::vector<text::Token> target;   // input of each decoder row
+  std::vector<text::Token> written;  // what each row should write: target[1:], then the target's last token
+  nn::Matrix hidden;                 // [tokens, width], output of the stack that reads the text
   nn::Matrix target_hidden;          // [target, width]
-  // How much each head of kind self attends, on random tokens that come twice, to what followed the first time
-  // (Olsson et al., 2022): [layers, heads]. Empty: the model was not asked.
+  // How much each head of kind self attends, on a random sequence repeated once, to the token that followed the first
+  // occurrence (Olsson et al., 2022): [layers, heads]. Empty: not measured.
   nn::Matrix induction;
 
-  // Names of a table's rows. Of cross-attention they are `written`: what a row looks for in the source is what it needs
-  // for the token that it writes (Bahdanau et al., 2015). Of kind decoder they are `target`, as its keys are.
+  // Labels of a table's rows. For cross-attention they are `written`: a row looks in the source for what it needs to
+  // write its token (Bahdanau et al., 2015). For kind decoder they are `target`, like the keys.
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept;
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept;
 };
 
-// The end goes, but not the special tokens behind it.
+// Truncates to `most` tokens: drops the end of the text but keeps the special tokens after it.
 void cut_to(std::vector<text::Token>& tokens, std::int64_t most);
 
 // How read() runs the model.
 struct RecordOptions {
   Changes changes = {};
   LayerHook on_layer = {};
-  // Several processes that read the text together: all must call read() with the same text. Each has all tokens, and of
-  // the recording and the hidden states its own rows (RingSplit, of the text and of the target). Null: nobody else.
+  // Several processes record one text together; all must call read() with the same text. Each gets all tokens, and its
+  // own rows of the attention log and the hidden states (split by RingSplit, text and target separately). Null: a
+  // single process.
   Ranks* ranks = nullptr;
 };
 
-// Throws std::invalid_argument for a text that the model cannot take: empty, too long, not UTF-8, a pair or a target
-// where there can be none; and for a mask that does not fit its tokens. Heads that are off must be there.
+// Throws std::invalid_argument for a text that the model cannot take: empty, too long, not UTF-8, or with a pair or
+// target that the model does not support; and for a mask that does not fit its tokens. The heads in `off` must exist.
 Recording read(const Reader& reader, const Text& text, Keep keep, ThreadPool& pool, const RecordOptions& options = {});
 
-// read() in two steps: first its tokens, and all that can be wrong with them, then the model's pass.
+// read() in two steps: begin_recording() tokenizes and validates, then the model runs.
 //
-// Where several processes read, begin_recording() throws on all of them or on none: std::runtime_error where one of
-// them cannot take its text, std::invalid_argument where they have not got the same one, or fewer tokens than ranks.
+// With several processes begin_recording() throws on all of them or on none: std::runtime_error if one of them cannot
+// take its text, std::invalid_argument if their texts differ or have fewer tokens than there are ranks.
 Recording begin_recording(const Reader& reader, const Text& text, Keep keep, const RecordOptions& options = {});
 void finish_recording(const Reader& reader, Recording& recording, ThreadPool& pool, const RecordOptions& options = {});
 

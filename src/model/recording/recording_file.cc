@@ -1,4 +1,4 @@
-// model/recording/recording_file.cc - writing; recording_file_load.cc reads.
+// model/recording/recording_file.cc - writes .attn files; recording_file_load.cc reads them.
 #include "model/recording/recording_file.h"
 
 #include <algorithm>
@@ -40,28 +40,28 @@ Json tokens_json(const std::vector<text::Token>& tokens) {
 
 Json or_null(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
 
-// Queries and keys of the whole text.
+// Number of queries and keys of the whole text.
 Shape<2> whole_of(const Recording& recording, Kind kind) {
   return {std::ssize(recording.queries(kind)), std::ssize(recording.keys(kind))};
 }
 
-// What cannot be read back is not written.
+// Refuses recordings that could not be loaded again.
 void check_storable(const Recording& recording, const Ranks& ranks) {
   const AttentionLog& log = recording.log;
-  if (log.attentions().empty()) throw std::invalid_argument("nothing was recorded: there is nothing to save");
+  if (log.attentions().empty()) throw std::invalid_argument("nothing was recorded, so there is nothing to save");
   for (const AttentionRecord& a : log.attentions()) {
     const Shape<2> rows{a.queries, a.keys};
     if (log.size(a.kind) != rows)
-      throw std::invalid_argument("a recording of several texts at once cannot be saved; read one text at a time");
+      throw std::invalid_argument("a recording of several texts cannot be saved; record one text at a time");
     const auto [queries, keys] = whole_of(recording, a.kind);
     const auto share = [&](std::int64_t all) { return RingSplit(all, ranks.size()).size(ranks.rank()); };
     if (std::min(queries, keys) < ranks.size() || Shape<2>{share(queries), share(keys)} != rows)
       throw std::invalid_argument("the recording's " + std::to_string(a.queries) + " queries and " +
-                                  std::to_string(a.keys) + " keys do not have a token each: it cannot be saved");
+                                  std::to_string(a.keys) + " keys do not match its tokens, so it cannot be saved");
   }
 }
 
-// Gathers what the file will hold. Numbers stay where they are until they are written.
+// Collects the file's contents. Numbers are not copied; they are written from where they are.
 class Contents {
  public:
   explicit Contents(const Recording& recording) : recording_(recording) {
@@ -81,7 +81,7 @@ class Contents {
     return list;
   }
 
-  // All tensors, for who does not need the words about them.
+  // Adds all tensors; for callers that do not need the metadata.
   void add_all() {
     for (const AttentionRecord& a : recording_.log.attentions()) static_cast<void>(attention(a));
     add_hidden();
@@ -136,7 +136,7 @@ class Contents {
     return object;
   }
 
-  // What files of the plain version do not know.
+  // Writes the keys that older format versions lack.
   void add_rule(Json& object, const AttentionRecord& a) {
     const Rule& rule = a.rule;
     if (rule.softcap != 0) object["softcap"] = rule.softcap;
@@ -148,7 +148,7 @@ class Contents {
     if (!plain) version_ = format::kVersion;
   }
 
-  // A table that several layers share is written once, under the name of the first of them.
+  // A table that several layers share is written once, under the first layer's name.
   std::string shared(const nn::Matrix* table, const AttentionRecord& a, const char* part) {
     auto [known, fresh] = shared_names_.emplace(table, format::tensor_name(a.kind, a.layer, part));
     if (fresh) add_table(known->second, *table);
@@ -164,7 +164,7 @@ class Contents {
             {"max_distance", rule.max_distance}};
   }
 
-  // Numbers of which this process has all, or some rows or columns.
+  // Numbers of which this process holds all rows or columns, or only some.
   void add_rows(std::string name, const nn::Matrix& numbers, std::int64_t rows) {
     add(std::move(name), {rows, numbers.columns()}, numbers, PartToStore::Split::rows);
   }
@@ -178,8 +178,8 @@ class Contents {
     tensors_.push_back({{std::move(name), Dtype::f32, {whole[0], whole[1]}, numbers.data()}, split});
   }
 
-  // lse of an attention. A text that came token by token leaves room at the end of each row: the only numbers that are
-  // copied.
+  // lse of an attention. A text that grew token by token leaves spare columns at the end of each row; only these
+  // numbers are copied.
   const nn::Matrix& dense_lse(const AttentionRecord& a) {
     if (a.lse.columns() == a.queries) return a.lse;
     nn::Matrix& copy = copies_.emplace_back(a.lse.rows(), a.queries);
@@ -191,14 +191,14 @@ class Contents {
   const Recording& recording_;
   Keep keep_;
   std::vector<PartToStore> tensors_;
-  std::deque<nn::Matrix> copies_;  // a deque's elements stay where they are
+  std::deque<nn::Matrix> copies_;  // a deque, so that addresses stay valid
   std::map<const nn::Matrix*, std::string> shared_names_;
   std::int64_t version_ = format::kPlainVersion;
 };
 
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
-// What is not a tensor; the tensors are complete then.
+// The metadata. Also completes the tensors.
 Metadata metadata_of(const Recording& recording, Contents& contents) {
   const Origin& origin = recording.origin;
   Json object = {{"model", base::replace_bad_bytes(origin.model)},

@@ -1,5 +1,5 @@
-// model/recording/recording_file_load.cc - reading: nothing is believed before it has been compared with something else
-// in the file.
+// model/recording/recording_file_load.cc - loads .attn files. Every value is checked against another one in the file
+// before it is used.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -32,22 +32,22 @@ namespace format = recording_format;
 
 using Split = PartToStore::Split;
 
-constexpr std::int64_t kAny = -1;             // of a tensor's rows or columns
-constexpr std::int64_t kMostHeads = 1 << 20;  // so that no product of what a file says can overflow
+constexpr std::int64_t kAny = -1;             // any number of rows or columns
+constexpr std::int64_t kMostHeads = 1 << 20;  // keeps products of a file's sizes from overflowing
 constexpr std::int64_t kMostWindow = std::int64_t{1} << 40;
 
 const std::string& metadata(const SafeTensors& file, const char* key) {
   const auto found = file.metadata().find(key);
   if (found == file.metadata().end())
-    throw Error(file.path(), std::string("is no recording: its metadata has no ") + in_quotes(key));
+    throw Error(file.path(), std::string("is not a recording: its metadata has no ") + in_quotes(key));
   return found->second;
 }
 
 std::int64_t version_of(const SafeTensors& file) {
   const auto named = file.metadata().find(format::kFormatKey);
   if (named == file.metadata().end() || named->second != format::kFormat)
-    throw Error(file.path(), std::string("is no recording: its metadata does not say format ") +
-                                 in_quotes(format::kFormat) + "; attnscope record makes one");
+    throw Error(file.path(), std::string("is not a recording: its metadata does not have format ") +
+                                 in_quotes(format::kFormat) + "; create one with attnscope record");
   const std::string& text = metadata(file, format::kVersionKey);
   std::int64_t version = -1;
   const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), version);
@@ -97,13 +97,12 @@ class RecordingLoader {
     take_states(recording);
     for (const auto& [name, tensor] : file_.tensors()) {
       if (!taken_.contains(name))
-        throw Error(file_.path(), "tensor " + in_quotes(name) + " belongs to nothing that the metadata names",
-                    tensor.offset);
+        throw Error(file_.path(), "tensor " + in_quotes(name) + " is not mentioned in the metadata", tensor.offset);
     }
     return recording;
   }
 
-  // The same for files that say the same of themselves.
+  // Equal for files with the same metadata.
   [[nodiscard]] std::string fingerprint() const {
     return std::to_string(file_.bytes()) + " " + std::to_string(base::hash_of(metadata(file_, format::kContents)));
   }
@@ -115,7 +114,7 @@ class RecordingLoader {
     const std::int64_t value = from.integer({name});
     if (value < least || value > most)
       fail(from, from.place(name) + " is " + std::to_string(value) + "; " + std::to_string(least) + " to " +
-                     std::to_string(most) + " is possible");
+                     std::to_string(most) + " is allowed");
     return value;
   }
 
@@ -133,7 +132,7 @@ class RecordingLoader {
 
   [[nodiscard]] std::vector<text::Token> tokens(const char* name) const {
     std::vector<text::Token> tokens;
-    if (version_ == 0) {  // each counts as a word of its own, and no id is known
+    if (version_ == 0) {  // each token is its own word, and ids are unknown
       for (std::string& text : contents_.texts({name})) {
         text::Token& token = tokens.emplace_back();
         token.id = -1;
@@ -164,14 +163,15 @@ class RecordingLoader {
     if (version_ >= 2) {
       all = tokens("written_tokens");
       if (all.size() != target.size())
-        fail(contents_, "written_tokens are " + std::to_string(all.size()) + ", but target_tokens are " +
-                            std::to_string(target.size()) + ": a row of the decoder is given one and writes one");
-    } else if (!target.empty()) {  // what the last row was to write is not known
+        fail(contents_, "there are " + std::to_string(all.size()) + " written_tokens, but " +
+                            std::to_string(target.size()) +
+                            " target_tokens; each decoder row reads one and writes one");
+    } else if (!target.empty()) {  // version 1 does not know what the last row writes
       all.assign(target.begin() + 1, target.end());
       text::Token& last = all.emplace_back();
       last.id = -1;
       last.piece = last.text = "?";
-      last.special = true;  // it belongs to no word
+      last.special = true;  // belongs to no word
     }
     return all;
   }
@@ -184,7 +184,7 @@ class RecordingLoader {
                           : word == format::kValueNorms ? &keep.value_norms
                           : word == format::kHidden     ? &keep.hidden
                                                         : nullptr;
-      if (known == nullptr) fail(contents_, "kept names " + in_quotes(word) + ", which is not known");
+      if (known == nullptr) fail(contents_, "kept has the unknown name " + in_quotes(word));
       *known = true;
     }
     return keep;
@@ -235,8 +235,7 @@ class RecordingLoader {
 
   void add_rule(const Config& from, std::int64_t heads, Rule& rule) {
     rule.softcap = static_cast<float>(from.number({"softcap"}, 0));
-    if (!std::isfinite(rule.softcap) || rule.softcap < 0)
-      fail(from, from.place("softcap") + " is not a number from 0 on");
+    if (!std::isfinite(rule.softcap) || rule.softcap < 0) fail(from, from.place("softcap") + " must be 0 or above");
     try {
       if (from.has({"also"})) rule.also = parse_mask(from.text({"also"}));
     } catch (const std::invalid_argument& wrong) {
@@ -247,7 +246,7 @@ class RecordingLoader {
     if (from.has({"sink"})) rule.sink = shared(from.text({"sink"}), 1, heads);
   }
 
-  // A table that layers may share.
+  // A table that several layers may share.
   std::shared_ptr<const nn::Matrix> shared(const std::string& name, std::int64_t rows, std::int64_t columns) {
     std::shared_ptr<const nn::Matrix>& known = tables_[name];
     if (known == nullptr) known = std::make_shared<const nn::Matrix>(take(name, rows, columns));
@@ -273,7 +272,8 @@ class RecordingLoader {
     return known;
   }
 
-  // Against the tokens and the layers before it: each layer comes once, in order, and has its stack's shape.
+  // Checks the attention against the tokens and the previous layers: each layer comes once, in order, with its stack's
+  // shape.
   static void check_place(const Config& from, const AttentionRecord& a, const Recording& recording) {
     const AttentionLog& log = recording.log;
     const std::string where = std::string(name_of(a.kind)) + " layer " + std::to_string(a.layer);
@@ -282,7 +282,7 @@ class RecordingLoader {
         fail(from, where + " has " + std::to_string(found) + " " + what + "; " + because + std::to_string(needed));
     };
     if (a.layer != log.layers(a.kind))
-      fail(from, where + " stands where layer " + std::to_string(log.layers(a.kind)) + " is due");
+      fail(from, where + " found where layer " + std::to_string(log.layers(a.kind)) + " was expected");
     agree("queries", a.queries, std::ssize(recording.queries(a.kind)), "its tokens are ");
     agree("keys", a.keys, std::ssize(recording.keys(a.kind)), "its tokens are ");
     if (a.layer > 0) agree("heads", a.shape.heads, log.attention(a.kind, 0).shape.heads, "layer 0 has ");
@@ -309,12 +309,12 @@ class RecordingLoader {
 
   [[nodiscard]] bool has(std::string_view name) const { return file_.tensors().contains(name); }
 
-  // How many of so many rows are this rank's.
+  // Number of rows of so many that belong to this rank.
   [[nodiscard]] std::int64_t share_of(std::int64_t rows) const {
     return RingSplit(rows, ranks_.size()).size(ranks_.rank());
   }
 
-  // What is split over the ranks is checked as a whole, and of it this rank's part is taken.
+  // Checks the whole tensor, then takes this rank's part if it is split.
   nn::Matrix take(const std::string& name, std::int64_t rows, std::int64_t columns, Split split = Split::none) {
     const auto found = file_.tensors().find(name);
     if (found == file_.tensors().end()) throw Error(file_.path(), "tensor " + in_quotes(name) + " is missing");
@@ -330,8 +330,8 @@ class RecordingLoader {
     const bool fits = tensor.shape.size() == 2 && agrees(tensor.shape[0], rows) && agrees(tensor.shape[1], columns);
     if (!fits)
       throw Error(file_.path(),
-                  "tensor " + in_quotes(name) + " is " + shape_text(tensor.shape) + "; by the metadata " +
-                      shape_text(needed) + " is needed",
+                  "tensor " + in_quotes(name) + " is " + shape_text(tensor.shape) + "; the metadata requires " +
+                      shape_text(needed),
                   tensor.offset);
     taken_.insert(name);
     nn::Matrix numbers = part_of(tensor, split);
@@ -388,7 +388,8 @@ Recording load_recording(const std::filesystem::path& file, Ranks& ranks) {
   const std::vector<std::string> all = ranks.gather(known);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] != all[0])
-      throw std::invalid_argument("rank " + std::to_string(rank) + " has another " + file.string() + " than rank 0");
+      throw std::invalid_argument("rank " + std::to_string(rank) + " has a different " + file.string() +
+                                  " from rank 0");
   }
   return part;
 }

@@ -1,5 +1,5 @@
-// model/recording/recording_format.h - the words of .attn files that writing and reading share (docs/recordings.md has
-// them all).
+// model/recording/recording_format.h - names in .attn files that writer and loader share (docs/recordings.md lists
+// all).
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,20 @@
 namespace attn::model::recording_format {
 
 inline constexpr const char* kFormat = "attnscope-recording";
-// 0: tokens as plain texts, and Q, K and lse alone. 1: whole tokens, and all that Keep knows. 2: what a decoder writes.
-// 3: rules of models that ran elsewhere (softcap, also, distance_bias, sink, a window to both sides). A file says 3
-// only if it has one of them, so that older programs read the others.
+// Format versions. 0: tokens as plain texts; only Q, K and lse. 1: complete tokens, and everything that Keep can
+// request. 2: the tokens that a decoder writes. 3: rules of models that ran outside attnscope (softcap, also,
+// distance_bias, sink, a window to both sides). A file declares 3 only if it uses one of these, so that older programs
+// can read the others.
 inline constexpr std::int64_t kVersion = 3;
 inline constexpr std::int64_t kPlainVersion = 2;
 
-// Keys of the file's metadata; kContents is a JSON object with all the rest.
+// Keys of the metadata; kContents is a JSON object with everything else.
 inline constexpr const char* kFormatKey = "format";
 inline constexpr const char* kVersionKey = "format_version";
 inline constexpr const char* kProgramKey = "written_by";
 inline constexpr const char* kContents = "recording";
 
-// Words in the list "kept".
+// Names in the list "kept".
 inline constexpr const char* kValues = "values";
 inline constexpr const char* kInputs = "inputs";
 inline constexpr const char* kValueNorms = "value_norms";
@@ -35,11 +36,11 @@ inline constexpr const char* kInduction = "induction";
 inline std::string tensor_name(Kind kind, std::int64_t layer, std::string_view part) {
   return std::string(name_of(kind)) + "." + std::to_string(layer) + "." + std::string(part);
 }
-// Hidden states number `index`: "hidden.0", of a decoder "decoder.hidden.0".
+// Hidden states number `index`: "hidden.0", for a decoder "decoder.hidden.0".
 inline std::string hidden_name(bool decoder, std::size_t index) {
   return std::string(decoder ? "decoder." : "") + "hidden." + std::to_string(index);
 }
-// What the stack gives in the end, behind a final norm: Recording::hidden and Recording::target_hidden.
+// The output of the stack after its final norm: Recording::hidden and Recording::target_hidden.
 inline const char* output_name(bool decoder) { return decoder ? "decoder.output" : "output"; }
 
 }  // namespace attn::model::recording_format

@@ -31,7 +31,7 @@ void copy_rows(const View<const float, 2>& from, const View<float, 2>& to) {
 Attend::Attend(Tag, Kind kind, const HeadShape& shape, Rule rule, const Pass& pass)
     : kind_(kind), shape_(shape), rule_(std::move(rule)), pass_(pass) {}
 
-// A mask answers for places that a table inside it does not have, so it is checked before anybody asks it.
+// A mask with a table inside must not be evaluated outside of it, so it is checked before it is used.
 void Attend::take_besides() {
   if (kind_ != Kind::self || pass_.also.everything()) return;
   rule_.also = pass_.also;
@@ -83,7 +83,7 @@ std::int64_t Attend::length(std::size_t sequence) const noexcept {
   return spread() ? whole_[0] : positions_[static_cast<std::size_t>(query_starts_[sequence + 1]) - 1] + 1;
 }
 
-// Keys of this pass that nobody has seen yet.
+// Keys that this pass adds.
 std::int64_t Attend::new_keys() const noexcept {
   if (kind_ != Kind::cross) return queries();
   return pass_.cache != nullptr && seen_ > 0 ? 0 : key_starts_.back();
@@ -94,7 +94,7 @@ void Attend::begin_log() {
   if (log == nullptr || !log->keep().attention) return;
   const std::int64_t before = log->has(kind_) ? log->attention(kind_, 0).queries : 0;
   if (before != seen_) {
-    throw std::invalid_argument("a recording must begin with its cache and go on with it: it holds " +
+    throw std::invalid_argument("a recording and its cache must hold the same tokens: the recording holds " +
                                 std::to_string(before) + " tokens, the cache " + std::to_string(seen_));
   }
   if (pass_.cache == nullptr) {
@@ -131,7 +131,7 @@ Attend::Rows Attend::rows(std::int64_t layer, View<const float, 2> x) {
   return rows_;
 }
 
-// Keys and values that this layer's queries meet: what was projected now, and what the cache holds.
+// Keys and values for this layer's queries: those projected in this pass, and those in the cache.
 Attend::Keys Attend::keys(std::int64_t layer) {
   const auto [heads, width] = std::pair{shape_.key_heads, shape_.width};
   Cache* cache = pass_.cache;
@@ -157,7 +157,7 @@ Attend::Keys Attend::keys(std::int64_t layer) {
                                                .type = Type::float32});
   }
   KvCache& known = cache->layers[at];
-  if (known.size() > seen_) known.truncate(seen_);  // what a pass that failed has left behind
+  if (known.size() > seen_) known.truncate(seen_);  // left over from a pass that failed
   known.append(by_head(rows_.k, heads, width), by_head(rows_.v, heads, width));
   return {known.k(), known.v()};
 }

@@ -1,4 +1,4 @@
-// model/run/attend.h - the one place where models call the engine: recording, packing of sequences and caches included.
+// model/run/attend.h - the one place where models call the engine; handles recording, packed sequences and caches.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace attn::model {
 
-// Runs the attentions of one kind of one pass, layer by layer. Owns the memory that layers share.
+// Runs the attentions of one kind in one pass, layer by layer. Owns the buffers that the layers share.
 //
 //   Attend attend(Kind::self, shape, rule, batch, pass);
 //   for (layer ...) {
@@ -33,15 +33,15 @@ class Attend {
   // Cross-attention from the batch's sequences to the sequences of pass.memory.
   static Attend cross(const HeadShape& shape, Rule rule, const Batch& batch, const Pass& pass);
 
-  // Rows of this pass; x is what the queries will be projected from. For cross-attention with a cache, k and v are
-  // empty from the second pass on: they are known.
+  // Buffers for this pass's projections; x is the input of the query projection. For cross-attention with a cache, k
+  // and v are empty from the second pass on: the cache has them.
   Rows rows(std::int64_t layer, View<const float, 2> x);
-  // out [N, H D], from what has been written to rows(layer).
+  // out [N, H D], computed from the contents of rows(layer).
   void mix(std::int64_t layer, View<float, 2> out);
 
-  // Where each row of the batch stands in its sequence, the cache and other ranks counted: [T].
+  // Position of each row of the batch in its sequence, including the cache and other ranks: [T].
   [[nodiscard]] std::span<const std::int64_t> positions() const noexcept { return positions_; }
-  // How many tokens a sequence has so far, likewise.
+  // Number of tokens of a sequence so far, counted likewise.
   [[nodiscard]] std::int64_t length(std::size_t sequence) const noexcept;
 
  private:
@@ -66,12 +66,12 @@ class Attend {
   Rule rule_;
   Pass pass_;
   std::vector<std::int64_t> query_starts_, key_starts_, positions_;  // starts are those of this rank's rows
-  Shape<2> whole_{};                  // queries and keys of all ranks, where the pass is spread
-  std::int64_t seen_ = 0;             // tokens that came before this pass
-  Rows rows_;                         // of the layer at hand
-  View<float, 3> lse_;                // [1, H, N] in the recording; empty: not kept
-  nn::Matrix q_, k_, v_;              // scratch, where nothing is recorded
-  std::optional<DistanceBias> bias_;  // of the rule's buckets, for this pass; made once
+  Shape<2> whole_{};                  // queries and keys of all ranks, if the pass is distributed
+  std::int64_t seen_ = 0;             // tokens before this pass
+  Rows rows_;                         // of the current layer
+  View<float, 3> lse_;                // [1, H, N] in the recording; empty: not recorded
+  nn::Matrix q_, k_, v_;              // scratch, when nothing is recorded
+  std::optional<DistanceBias> bias_;  // of the rule's buckets, for this pass; computed once
 };
 
 }  // namespace attn::model

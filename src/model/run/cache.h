@@ -1,4 +1,4 @@
-// model/run/cache.h - what a decoder remembers of one sequence between two passes.
+// model/run/cache.h - keys and values of one sequence, kept between two passes of a decoder.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace attn::model {
 
 class Cache {
  public:
-  // Address space for max_tokens is set aside at the first pass, memory is taken as tokens come.
+  // The first pass reserves address space for max_tokens; memory is committed as tokens arrive.
   explicit Cache(std::int64_t max_tokens = std::int64_t{1} << 20) : max_tokens_(max_tokens) {}
 
   [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }  // tokens so far
@@ -22,7 +22,7 @@ class Cache {
   struct Cross {
     nn::Matrix k, v;  // [M, G D], of the encoder's memory
   };
-  std::vector<KvCache> layers;  // self-attention, a layer each; made by the first pass, as is cross
+  std::vector<KvCache> layers;  // self-attention, one per layer; created by the first pass, like cross
   std::vector<Cross> cross;
   void advance(std::int64_t tokens) noexcept { seen_ += tokens; }
 

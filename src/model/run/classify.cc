@@ -21,7 +21,7 @@ nn::Matrix classify(const Reader& reader, const Recording& recording, ThreadPool
 
 std::vector<Choice> label_choices(const Facts& facts, std::span<const float> logits) {
   std::vector<Choice> choices = likeliest(logits, std::ssize(logits));
-  if (facts.several_labels) {  // in the same order, since both rise with the logit
+  if (facts.several_labels) {  // in the same order, since both grow with the logit
     for (Choice& choice : choices)
       choice.probability = 1 / (1 + std::exp(-static_cast<double>(logits[static_cast<std::size_t>(choice.id)])));
   }

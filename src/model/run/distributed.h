@@ -1,5 +1,4 @@
-// model/run/distributed.h - a text that several processes read together: each has its rows of everything, as RingSplit
-// says.
+// model/run/distributed.h - a text that several processes share: each holds its own rows, split by RingSplit.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +9,10 @@
 
 namespace attn::model {
 
-// Where a rank's rows stand in the whole, in their order.
+// Positions of a rank's rows in the whole text, in order.
 std::vector<std::int64_t> places_of(const RingSplit& split, int rank);
 
-// A rank's elements of a list of the whole's.
+// A rank's elements of a list over the whole text.
 template <typename T>
 std::vector<T> part_of(std::span<const T> whole, const RingSplit& split, int rank) {
   std::vector<T> part;

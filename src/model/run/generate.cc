@@ -24,9 +24,9 @@ std::uint64_t next_random(std::uint64_t& state) noexcept {
   return x ^ (x >> 31);
 }
 
-// The largest logit. Throws if a softmax would have no meaning.
+// The largest logit. Throws if the softmax is undefined.
 float largest(std::span<const float> logits) {
-  constexpr std::size_t kLanes = 16;  // independent, so that the loop becomes vector instructions
+  constexpr std::size_t kLanes = 16;  // independent, so that the compiler vectorizes the loop
   std::array<float, kLanes> top;
   std::array<std::uint32_t, kLanes> nan{};
   top.fill(-std::numeric_limits<float>::infinity());
@@ -44,7 +44,7 @@ float largest(std::span<const float> logits) {
     most = std::max(most, logits[i]);
     broken = broken || std::isnan(logits[i]);
   }
-  if (broken) throw std::runtime_error("the model gave logits that are not numbers (NaN): its weights are broken");
+  if (broken) throw std::runtime_error("the model produced NaN logits: its weights are broken");
   if (!std::isfinite(most)) {
     throw std::runtime_error(std::string("the model's largest logit is ") + (most > 0 ? "infinite" : "-infinite") +
                              ": there is nothing to choose from");
@@ -64,13 +64,13 @@ void check_sampling(const Sampling& how) {
   if (how.top_k < 0)
     throw std::invalid_argument("top_k must be 0 (no limit) or above, not " + std::to_string(how.top_k));
   if (!(how.top_p > 0 && how.top_p <= 1)) {
-    throw std::invalid_argument("top_p must lie above 0 and at most at 1, not " + text_of(how.top_p));
+    throw std::invalid_argument("top_p must be above 0 and at most 1, not " + text_of(how.top_p));
   }
 }
 
-// Ids that are as likely as the k-th likeliest (with ties, more than k), by id.
+// Ids at least as likely as the k-th likeliest (with ties, more than k), sorted by id.
 std::vector<Choice> top_k_of(std::span<const float> logits, std::int64_t k) {
-  float least = std::numeric_limits<float>::lowest();  // what is -inf has been ruled out and stays so
+  float least = std::numeric_limits<float>::lowest();  // -inf marks an id that is ruled out; it stays so
   if (k > 0 && k < static_cast<std::int64_t>(logits.size())) {
     std::vector<float> sorted(logits.begin(), logits.end());
     std::nth_element(sorted.begin(), sorted.begin() + (k - 1), sorted.end(), std::greater<>());
@@ -82,13 +82,13 @@ std::vector<Choice> top_k_of(std::span<const float> logits, std::int64_t k) {
   return left;
 }
 
-// Takes the likeliest first and stops when those taken make up `share` of all. Among equal ones the higher id goes
-// first: transformers sorts upwards and cuts from below.
+// Keeps the likeliest ids until they make up `share` of the total. Among ties the higher id comes first: transformers
+// sorts ascending and cuts from below.
 void keep_top_p(std::vector<Choice>& choices, double share) {
   const auto later = [](const Choice& a, const Choice& b) {
     return a.probability < b.probability || (a.probability == b.probability && a.id < b.id);
   };
-  std::make_heap(choices.begin(), choices.end(), later);  // the share is mostly a few: no need to sort all
+  std::make_heap(choices.begin(), choices.end(), later);  // the share is mostly a few ids: no need to sort all
   auto rest = choices.end();
   double taken = 0;
   while (rest != choices.begin() && taken < share) {
@@ -100,7 +100,7 @@ void keep_top_p(std::vector<Choice>& choices, double share) {
   std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) { return a.id < b.id; });
 }
 
-// Probabilities that sum to 1.
+// Scales probabilities to sum to 1.
 void normalise(std::vector<Choice>& choices) {
   double sum = 0;
   for (const Choice& c : choices) sum += c.probability;
@@ -121,7 +121,7 @@ void allow_only(std::int32_t id, std::span<float> logits) {
   if (id < static_cast<std::int32_t>(logits.size())) logits[static_cast<std::size_t>(id)] = 0;
 }
 
-// Rules out what would repeat a run of n tokens that `said` already has.
+// Rules out tokens that would repeat an n-gram already in `said`.
 void forbid_repeats(std::span<const std::int32_t> said, std::int64_t n, std::span<float> logits) {
   const auto length = static_cast<std::size_t>(n);
   if (said.size() + 1 < length) return;
@@ -134,12 +134,13 @@ void forbid_repeats(std::span<const std::int32_t> said, std::int64_t n, std::spa
   }
 }
 
-// How long a text becomes, what it began with counted.
+// Length limits of a text, prompt included.
 struct Limits {
   std::int64_t least = 0, most = 0;
 };
 
-// In transformers' order. `said` is the prompt, or the decoder's start token, and all that came after.
+// Applies the rules in transformers' order. `said` is the prompt (or the decoder's start token) and everything
+// generated since.
 void apply_rules(const Facts& facts, std::span<const std::int32_t> said, const Limits& limits,
                  std::span<float> logits) {
   const GenerationRules& rules = facts.rules;
@@ -166,7 +167,7 @@ void check_request(const Model& model, std::span<const std::int32_t> prompt, con
     throw std::invalid_argument("decoder_start_token_id is " + std::to_string(facts.decoder_start) +
                                 ", but the vocabulary has " + std::to_string(facts.vocabulary) + " tokens");
   }
-  if (prompt.empty()) throw std::invalid_argument("the prompt is empty: it gives no token at all");
+  if (prompt.empty()) throw std::invalid_argument("the prompt is empty: it has no tokens");
   if (how.tokens < 0) throw std::invalid_argument("tokens must be 0 or above, not " + std::to_string(how.tokens));
 }
 
@@ -200,7 +201,7 @@ std::int32_t Sampler::operator()(std::span<const float> logits) {
   std::int32_t chosen = -1;
   for (const Choice& c : left) {
     if (c.probability == 0) continue;
-    chosen = c.id;  // the last one, if rounding has left the sum below what was drawn
+    chosen = c.id;  // falls back to the last id if rounding leaves the sum below `drawn`
     sum += c.probability;
     if (sum > drawn) break;
   }

@@ -1,4 +1,4 @@
-// Which family reads which model_type.
+// Maps each model_type to its family.
 #include <array>
 #include <string>
 
@@ -39,7 +39,7 @@ constexpr auto kTypes = [] {
 }();
 
 Config read_config(const base::Folder& folder) {
-  if (!folder.is_folder()) throw Error(folder.shown(), "there is no such folder");
+  if (!folder.is_folder()) throw Error(folder.shown(), "no such folder");
   return Config::read(folder, "config.json");
 }
 
@@ -50,7 +50,7 @@ const Family& family_of(const Config& config) {
     if (family.type == type) return family;
     known += (known.empty() ? "" : ", ") + std::string(family.type);
   }
-  throw Error(config.path(), "model_type '" + type + "' is not known; known are: " + known);
+  throw Error(config.path(), "unknown model_type '" + type + "'; known: " + known);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::string_view name_of(Form form) noexcept {
 }
 
 void Model::check(const Batch& batch, std::int64_t seen) const {
-  if (batch.starts.size() < 2) throw std::invalid_argument("there is no text: a batch holds at least one sequence");
+  if (batch.starts.size() < 2) throw std::invalid_argument("there is no text: a batch needs at least one sequence");
   if (batch.starts.front() != 0 || batch.starts.back() != batch.tokens()) {
     throw std::invalid_argument("sequences of a batch go from " + std::to_string(batch.starts.front()) + " to " +
                                 std::to_string(batch.starts.back()) + ", its tokens from 0 to " +
@@ -42,7 +42,7 @@ void Model::check(const Batch& batch, std::int64_t seen) const {
   }
   for (std::size_t s = 0; s + 1 < batch.starts.size(); ++s) {
     const std::int64_t length = batch.starts[s + 1] - batch.starts[s];
-    if (length < 1) throw std::invalid_argument("the text is empty: it gives no token at all");
+    if (length < 1) throw std::invalid_argument("the text is empty: it has no tokens");
     if (facts_.max_tokens > 0 && seen + length > facts_.max_tokens) {
       throw std::invalid_argument("the text has " + std::to_string(seen + length) + " tokens; this " + facts_.type +
                                   " takes at most " + std::to_string(facts_.max_tokens));
@@ -60,10 +60,10 @@ nn::Matrix Model::run(Run stack, const Batch& batch, Pass pass) const {
   pass.whole = nullptr;
   if (pass.ranks == nullptr || pass.ranks->size() == 1) return (this->*stack)(batch, pass);
   if (batch.sequences() != 1) {
-    throw std::invalid_argument("several processes share one text at a time, this batch has " +
+    throw std::invalid_argument("several processes share one text at a time, but this batch has " +
                                 std::to_string(batch.sequences()));
   }
-  if (pass.cache != nullptr) throw std::invalid_argument("a text that several processes share takes no cache");
+  if (pass.cache != nullptr) throw std::invalid_argument("a text that several processes share cannot use a cache");
   const RingSplit split(batch.tokens(), pass.ranks->size());
   const auto mine = [&](const std::vector<std::int32_t>& list) {
     return part_of(std::span<const std::int32_t>(list), split, pass.ranks->rank());
@@ -85,14 +85,14 @@ nn::Matrix Model::decode(const Batch& batch, const Pass& pass) const {
   if (facts_.form == Form::encoder) throw std::invalid_argument("a " + facts_.type + " has no decoder");
   check(batch, pass.cache != nullptr ? pass.cache->seen() : 0);
   if (pass.cache != nullptr && batch.sequences() != 1) {
-    throw std::invalid_argument("a cache holds one sequence, this batch has " + std::to_string(batch.sequences()));
+    throw std::invalid_argument("a cache holds one sequence, but this batch has " + std::to_string(batch.sequences()));
   }
   if (facts_.form == Form::encoder_decoder) {
     if (pass.memory == nullptr)
       throw std::invalid_argument("the decoder of a " + facts_.type + " needs the encoder's memory");
     if (pass.memory->starts.size() != batch.starts.size()) {
-      throw std::invalid_argument("the decoder was given " + std::to_string(batch.sequences()) +
-                                  " sequences, the encoder's memory holds " +
+      throw std::invalid_argument("the decoder got " + std::to_string(batch.sequences()) +
+                                  " sequences, but the encoder's memory holds " +
                                   std::to_string(pass.memory->starts.size() - 1));
     }
   }
@@ -116,7 +116,7 @@ nn::Matrix Model::pooled(View<const float, 2> first_tokens, ThreadPool& pool) co
 }
 
 nn::Matrix Model::classify(View<const float, 2> first_tokens, ThreadPool& pool) const {
-  if (facts_.labels.empty()) throw std::invalid_argument("this " + facts_.type + " has no head that gives labels");
+  if (facts_.labels.empty()) throw std::invalid_argument("this " + facts_.type + " has no classification head");
   return do_classify(first_tokens, pool);
 }
 
@@ -130,7 +130,7 @@ nn::Weight Model::output_projection(Kind kind, std::int64_t layer) const {
   return do_output_projection(kind, layer);
 }
 
-// Not reached: the public functions above ask facts() first.
+// Never called: the public functions above check facts() first.
 nn::Matrix Model::do_encode(const Batch&, const Pass&) const { return {}; }
 nn::Matrix Model::do_decode(const Batch&, const Pass&) const { return {}; }
 nn::Matrix Model::do_logits(View<const float, 2>, ThreadPool&) const { return {}; }

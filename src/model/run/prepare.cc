@@ -33,17 +33,16 @@ Text prepared(Text text, const Reader& reader, ThreadPool& pool, const LayerHook
 
 void check_not_empty(const Recording& recording) {
   if (std::ranges::all_of(recording.tokens, &text::Token::special))
-    throw std::invalid_argument("the text is empty: it gives no token but those that the model puts around every text");
+    throw std::invalid_argument("the text is empty: it has no tokens besides the special ones that the model adds");
 }
 
 std::vector<std::int32_t> prompt_ids(const Reader& reader, const std::string& prompt) {
   const Facts& facts = reader.model->facts();
   if (facts.form == Form::encoder)
-    throw std::invalid_argument("a " + facts.type + " is an encoder: it cannot go on writing; it can fill gaps");
+    throw std::invalid_argument("a " + facts.type + " is an encoder: it cannot continue a text, but it can fill gaps");
   std::vector<std::int32_t> ids = reader.tokenizer.encode(prompt).ids();
   if (ids.empty() && facts.bos >= 0) ids.push_back(facts.bos);
-  if (ids.empty())
-    throw std::invalid_argument("the prompt is empty, and this " + facts.type + " has no token to begin with");
+  if (ids.empty()) throw std::invalid_argument("the prompt is empty, and this " + facts.type + " has no start token");
   return ids;
 }
 
@@ -72,10 +71,10 @@ Filled fill(const Reader& reader, const std::string& text, std::int64_t top, Thr
 void check_labels(const Facts& facts) {
   if (facts.labels.empty())
     throw std::invalid_argument("this " + facts.type +
-                                " gives no labels: that takes an encoder with a head for it, such as a "
+                                " gives no labels: classifying takes an encoder with a classification head, such as a "
                                 "BertForSequenceClassification");
   if (facts.labels.size() == 1 && !facts.several_labels)
-    throw std::invalid_argument("this " + facts.type + " gives one number, not one of several labels");
+    throw std::invalid_argument("this " + facts.type + " outputs a single number, not one of several labels");
 }
 
 }  // namespace attn::model

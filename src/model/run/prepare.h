@@ -1,4 +1,4 @@
-// model/run/prepare.h - texts as people write them, made ready for a model; and what the model says to them.
+// model/run/prepare.h - prepares user text for a model, and fills gaps.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,27 @@
 
 namespace attn::model {
 
-// Everybody may write [MASK], whatever the model calls it; a tokenizer without such a token leaves the text as it is.
+// Replaces [MASK] by the model's own mask token; without one, returns the text unchanged.
 std::string with_own_mask(std::string text, const text::Tokenizer& tokenizer);
 
-inline constexpr std::int64_t kMostSaid = 64;  // tokens of a target that an encoder-decoder says by itself
+inline constexpr std::int64_t kMostSaid = 64;  // maximum length of a target that an encoder-decoder writes on its own
 
-// Of an encoder-decoder a pair is what it says, where no target is given; where there is neither, what it says by
-// itself. Gaps are written as the model has them. `on_layer`: of the passes that this takes.
+// Completes the request for the model. For an encoder-decoder the pair serves as the target if there is none; without
+// both the model writes a target on its own. [MASK] becomes the model's mask token. `on_layer` is called during these
+// passes.
 Text prepared(Text text, const Reader& reader, ThreadPool& pool, const LayerHook& on_layer = {});
 
-// Throws std::invalid_argument for a text that gives no token but those that the model puts around every text.
+// Throws std::invalid_argument if the text has no tokens besides the special ones.
 void check_not_empty(const Recording& recording);
 
-// What to begin generating with. Throws std::invalid_argument for an encoder, and for an empty prompt where the model
-// has no token to begin with.
+// Token ids to generate from. Throws std::invalid_argument for an encoder, and for an empty prompt if the model has no
+// start token.
 std::vector<std::int32_t> prompt_ids(const Reader& reader, const std::string& prompt);
 
-// Words for the gaps of a text.
+// Candidate words for the gaps of a text.
 struct Filled {
   struct Gap {
-    std::int64_t token = 0;  // its place among the tokens
+    std::int64_t token = 0;  // index of the token
     std::vector<Choice> choices;
   };
   std::vector<text::Token> tokens;
@@ -38,7 +39,7 @@ struct Filled {
 // Throws std::invalid_argument for a model that cannot fill gaps.
 Filled fill(const Reader& reader, const std::string& text, std::int64_t top, ThreadPool& pool);
 
-// Throws std::invalid_argument unless the model gives one of several labels, or any number of them.
+// Throws std::invalid_argument unless the model classifies (one of several labels, or any number of them).
 void check_labels(const Facts& facts);
 
 }  // namespace attn::model

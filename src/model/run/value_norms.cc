@@ -11,7 +11,7 @@ namespace attn::model {
 
 namespace {
 
-// Rows of a stored matrix, as floats.
+// A stored matrix, converted to floats.
 nn::Matrix as_floats(const AnyView<2>& matrix) {
   std::vector<std::int32_t> rows(static_cast<std::size_t>(matrix.shape[0]));
   std::iota(rows.begin(), rows.end(), 0);

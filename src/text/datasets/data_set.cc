@@ -17,9 +17,9 @@ namespace {
 constexpr std::array<std::string_view, 4> kTextNames = {"text", "review", "sentence", "content"};
 constexpr std::array<std::string_view, 5> kLabelNames = {"label", "sentiment", "class", "category", "target"};
 constexpr std::array<std::string_view, 2> kTranslationNames = {"target", "translation"};
-constexpr int kLooked = 100;  // lines of a table that tell which column is the longest
+constexpr int kLooked = 100;  // lines that are sampled to find the longest column
 
-// Of the first lines; `names` are the cells of the line before them.
+// Judged by the first lines; `names` is the number of cells in the header line.
 std::size_t longest_column(base::CsvLines lines, std::size_t names) {
   std::vector<std::size_t> bytes(names);
   std::vector<std::string> cells;
@@ -75,10 +75,10 @@ DataSet::DataSet(const std::filesystem::path& file, Wanted wanted, const Example
   const std::string end = file.extension().string();
   format_ = end == ".csv" || end == ".tsv" ? Format::csv : end == ".jsonl" ? Format::jsonl : Format::lines;
   if (format_ == Format::lines && (columns.text || columns.label)) {
-    throw Error(path_, "has no columns: only .csv, .tsv and .jsonl have");
+    throw Error(path_, "has no columns; only .csv, .tsv and .jsonl files do");
   }
   if (format_ == Format::lines && wanted != Wanted::text) {
-    throw Error(path_, std::string("has no ") + label_word() + "s: only .csv, .tsv and .jsonl have");
+    throw Error(path_, std::string("has no ") + label_word() + "s; only .csv, .tsv and .jsonl files do");
   }
   if (has_names()) find_columns(columns);
 }
@@ -97,8 +97,7 @@ void DataSet::find_columns(const ExampleColumns& asked) {
   if (wanted_ == Wanted::text) return;
   label_column_ = label_column(names, asked.label);
   if (column_ == label_column_) {
-    throw Error(path_,
-                "has the text and the " + std::string(label_word()) + " both in column '" + names[column_] + "'");
+    throw Error(path_, "text and " + std::string(label_word()) + " are both in column '" + names[column_] + "'");
   }
 }
 
@@ -158,7 +157,7 @@ std::optional<Example> DataSet::next_row() {
   if (!csv_.next(cells)) return std::nullopt;
   const auto take = [&](std::size_t column, const std::string& what) {
     if (cells.size() > column) return std::move(cells[column]);
-    csv_.fail(csv_.line(), " has " + std::to_string(cells.size()) + " cells; the " + what + " is in number " +
+    csv_.fail(csv_.line(), " has " + std::to_string(cells.size()) + " cells, but the " + what + " is in number " +
                                std::to_string(column + 1));
   };
   Example example{take(column_, "text"), ""};

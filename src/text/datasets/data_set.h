@@ -1,4 +1,4 @@
-// text/datasets/data_set.h - a file of texts, one after the other, and what belongs to each.
+// text/datasets/data_set.h - reads a file of texts one by one, with their labels or translations.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@ namespace attn::text {
 
 struct Example {
   std::string text;
-  std::string label;  // or the translation; empty: none was wanted
+  std::string label;  // or the translation; empty if not requested
 };
 
-// What is to be read of each example.
+// What to read of each example.
 enum class Wanted : std::uint8_t { text, label, translation };
 
-// Names that the user gave; none: the usual ones are looked for.
+// Column names that the user chose; none: look for the usual names.
 struct ExampleColumns {
   std::optional<std::string> text, label;
 };
 
-// .csv, .tsv: a first line of names, then an example a line. The text is in the column that is asked for; if none is,
-// in that named "text", "review", "sentence", "content" or (of a translation) "source", else in the one whose first
-// cells are the longest. A label is in the column asked for or named "label", "sentiment", "class", "category" or
-// "target", a translation in that named "target" or "translation", or of two columns in the second. .jsonl: an object a
-// line, with "text" or the name that is asked for, and a label (also a number) under the names above. Any other file: a
-// text a line. What is not UTF-8 is refused. The whole file is kept in memory.
+// .csv, .tsv: a header line, then one example per line. The text is in the requested column; by default in the one
+// named "text", "review", "sentence", "content" or (for translations) "source", else in the one whose first cells are
+// the longest. A label is in the requested column, or the one named "label", "sentiment", "class", "category" or
+// "target"; a translation in the one named "target" or "translation", or in the second of two columns. .jsonl: one
+// object per line, with "text" or the requested key, and a label (which may be a number) under the names above. Any
+// other file: one text per line. Text that is not UTF-8 is refused. The whole file is kept in memory.
 class DataSet {
  public:
-  // Throws attn::Error, also for a column that is not there: the message names those that are.
+  // Throws attn::Error, also for a missing column; the message lists the columns that exist.
   explicit DataSet(const std::filesystem::path& file, const std::optional<std::string>& column = std::nullopt)
       : DataSet(file, Wanted::text, {.text = column, .label = std::nullopt}) {}
   DataSet(const std::filesystem::path& file, Wanted wanted, const ExampleColumns& columns);
@@ -42,17 +42,17 @@ class DataSet {
   DataSet& operator=(const DataSet&) = delete;
   ~DataSet() = default;
 
-  // The next text, which may be empty; none: that was the last. Throws attn::Error with the line.
+  // The next text, which may be empty; none at the end. Throws attn::Error with the line number.
   std::optional<std::string> next();
-  // With its label, if one is wanted; it may be empty, too.
+  // With its label if requested, which may be empty, too.
   std::optional<Example> next_example();
-  // Where the last one began, from 1.
+  // Line on which the last example began, from 1.
   [[nodiscard]] std::int64_t line() const noexcept { return has_names() ? csv_.line() : line_; }
 
-  // How much of the file has been read, in [0, 1].
+  // Share of the file that has been read, in [0, 1].
   [[nodiscard]] double share() const noexcept;
 
-  // Of the file's bytes: tells whether it is still the same.
+  // Hash of the file's bytes, to tell whether it has changed.
   [[nodiscard]] std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -75,10 +75,10 @@ class DataSet {
   Wanted wanted_;
   std::string text_;
   std::string key_;                       // of JSON objects
-  std::optional<std::string> label_key_;  // found in the first object, unless it is asked for
+  std::optional<std::string> label_key_;  // the requested one, or found in the first object
   std::size_t at_ = 0;
   std::int64_t line_ = 0;
-  base::CsvLines csv_;  // on text_
+  base::CsvLines csv_;  // a view of text_
   std::size_t column_ = 0, label_column_ = 0;
 };
 

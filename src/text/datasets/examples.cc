@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
 
-// The name that the published IMDb reviews have for those without a label.
+// The published IMDb reviews use this folder name for reviews without a label.
 constexpr std::string_view kUnlabelled = "unsup";
 
 std::vector<Example> read_lines(const fs::path& file, Wanted wanted, const ExampleColumns& columns) {
@@ -42,7 +42,8 @@ std::vector<Example> read_lines(const fs::path& file, Wanted wanted, const Examp
 
 std::vector<fs::path> text_files(const fs::path& folder, bool labelled) {
   std::vector<fs::path> files;
-  std::set<fs::path> parents;  // folders with folders in them: the names of those may be labels, this one's is none
+  std::set<fs::path>
+      parents;  // folders that contain folders: the names of their children may be labels, their own are not
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
     const std::string end = entry.path().extension().string();
     if (entry.is_directory()) parents.insert(entry.path().parent_path());
@@ -60,9 +61,9 @@ std::vector<fs::path> text_files(const fs::path& folder, bool labelled) {
 
 std::vector<Example> read_folder(const fs::path& folder, Wanted wanted, const ExampleColumns& columns) {
   if (wanted == Wanted::translation)
-    throw Error(folder.string(), "is a folder; translations are in a .csv, .tsv or .jsonl");
+    throw Error(folder.string(), "is a folder; translations must be in a .csv, .tsv or .jsonl file");
   if (columns.text || columns.label)
-    throw Error(folder.string(), "is a folder; only .csv, .tsv and .jsonl have columns");
+    throw Error(folder.string(), "is a folder; only .csv, .tsv and .jsonl files have columns");
   const bool labelled = wanted == Wanted::label;
   std::vector<Example> examples;
   for (const fs::path& file : text_files(folder, labelled)) {
@@ -76,7 +77,7 @@ std::vector<Example> read_folder(const fs::path& folder, Wanted wanted, const Ex
     examples.push_back({std::move(text), labelled ? file.parent_path().filename().string() : ""});
   }
   if (examples.empty() && labelled) {
-    throw Error(folder.string(), "has no .txt or .md file in a folder named as its label");
+    throw Error(folder.string(), "has no .txt or .md file in a folder named after its label");
   }
   return examples;
 }
@@ -94,14 +95,14 @@ std::vector<Example> read_examples(const fs::path& path, Wanted wanted, const Ex
 
 bool held_out(std::string_view text, double share) {
   if (!(share >= 0 && share <= 1)) {
-    throw std::invalid_argument("the share held out is " + std::to_string(share) + "; it should be from 0 to 1");
+    throw std::invalid_argument("the held-out share is " + std::to_string(share) + "; it must be from 0 to 1");
   }
   return base::hash_of(text) % 1000 < static_cast<std::uint64_t>(std::llround(share * 1000));
 }
 
 std::uint64_t fingerprint(std::span<const Example> examples) noexcept {
   std::uint64_t hash = base::kHashOfNothing;
-  // Two bytes that UTF-8 never has keep the parts apart.
+  // Two bytes that never occur in UTF-8 separate the parts.
   for (const auto& [text, label] : examples)
     hash = base::hash_of("\xFE", base::hash_of(label, base::hash_of("\xFF", base::hash_of(text, hash))));
   return hash;

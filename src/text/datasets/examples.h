@@ -1,4 +1,4 @@
-// text/datasets/examples.h - texts with what belongs to them, in memory.
+// text/datasets/examples.h - loads texts with their labels or translations into memory.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace attn::text {
 
-// A file, as DataSet reads it, or a folder: each .txt or .md file below it is a text, in the order of their paths.
-// Where labels are wanted, the name of the folder that a file lies in is its label, as in the published IMDb reviews;
-// files beside such folders and files in "unsup" have none and are left out. A folder has no translations.
+// Reads a file, as DataSet does, or a folder: each .txt or .md file below it is a text, in the order of paths. If
+// labels are requested, the name of a file's folder is its label, as in the published IMDb reviews; files next to such
+// folders and files in "unsup" have none and are skipped. A folder cannot hold translations.
 //
-// Texts of nothing but white space are left out, or, where more than the text is wanted, refused. Throws attn::Error:
-// no text at all, a text or label missing (with the line), not UTF-8 (with the line or byte), no such column.
+// Texts of only white space are skipped, or refused if a label or translation is requested. Throws attn::Error: no text
+// at all, a missing text or label (with the line), not UTF-8 (with the line or byte), no such column.
 std::vector<Example> read_examples(const std::filesystem::path& path, Wanted wanted,
                                    const ExampleColumns& columns = {});
 
-// Whether a text is kept apart for testing. Decided by the text alone, so that the same ones are kept apart whatever
-// the order and whatever is learned. Throws std::invalid_argument unless 0 <= share <= 1; it counts in thousandths.
+// Whether a text is held out for testing. Depends on the text alone, so the same texts are held out whatever the order
+// or task. Throws std::invalid_argument unless 0 <= share <= 1; the resolution is a thousandth.
 bool held_out(std::string_view text, double share);
 
-// Tells whether the examples, and their order, are still the same.
+// A hash of the examples and their order, to tell whether they have changed.
 std::uint64_t fingerprint(std::span<const Example> examples) noexcept;
 
 }  // namespace attn::text

@@ -1,4 +1,4 @@
-// text/tokenizer/crate.h - texts on their way to and from the tokenizers crate.
+// text/tokenizer/crate.h - passes texts to and from the tokenizers crate.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace attn::text {
 
-// An empty text that is there, unlike a slice without data.
+// Turns a null empty view into an empty text; a slice without data means "no text".
 inline AttnSlice slice(std::string_view text) { return {text.data() == nullptr ? "" : text.data(), text.size()}; }
 
-// A text that the crate gave away.
+// Owns a text that the crate returned.
 class CrateText {
  public:
   CrateText() = default;

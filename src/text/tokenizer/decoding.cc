@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-// The steps of a Sequence, of Sequences inside it too, or the one step that it is. None for null.
+// Appends the steps of a Sequence, nested ones included, or the single step; nothing for null.
 void flatten(const json& part, std::vector<json>& steps) {
   if (!part.is_object()) return;
   for (const char* list : {"decoders", "pretokenizers"}) {
@@ -42,12 +42,12 @@ PieceForm form_of(const std::vector<json>& steps) {
   return has(steps, "WordPiece") ? PieceForm::word_piece : PieceForm::plain;
 }
 
-// A step that looks at one token at a time, or at a run of "<0xE4>" tokens.
+// Whether the step works on one token at a time, or on a run of "<0xE4>" tokens.
 bool sees_tokens(const std::string& type) {
   return type == "WordPiece" || type == "Metaspace" || type == "Replace" || type == "ByteFallback";
 }
 
-// After Fuse a step sees the whole text; one that takes a single space from its beginning leaves the rest as it was.
+// After Fuse a step sees the whole text. Stripping a single leading space leaves the rest unchanged.
 bool takes_first_space(const json& step) {
   return type_of(step) == "Strip" && step.value("start", 0) <= 1 && step.value("stop", 0) == 0;
 }

@@ -1,4 +1,4 @@
-// text/tokenizer/decoding.h - how ids become text, as a tokenizer.json describes it.
+// text/tokenizer/decoding.h - how ids become text, as described by tokenizer.json.
 #pragma once
 
 #include <string_view>
@@ -7,21 +7,21 @@
 
 namespace attn::text {
 
-// How much of a text is settled while its tokens are still coming.
+// How much of a text is final while tokens are still arriving.
 enum class TextFlow {
-  bytes,   // each token is some bytes; characters are settled when they are whole
-  tokens,  // each token is settled by the one before it
-  whole,   // nothing is settled before the end
+  bytes,   // tokens are bytes; characters are final once complete
+  tokens,  // a token's text depends only on the token before it
+  whole,   // nothing is final before the end
 };
 
 struct Decoding {
   PieceForm form = PieceForm::plain;
   TextFlow flow = TextFlow::whole;
-  // "<0xE4>" tokens that follow one another are settled together, by the first token that is none.
+  // Consecutive "<0xE4>" tokens become final together, at the first token of another form.
   bool joins_bytes = false;
 };
 
-// From {"decoder": ..., "pre_tokenizer": ...} of a tokenizer.json.
+// Parses {"decoder": ..., "pre_tokenizer": ...} of a tokenizer.json.
 Decoding decoding_of(std::string_view parts);
 
 }  // namespace attn::text

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kSpace = "\u2581";  // ▁
 constexpr int kNoByte = -1;
 
-// GPT-2's letters for bytes: a byte that is visible in Latin-1 stands for itself, the other 68 are U+0100 and on.
+// GPT-2's letters for bytes: a byte that is visible in Latin-1 stands for itself, the other 68 are U+0100 and up.
 constexpr std::array<std::int16_t, 256 + 68> letters_to_bytes() {
   std::array<std::int16_t, 256 + 68> table{};
   table.fill(kNoByte);
@@ -25,7 +25,7 @@ constexpr std::array<std::int16_t, 256 + 68> letters_to_bytes() {
   return table;
 }
 
-// The code point of a well-formed character of one or two bytes; 0x7FF and below are all that the letters need.
+// The code point of a valid character of one or two bytes, up to 0x7FF, which covers all of those letters.
 std::size_t code_point(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first;
@@ -53,7 +53,7 @@ std::string with_spaces(std::string_view piece) {
   return out;
 }
 
-// Consecutive pieces that are bytes; their characters are found together.
+// Consecutive pieces that are bytes; their characters are decoded together.
 class PieceRun {
  public:
   explicit PieceRun(std::vector<std::string>& texts) : texts_(texts) {}
@@ -91,7 +91,7 @@ class PieceRun {
 
   std::vector<std::string>& texts_;
   std::string bytes_;
-  std::vector<std::size_t> owners_;  // which piece each byte belongs to
+  std::vector<std::size_t> owners_;  // the piece that each byte belongs to
 };
 
 }  // namespace

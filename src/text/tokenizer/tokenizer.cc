@@ -48,7 +48,7 @@ std::vector<Token> tokens_of(const AttnTokens& tokens, PieceForm form) {
   return out;
 }
 
-// The crate's ids are unsigned; a negative one becomes one that no vocabulary has.
+// The crate's ids are unsigned; a negative id maps to one that no vocabulary has.
 const std::uint32_t* as_unsigned(std::span<const std::int32_t> ids) {
   return reinterpret_cast<const std::uint32_t*>(ids.data());
 }

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// One kind of special token: its key in the files, and the names that mean it where no file says so.
+// One kind of special token: its key in the files, and the usual names if no file sets it.
 struct Role {
   std::int32_t SpecialIds::* id;
   const char* key;
@@ -39,7 +39,7 @@ std::int32_t find_role(const Role& role, std::initializer_list<const base::JsonS
   for (const base::JsonSettings* settings : files) {
     if (!settings->has(role.key)) continue;
     const auto content = settings->token(role.key);
-    if (!content) return -1;  // null: it has none
+    if (!content) return -1;  // null: no such token
     if (const auto id = id_of(*content)) return *id;
   }
   for (const std::string_view name : role.names) {
@@ -49,15 +49,15 @@ std::int32_t find_role(const Role& role, std::initializer_list<const base::JsonS
 }
 
 [[noreturn]] void refuse_folder(const base::Folder& folder) {
-  if (!folder.is_folder()) throw Error(folder.shown(), "there is no such folder");
+  if (!folder.is_folder()) throw Error(folder.shown(), "no such folder");
   for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"}) {
     if (folder.has(name)) {
       throw Error(folder.shown(name),
-                  "a SentencePiece file without tokenizer.json; transformers makes one: "
+                  "a SentencePiece file without tokenizer.json; create one with transformers: "
                   "AutoTokenizer.from_pretrained(folder).save_pretrained(folder)");
     }
   }
-  throw Error(folder.shown(), "holds no tokenizer: no tokenizer.json, no vocab.txt, no vocab.json with merges.txt");
+  throw Error(folder.shown(), "has no tokenizer: no tokenizer.json, no vocab.txt, no vocab.json with merges.txt");
 }
 
 }  // namespace
@@ -75,16 +75,16 @@ void explain_failure(const TokenizerSource& source, const std::string& reason) {
     throw Error(path, "not UTF-8", static_cast<std::int64_t>(*bad));
   }
   const json file = base::parse_json(source.json, source.file);
-  if (!file.is_object()) throw Error(path, "should hold an object, {...}");
+  if (!file.is_object()) throw Error(path, "must be a JSON object, {...}");
   const auto model = file.find("model");
-  if (model == file.end() || !model->is_object()) throw Error(path, "should have a \"model\" that is an object");
+  if (model == file.end() || !model->is_object()) throw Error(path, "must have a \"model\" that is an object");
   if (const auto type = model->find("type"); type != model->end()) {
     const std::string name = type->is_string() ? type->get<std::string>() : type->dump();
     if (name != "BPE" && name != "Unigram" && name != "WordLevel" && name != "WordPiece") {
-      throw Error(path, "unknown model type \"" + name + "\"; known are BPE, Unigram, WordLevel and WordPiece");
+      throw Error(path, "unknown model type \"" + name + "\"; known: BPE, Unigram, WordLevel, WordPiece");
     }
   }
-  throw Error(path, "not a tokenizer that can be loaded: " + reason);
+  throw Error(path, "cannot be loaded as a tokenizer: " + reason);
 }
 
 SpecialIds special_ids(const base::Folder& folder, const Lookup& id_of) {

@@ -1,4 +1,4 @@
-// text/tokenizer/tokenizer_files.h - what a model's folder says about its tokenizer.
+// text/tokenizer/tokenizer_files.h - finds the tokenizer of a model folder.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 
 namespace attn::text {
 
-// The text of a tokenizer.json, and the file that is to be named if it is wrong.
+// The text of a tokenizer.json, and the file to name in error messages.
 struct TokenizerSource {
   std::string json;
   std::string file;
 };
 
-// tokenizer.json as it stands; where there is none, one made of vocab.txt or of vocab.json and merges.txt, as
-// tokenizer_config.json and config.json want it. Throws attn::Error.
+// tokenizer.json as it is; without one, builds it from vocab.txt, or from vocab.json and merges.txt, with the settings
+// of tokenizer_config.json and config.json. Throws attn::Error.
 TokenizerSource tokenizer_source(const base::Folder& folder);
 
-// Why a source could not be loaded, as precisely as can be found out. `reason` is what the crate said.
+// Throws attn::Error with the most precise reason why a source could not be loaded. `reason` is the crate's message.
 [[noreturn]] void explain_failure(const TokenizerSource& source, const std::string& reason);
 
 // The special tokens that tokenizer_config.json and special_tokens_map.json name, else those with well-known names.

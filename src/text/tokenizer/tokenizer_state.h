@@ -1,4 +1,4 @@
-// text/tokenizer/tokenizer_state.h - what a Tokenizer holds.
+// text/tokenizer/tokenizer_state.h - the private state of a Tokenizer.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct FreeTokenizer {
 
 struct Tokenizer::State {
   std::unique_ptr<AttnTokenizer, FreeTokenizer> crate;
-  std::string path;  // named in errors
+  std::string path;  // for error messages
   Decoding decoding;
   SpecialIds special;
 };

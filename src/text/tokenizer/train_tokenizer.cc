@@ -47,7 +47,7 @@ json byte_bpe_file() {
   return file;
 }
 
-// "i love you" with spaces, "我爱你" without.
+// Joins with spaces for "i love you", without for "我爱你".
 json word_decoder() {
   const std::string chinese = "[\\p{Han}、。，？！；：]";
   const json replace = {
@@ -85,7 +85,7 @@ json empty_file(const TokenizerPlan& plan) {
     case Scheme::split:
       return split_file(plan.lower_case);
   }
-  throw std::invalid_argument("there is no such scheme of a tokenizer");
+  throw std::invalid_argument("unknown tokenizer scheme");
 }
 
 json config_of(const TokenizerPlan& plan) {
@@ -122,7 +122,7 @@ void require_size(std::int64_t pieces, std::int64_t asked) {
                                 " is too small: special tokens and bytes alone take " + std::to_string(pieces));
   }
   if (pieces < asked) {
-    throw std::invalid_argument("the texts give " + std::to_string(pieces) + " pieces, not " + std::to_string(asked) +
+    throw std::invalid_argument("the texts yield " + std::to_string(pieces) + " pieces, not " + std::to_string(asked) +
                                 "; ask for at most " + std::to_string(pieces));
   }
 }
@@ -131,18 +131,18 @@ void require_size(std::int64_t pieces, std::int64_t asked) {
 
 TokenizerFiles trained_tokenizer(const TokenizerPlan& plan, const NextText& next) {
   if (plan.vocabulary < 0 || plan.least_count < 1) {
-    throw std::invalid_argument("the vocabulary should be 0 or more, and the least count 1 or more");
+    throw std::invalid_argument("the vocabulary must be 0 or more, and the least count 1 or more");
   }
   CrateText said;
   const json empty = empty_file(plan);
   const std::unique_ptr<AttnTrainer, FreeTrainer> trainer(attn_trainer_new(slice(empty.dump()), said.receive()));
-  if (!trainer) throw std::logic_error("the crate refuses an empty tokenizer: " + said.str());
+  if (!trainer) throw std::logic_error("the tokenizers crate rejects an empty tokenizer: " + said.str());
   bool any = false;
   while (const std::optional<std::string> text = next()) {
     base::require_utf8(*text, "the text");
     CrateText problem;
     if (!attn_trainer_add(trainer.get(), slice(*text), problem.receive())) {
-      throw std::invalid_argument("a text cannot be learned from: " + problem.str());
+      throw std::invalid_argument("cannot learn from a text: " + problem.str());
     }
     any = any || text->find_first_not_of(" \t\r\n") != std::string::npos;
   }
@@ -152,7 +152,7 @@ TokenizerFiles trained_tokenizer(const TokenizerPlan& plan, const NextText& next
   CrateText json_or_error;
   const std::int64_t pieces =
       attn_trainer_finish(trainer.get(), most, static_cast<std::uint64_t>(plan.least_count), json_or_error.receive());
-  if (pieces < 0) throw std::invalid_argument("no vocabulary can be learned: " + json_or_error.str());
+  if (pieces < 0) throw std::invalid_argument("cannot learn a vocabulary: " + json_or_error.str());
   if (plan.vocabulary != 0) require_size(pieces, plan.vocabulary);
   return {json_or_error.str(), config_of(plan).dump(2) + "\n"};
 }

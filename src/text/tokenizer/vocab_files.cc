@@ -38,17 +38,17 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// The special tokens by role, and where their ids are to be found.
+// The special tokens by role, and their ids.
 class Specials {
  public:
   Specials(const base::JsonSettings& config, const json& vocab, std::string file)
       : config_(config), vocab_(vocab), file_(std::move(file)) {}
 
-  // The name that tokenizer_config.json gives, else `usual`, with its id.
+  // The name from tokenizer_config.json, else `usual`, with its id.
   std::pair<std::string, std::int64_t> needed(const std::string& key, const std::string& usual) {
     const std::string name = config_.token(key).value_or(usual);
     const auto found = vocab_.find(name);
-    if (found == vocab_.end()) throw Error(file_, "lacks \"" + name + "\", the " + key);
+    if (found == vocab_.end()) throw Error(file_, "has no \"" + name + "\", the " + key);
     note(name, false);
     return {name, found->get<std::int64_t>()};
   }
@@ -57,17 +57,17 @@ class Specials {
     if (vocab_.contains(name)) note(name, takes_space_before);
   }
 
-  // For "added_tokens". Those of added_tokens.json that the vocabulary lacks come last, in the order of their ids.
+  // For "added_tokens". Tokens of added_tokens.json that the vocabulary lacks come last, by id.
   json added_tokens(const base::Folder& folder) {
     const base::JsonSettings more(folder, "added_tokens.json");
     std::map<std::int64_t, std::string> later;
     for (const auto& [name, id] : more.values().items()) {
-      if (!id.is_number_integer()) throw Error(more.file(), "the id of \"" + name + "\" should be a number");
+      if (!id.is_number_integer()) throw Error(more.file(), "the id of \"" + name + "\" must be a number");
       if (!vocab_.contains(name)) later.emplace(id.get<std::int64_t>(), name);
     }
     for (const auto& [id, name] : later) {
       if (id != static_cast<std::int64_t>(vocab_.size() + later_count_++)) {
-        throw Error(more.file(), "the id of \"" + name + "\" should follow those of " + file_);
+        throw Error(more.file(), "the id of \"" + name + "\" must follow those of " + file_);
       }
       note(name, false);
     }
@@ -93,9 +93,9 @@ class Specials {
 json read_vocab_json(const base::Folder& folder, const std::string& name) {
   const std::string file = folder.shown(name);
   json vocab = base::parse_json(folder.read(name), file);
-  if (!vocab.is_object()) throw Error(file, "should hold an object, {\"piece\": id, ...}");
+  if (!vocab.is_object()) throw Error(file, "must be an object, {\"piece\": id, ...}");
   for (const auto& [piece, id] : vocab.items()) {
-    if (!id.is_number_unsigned()) throw Error(file, "the id of \"" + piece + "\" should be a number");
+    if (!id.is_number_unsigned()) throw Error(file, "the id of \"" + piece + "\" must be a number");
   }
   return vocab;
 }
@@ -109,8 +109,7 @@ json read_merges(const base::Folder& folder, const std::string& name) {
     if (line.empty() || line.starts_with("#version")) continue;
     const std::size_t space = line.find(' ');
     if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos) {
-      throw Error(folder.shown(name),
-                  "line " + std::to_string(number) + " should be two pieces with a space between them");
+      throw Error(folder.shown(name), "line " + std::to_string(number) + " must be two pieces separated by a space");
     }
     merges.push_back(json::array({line.substr(0, space), line.substr(space + 1)}));
   }

@@ -1,4 +1,4 @@
-// text/tokenizer/vocab_files.h - tokenizers from before tokenizer.json, written as one.
+// text/tokenizer/vocab_files.h - converts tokenizers from before tokenizer.json.
 #pragma once
 
 #include "text/tokenizer/tokenizer_files.h"
@@ -9,8 +9,8 @@ namespace attn::text {
 // tokenizer_config.json.
 TokenizerSource wordpiece_source(const base::Folder& folder);
 
-// vocab.json and merges.txt: byte-level BPE. GPT-2's, which adds nothing to a text, unless the folder is a RoBERTa's or
-// BART's: <s> text </s>.
+// vocab.json and merges.txt: byte-level BPE. GPT-2's, which adds no special tokens, unless the folder holds a RoBERTa
+// or BART: <s> text </s>.
 TokenizerSource byte_bpe_source(const base::Folder& folder);
 
 }  // namespace attn::text

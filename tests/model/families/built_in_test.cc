@@ -134,7 +134,7 @@ TEST(BuiltInFiles, ProblemsNameTheBuiltInFile) {
   broken.put("tokenizer.json", "{");
   EXPECT_THAT(said(broken), StartsWith("tiny/tokenizer.json (built in)"));
   broken.remove("tokenizer.json");
-  EXPECT_THAT(said(broken), StartsWith("tiny (built in): holds no tokenizer"));
+  EXPECT_THAT(said(broken), StartsWith("tiny (built in): has no tokenizer"));
   broken.put("config.json", "[]");
   EXPECT_THAT(said(broken), StartsWith("tiny/config.json (built in)"));
   broken.remove("config.json");

@@ -77,9 +77,9 @@ TEST(Llama, LayerTypesMustFitTheLayers) {
   config["use_sliding_window"] = true;
   config["sliding_window"] = 4;
   config["layer_types"] = {"full_attention", "sliding_attention"};
-  EXPECT_THAT(facts_message(config), HasSubstr("layer_types names 2 layers; there are 3"));
+  EXPECT_THAT(facts_message(config), HasSubstr("layer_types lists 2 layers, but the model has 3"));
   config["layer_types"] = {"full_attention", "sliding_attention", "chunked_attention"};
-  EXPECT_THAT(facts_message(config), HasSubstr("'chunked_attention'; known are: full_attention, sliding_attention"));
+  EXPECT_THAT(facts_message(config), HasSubstr("'chunked_attention'; expected full_attention or sliding_attention"));
   config["layer_types"] = {"full_attention", "sliding_attention", "full_attention"};
   EXPECT_EQ(facts_message(config), "no error");
 }

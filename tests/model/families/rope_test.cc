@@ -180,7 +180,7 @@ TEST(RopeVariant, NumbersThatMakeNoSenseAreErrorsThatNameThem) {
               HasSubstr("high_freq_factor"));
   EXPECT_THAT(variant_message(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "longrope",
                             "short_factor": [1, 2], "long_factor": [1, 2]}})"),
-              HasSubstr("short_factor has 2 numbers; a head turns 8 pairs"));
+              HasSubstr("short_factor has 2 numbers, but a head rotates 8 pairs"));
   EXPECT_THAT(variant_message(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "linear", "factor": 2,
                             "partial_rotary_factor": 0.2}})"),
               HasSubstr("3 of the 16"));

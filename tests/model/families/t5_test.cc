@@ -198,7 +198,7 @@ TEST_P(T5ConfigRefused, SaysWhatIsWrong) {
 
 INSTANTIATE_TEST_SUITE_P(Options, T5ConfigRefused,
                          testing::Values(RefusedConfig{"num_heads", "0", "num_heads is 0"},
-                                         RefusedConfig{"d_kv", "513", "513 wide each; at most 512"},
+                                         RefusedConfig{"d_kv", "513", "513 wide; at most 512"},
                                          RefusedConfig{"feed_forward_proj", "\"gated-mish\"", "activation \"mish\""},
                                          RefusedConfig{"relative_attention_num_buckets", "2", "buckets"},
                                          RefusedConfig{"relative_attention_max_distance", "4", "max_distance"}));

@@ -73,16 +73,16 @@ TEST(Config, MissingWithoutDefaultNamesAllNames) {
 
 TEST(Config, WrongKindSaysWhatIsThereAndWhatIsNeeded) {
   const auto integer = [](const Config& c) { return c.integer({"a"}, 1); };
-  EXPECT_EQ(complaint(R"({"a": "12"})", integer), "config.json: a is \"12\"; a whole number of 64 bits is needed");
-  EXPECT_EQ(complaint(R"({"a": true})", integer), "config.json: a is true; a whole number of 64 bits is needed");
-  EXPECT_EQ(complaint(R"({"a": {}})", integer), "config.json: a is an object; a whole number of 64 bits is needed");
-  EXPECT_EQ(complaint(R"({"a": [1]})", integer), "config.json: a is a list; a whole number of 64 bits is needed");
+  EXPECT_EQ(complaint(R"({"a": "12"})", integer), "config.json: a is \"12\"; a 64-bit integer is needed");
+  EXPECT_EQ(complaint(R"({"a": true})", integer), "config.json: a is true; a 64-bit integer is needed");
+  EXPECT_EQ(complaint(R"({"a": {}})", integer), "config.json: a is an object; a 64-bit integer is needed");
+  EXPECT_EQ(complaint(R"({"a": [1]})", integer), "config.json: a is a list; a 64-bit integer is needed");
   EXPECT_EQ(complaint(R"({"a": "x"})", [](const Config& c) { return c.number({"a"}, 1); }),
             "config.json: a is \"x\"; a number is needed");
   EXPECT_EQ(complaint(R"({"a": 1})", [](const Config& c) { return c.flag({"a"}, true); }),
             "config.json: a is 1; true or false is needed");
   EXPECT_EQ(complaint(R"({"a": 1})", [](const Config& c) { return c.text({"a"}, ""); }),
-            "config.json: a is 1; a text is needed");
+            "config.json: a is 1; a string is needed");
   EXPECT_EQ(complaint(R"({"a": 1})", [](const Config& c) { return c.child({"a"}).has_value(); }),
             "config.json: a is 1; an object is needed");
 }
@@ -99,7 +99,7 @@ TEST(Config, NumbersThatAreNotWholeOrBeyond64BitsAreRefusedAsIntegers) {
   for (const char* n : {"0.5", "9223372036854775808", "18446744073709551616", "1e30", "-1e19",
                         "1000000000000000019884624838656"})  // what transformers writes for "no limit"
     EXPECT_THAT(complaint(std::string("{\"a\": ") + n + "}", [](const Config& c) { return c.integer({"a"}); }),
-                HasSubstr("a whole number of 64 bits is needed"))
+                HasSubstr("a 64-bit integer is needed"))
         << n;
   EXPECT_EQ(config(R"({"a": 9223372036854775807})").integer({"a"}), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(config(R"({"a": 1e30})").number({"a"}), 1e30);
@@ -114,7 +114,7 @@ TEST(Config, OneValueCountsAsAListOfOne) {
 
 TEST(Config, AListNamesTheItemThatIsWrong) {
   EXPECT_EQ(complaint(R"({"eos": [1, null]})", [](const Config& c) { return c.integers({"eos"}); }),
-            "config.json: eos[1] is null; a whole number of 64 bits is needed");
+            "config.json: eos[1] is null; a 64-bit integer is needed");
 }
 
 TEST(Config, AChildOutlivesItsParentAndNamesTheWholeWay) {
@@ -142,7 +142,7 @@ TEST(Config, BrokenJsonNamesTheByte) {
 
 TEST(Config, NanAndInfinityAsPythonWritesThemAreExplained) {
   EXPECT_EQ(config_refusal(R"({"a": NaN})"),
-            "config.json, byte 6: not JSON: NaN and Infinity are no JSON numbers; a number or null is needed");
+            "config.json, byte 6: not JSON: NaN and Infinity are not valid JSON; use a number or null");
   EXPECT_THAT(config_refusal(R"({"a": -Infinity})"), HasSubstr("byte 7: not JSON: NaN and Infinity are no"));
 }
 
@@ -160,7 +160,7 @@ TEST(Config, HostileTextIsRefusedInOneShortLine) {
   EXPECT_LT(config_refusal("{\"" + std::string(1 << 20, 'x')).size(), 250);
   EXPECT_LT(config_refusal("{\"a\": \"\xff\n\"}").size(), 250);
   EXPECT_THAT(config_refusal(R"({"a": 1e999})"), HasSubstr("number overflow"));
-  EXPECT_THAT(config_refusal(std::string("{}\0{", 4)), HasSubstr("byte 2: not JSON: a zero byte"));
+  EXPECT_THAT(config_refusal(std::string("{}\0{", 4)), HasSubstr("byte 2: not JSON: contains a zero byte"));
   EXPECT_LT(
       complaint("{\"a\": \"" + std::string(1 << 20, 'x') + "\"}", [](const Config& c) { return c.integer({"a"}); })
           .size(),

@@ -71,7 +71,7 @@ TEST(ReadFile, GivesTheBytesAsTheyAre) {
 TEST(ReadFile, RefusesAFileThatIsTooLongAndSaysBothLengths) {
   const TemporaryFolder folder;
   const auto file = folder.write("f", "1234567");
-  EXPECT_EQ(error_of([&] { (void)read_file(file, 6); }).what(), file.string() + ": has 7 bytes; at most 6 are read");
+  EXPECT_EQ(error_of([&] { (void)read_file(file, 6); }).what(), file.string() + ": has 7 bytes; the limit is 6");
 }
 
 TEST(ReadFile, NamesWhatIsMissingOrNoFile) {

@@ -55,14 +55,15 @@ TEST(SafeTensorsRefuses, AFileTooShortForALength) {
 TEST(SafeTensorsRefuses, TruncatedHeaderNamesBothLengths) {
   const std::string whole = file_of_entries(entry("a", "[1]", 0, 4), 4);
   EXPECT_EQ(file_refusal(whole.substr(0, 20)),
-            ", byte 0: the header has 54 bytes, but only 12 follow; was the file cut short?");
+            ", byte 0: the header should have 54 bytes, but only 12 follow; the file is probably truncated");
   EXPECT_EQ(file_refusal(whole.substr(0, 8)),
-            ", byte 0: the header has 54 bytes, but only 0 follow; was the file cut short?");
+            ", byte 0: the header should have 54 bytes, but only 0 follow; the file is probably truncated");
 }
 
 TEST(SafeTensorsRefuses, AHugeHeaderLength) {
   EXPECT_EQ(file_refusal(std::string(8, '\xff') + "{}"),
-            ", byte 0: not a safetensors file: its header would have 18446744073709551615 bytes; at most 100000000 are "
+            ", byte 0: not a safetensors file: its first 8 bytes give a header length of 18446744073709551615 bytes; "
+            "at most 100000000 are "
             "allowed");
   EXPECT_THAT(file_refusal(std::string("\x01\xe1\xf5\x05\0\0\0\0{}", 10)), HasSubstr("would have 100000001 bytes"));
   EXPECT_THAT(file_refusal(std::string("\x00\xe1\xf5\x05\0\0\0\0{}", 10)),
@@ -92,15 +93,14 @@ TEST(SafeTensorsRefuses, BrokenJsonAndNamesTheByte) {
 
 TEST(SafeTensorsRefuses, DuplicateNamesAnywhere) {
   EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[1]", 0, 4) + "," + entry("a", "[1]", 4, 8), 8)),
-              HasSubstr("tensor 'a' is given twice"));
+              HasSubstr("tensor 'a' appears twice"));
   EXPECT_THAT(file_refusal(raw_file(R"({"__metadata__":{"k":"1","k":"2"}})")),
-              HasSubstr("__metadata__ 'k' is given twice"));
+              HasSubstr("__metadata__ 'k' appears twice"));
   EXPECT_THAT(file_refusal(raw_file(R"({"__metadata__":{},"__metadata__":{}})")),
-              HasSubstr("__metadata__ is given twice"));
+              HasSubstr("__metadata__ appears twice"));
   EXPECT_THAT(file_refusal(raw_file(R"({"a":{"dtype":"F32","dtype":"F32"}})")),
-              HasSubstr("tensor 'a': dtype is given twice"));
-  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"shape":[],"shape":[]}})")),
-              HasSubstr("tensor 'a': shape is given twice"));
+              HasSubstr("tensor 'a': dtype appears twice"));
+  EXPECT_THAT(file_refusal(raw_file(R"({"a":{"shape":[],"shape":[]}})")), HasSubstr("tensor 'a': shape appears twice"));
 }
 
 TEST(SafeTensorsRefuses, EntriesOfTheWrongKind) {
@@ -108,9 +108,9 @@ TEST(SafeTensorsRefuses, EntriesOfTheWrongKind) {
   EXPECT_THAT(file_refusal(raw_file(R"({"a":[]})")), HasSubstr("tensor 'a' is a list; an object is needed"));
   EXPECT_THAT(file_refusal(raw_file(R"({"a":null})")), HasSubstr("tensor 'a' is null; an object is needed"));
   EXPECT_THAT(file_refusal(raw_file(R"({"__metadata__":"x"})")),
-              HasSubstr("__metadata__ is the text 'x'; an object is needed"));
+              HasSubstr("__metadata__ is the string 'x'; an object is needed"));
   EXPECT_THAT(file_refusal(raw_file(R"({"__metadata__":{"k":1}})")),
-              HasSubstr("__metadata__ 'k' is the number 1; a text is needed"));
+              HasSubstr("__metadata__ 'k' is the number 1; a string is needed"));
   EXPECT_THAT(file_refusal(raw_file(R"({"a":{"dtype":4}})")),
               HasSubstr("tensor 'a': dtype is the number 4; a text is"));
   EXPECT_THAT(file_refusal(raw_file(R"({"a":{"shape":4}})")),
@@ -121,7 +121,7 @@ TEST(SafeTensorsRefuses, EntriesOfTheWrongKind) {
   EXPECT_THAT(file_refusal(raw_file(R"({"a":{"shape":[true]}})")),
               HasSubstr("tensor 'a': shape contains true or false"));
   EXPECT_THAT(file_refusal(raw_file(R"({"a":{"strides":[1]}})")),
-              HasSubstr("tensor 'a': unknown field 'strides'; known are"));
+              HasSubstr("tensor 'a': unknown field 'strides'; known:"));
 }
 
 TEST(SafeTensorsRefuses, EntriesThatLackAField) {
@@ -134,7 +134,7 @@ TEST(SafeTensorsRefuses, EntriesThatLackAField) {
 
 TEST(SafeTensorsRefuses, AnUnknownDtypeAndNamesTheKnown) {
   EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[1]", 0, 4, "F31"), 4)),
-              HasSubstr("tensor 'a': unknown dtype 'F31'; known are F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, "
+              HasSubstr("tensor 'a': unknown dtype 'F31'; known: F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, "
                         "U16, U8, BOOL, F8_E4M3, F8_E5M2"));
 }
 
@@ -143,9 +143,8 @@ TEST(SafeTensorsRefuses, SizesThatAreNegativeNotWholeOrBeyond64Bits) {
               HasSubstr("tensor 'a': shape contains the negative number -1"));
   EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[1.0]", 0, 4), 4)),
               HasSubstr("tensor 'a': shape contains the number 1.0"));
-  EXPECT_THAT(
-      file_refusal(file_of_entries(entry("a", "[9223372036854775808]", 0, 4), 4)),
-      HasSubstr("contains the number 9223372036854775808; whole numbers from 0 to 9223372036854775807 are needed"));
+  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[9223372036854775808]", 0, 4), 4)),
+              HasSubstr("contains the number 9223372036854775808; integers from 0 to 9223372036854775807 are needed"));
   EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[99999999999999999999]", 0, 4), 4)),
               HasSubstr("the number 99999999999999999999"));
   EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[1]", -4, 0), 4)),
@@ -156,7 +155,7 @@ TEST(SafeTensorsRefuses, ShapesWhoseProductOverflows) {
   for (const char* shape : {"[4294967296,4294967296]", "[9223372036854775807,2]", "[2305843009213693952]",
                             "[0,4294967296,4294967296]", "[4294967296,4294967296,0]"})
     EXPECT_THAT(file_refusal(file_of_entries(entry("a", shape, 0, 0), 0)),
-                HasSubstr("tensor 'a' has a shape whose bytes are more than"))
+                HasSubstr("tensor 'a' has a shape whose size in bytes overflows"))
         << shape;
 }
 
@@ -181,8 +180,9 @@ TEST(SafeTensorsRefuses, BytesThatDisagreeWithTheShape) {
 }
 
 TEST(SafeTensorsRefuses, DataThatEndsBeforeATensorDoes) {
-  EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[2]", 0, 8), 7)),
-              HasSubstr("tensor 'a' ends at byte 8 of the data, but the file has 7; was it cut short?"));
+  EXPECT_THAT(
+      file_refusal(file_of_entries(entry("a", "[2]", 0, 8), 7)),
+      HasSubstr("tensor 'a' ends at byte 8 of the data, but the file has 7 bytes of data; it is probably truncated"));
 }
 
 TEST(SafeTensorsRefuses, OverlapsGapsAndLeftoversAndNamesBothPlaces) {

@@ -152,8 +152,8 @@ std::string argument_refusal(const std::vector<TensorToStore>& tensors,
 TEST(WriteSafeTensors, WrongArgumentsAreRefusedBeforeAnythingIsWritten) {
   const float* data = kSixNumbers.data();
   EXPECT_THAT(argument_refusal({{"a", Dtype::f32, {1}, data}, {"a", Dtype::f32, {1}, data}}),
-              HasSubstr("two tensors are called 'a'"));
-  EXPECT_THAT(argument_refusal({{"__metadata__", Dtype::f32, {1}, data}}), HasSubstr("reserved name"));
+              HasSubstr("the name 'a' is used twice"));
+  EXPECT_THAT(argument_refusal({{"__metadata__", Dtype::f32, {1}, data}}), HasSubstr("used twice or reserved"));
   EXPECT_THAT(argument_refusal({{"a", Dtype::f32, {-1}, data}}), HasSubstr("tensor 'a' has a negative size"));
   EXPECT_THAT(argument_refusal({{"a", Dtype::f32, {1LL << 40, 1LL << 40}, data}}), HasSubstr("tensor 'a' has a"));
   EXPECT_THAT(argument_refusal({{"a", Dtype::f32, {1}, nullptr}}), HasSubstr("tensor 'a' has no data"));

@@ -130,7 +130,7 @@ TEST(Weights, AMissingTensorOfAnEmptyFileIsSaidPlainly) {
   const TemporaryFolder folder;
   fill(folder, {});
   const Weights weights(folder.path());
-  EXPECT_THAT(error_of([&] { (void)weights.vector("a", 1); }).what(), EndsWith("no tensor 'a'; there is none"));
+  EXPECT_THAT(error_of([&] { (void)weights.vector("a", 1); }).what(), EndsWith("no tensor 'a'; there are no tensors"));
 }
 
 TEST(Weights, AnotherShapeNamesBothAndThePlace) {
@@ -196,15 +196,15 @@ TEST(Weights, AMissingShardIsNamed) {
   const TemporaryFolder folder;
   write_index(folder, R"({"a": "m-1.safetensors"})");
   EXPECT_THAT(folder_refusal(folder),
-              EndsWith("model.safetensors.index.json: tensor 'a' is said to be in 'm-1.safetensors', "
-                       "which is not in the folder"));
+              EndsWith("model.safetensors.index.json: tensor 'a' is mapped to 'm-1.safetensors', "
+                       "which does not exist"));
 }
 
 TEST(Weights, ATensorThatTheIndexPromisesInVainIsNamed) {
   const TemporaryFolder folder;
   write_safetensors(folder / "m-1.safetensors", {floats("a", {1})});
   write_index(folder, R"({"a": "m-1.safetensors", "b": "m-1.safetensors"})");
-  EXPECT_THAT(folder_refusal(folder), HasSubstr("m-1.safetensors: tensor 'b' is not in it, though"));
+  EXPECT_THAT(folder_refusal(folder), HasSubstr("m-1.safetensors: has no tensor 'b', although"));
 }
 
 TEST(Weights, AShardOutsideTheFolderIsRefused) {
@@ -227,7 +227,7 @@ TEST(Weights, AnIndexOfTheWrongKindIsRefused) {
   write_index(folder, "[]");
   EXPECT_THAT(folder_refusal(folder), HasSubstr("weight_map is a list; an object is needed"));
   write_index(folder, R"({"a": 3})");
-  EXPECT_THAT(folder_refusal(folder), HasSubstr("weight_map.a is 3; a text is needed"));
+  EXPECT_THAT(folder_refusal(folder), HasSubstr("weight_map.a is 3; a string is needed"));
   folder.write("model.safetensors.index.json", "{}");
   EXPECT_THAT(folder_refusal(folder), HasSubstr("weight_map is missing"));
   folder.write("model.safetensors.index.json", "{");
@@ -242,8 +242,8 @@ TEST(Weights, WeightsOfPytorchAloneSayHowToConvertThem) {
   folder.write("config.json", R"({"architectures": ["BertForMaskedLM"]})");
   EXPECT_EQ(folder_refusal(folder),
             folder.path().string() +
-                ": has its weights only as pytorch_model.bin, and safetensors is needed. To convert them, run in that "
-                "folder (with transformers and torch): python -c \"from transformers import BertForMaskedLM as M; "
+                ": has its weights only as pytorch_model.bin; safetensors is needed. To convert them, run this in that "
+                "folder (requires transformers and torch): python -c \"from transformers import BertForMaskedLM as M; "
                 "M.from_pretrained('.').save_pretrained('.', safe_serialization=True)\"");
 }
 
@@ -273,7 +273,7 @@ TEST(Weights, NoWeightsAtAllSayWhatWasLookedFor) {
   const TemporaryFolder folder;
   EXPECT_EQ(
       folder_refusal(folder),
-      folder.path().string() + ": has no weights: neither model.safetensors nor model.safetensors.index.json is there");
+      folder.path().string() + ": has no weights: neither model.safetensors nor model.safetensors.index.json exists");
   EXPECT_THAT(error_of([&] { (void)Weights(folder / "none"); }).what(), EndsWith("none: no such folder"));
   EXPECT_THAT(error_of([&] { (void)Weights(folder.write("f", "")); }).what(),
               EndsWith("f: is not a folder; a model's folder is needed"));

@@ -123,7 +123,7 @@ TEST_F(HubCache, FolderWithoutConfigSaysWhatIsMissing) {
   fs::create_directories(folder_.path() / "empty");
   EXPECT_THAT(message((folder_.path() / "empty").string()), HasSubstr("a folder without config.json"));
   write(folder_.path() / "model.safetensors", "");
-  EXPECT_THAT(message((folder_.path() / "model.safetensors").string()), HasSubstr("a file; a model is given by"));
+  EXPECT_THAT(message((folder_.path() / "model.safetensors").string()), HasSubstr("a file; pass the model's folder"));
 }
 
 TEST_F(HubCache, ListsModelsByName) {

@@ -98,7 +98,7 @@ TEST_F(HubPull, IndexThatNamesStrangePlacesIsRefused) {
     expect_nothing_in_snapshots();
   }
   hub_.add("model.safetensors.index.json", "[]");
-  EXPECT_THAT(message(), HasSubstr("is no index of shards"));
+  EXPECT_THAT(message(), HasSubstr("is not a shard index"));
 }
 
 TEST_F(HubPull, NoSafetensorsSaysHowToConvert) {

@@ -28,7 +28,7 @@ TEST_F(HubPull, BreakInTheMiddleGoesOnFromThere) {
 TEST_F(HubPull, BreaksWithoutEndAreAnErrorThatTheNextPullResumes) {
   hub_.next("/store/", {.cut = 1000});
   hub_.next("/store/", {.cut = 0}, 4);
-  EXPECT_THAT(message(), AllOf(HasSubstr("broke off after 1000 of 300000 bytes"), HasSubstr("next pull goes on")));
+  EXPECT_THAT(message(), AllOf(HasSubstr("stopped after 1000 of 300000 bytes"), HasSubstr("next pull resumes")));
   EXPECT_EQ(fs::file_size(partial()), 1000U);
   expect_nothing_in_snapshots();
   hub_.forget();
@@ -53,7 +53,7 @@ TEST_F(HubPull, ServerThatKnowsNoRangesStartsOver) {
 TEST_F(HubPull, ServerThatKnowsNoRangesAndAlwaysBreaksIsGivenUp) {
   hub_.set({.knows_ranges = false});
   hub_.next("/store/", {.cut = 50'000}, 20);
-  EXPECT_THAT(message(), HasSubstr("broke off"));
+  EXPECT_THAT(message(), HasSubstr("stopped after"));
   EXPECT_EQ(hub_.count("GET", "/store/"), 4U);
 }
 
@@ -78,7 +78,7 @@ TEST_F(HubPull, PartialFileLongerThanTheFileStartsOver) {
 
 TEST_F(HubPull, ShortFileIsRefused) {
   hub_.next("/store/", {.body = "short"});
-  EXPECT_THAT(message(), HasSubstr("model.safetensors should have 300000 bytes, but only 5 came"));
+  EXPECT_THAT(message(), HasSubstr("model.safetensors should have 300000 bytes, but only 5 arrived"));
   EXPECT_FALSE(fs::exists(partial()));
   expect_nothing_in_snapshots();
   expect_whole(pull());
@@ -89,7 +89,7 @@ TEST_F(HubPull, LongFileIsRefusedBeforeMoreOfItIsWritten) {
   std::int64_t most = 0;
   const auto watch = [&](const model::Progress& now) { return most = std::max(most, now.file_bytes), true; };
   const std::string words = error_of([&] { (void)model::pull({"owner/tiny", "main", watch}, settings_); }).what();
-  EXPECT_THAT(words, HasSubstr("should have 300000 bytes, but more came"));
+  EXPECT_THAT(words, HasSubstr("should have 300000 bytes, but more arrived"));
   EXPECT_LE(most, 300'000);
   EXPECT_FALSE(fs::exists(partial()));
   expect_nothing_in_snapshots();
@@ -97,7 +97,8 @@ TEST_F(HubPull, LongFileIsRefusedBeforeMoreOfItIsWritten) {
 
 TEST_F(HubPull, WrongHashOfALargeFileIsRefused) {
   hub_.next("/store/", {.body = std::string(300'000, 'x')});
-  EXPECT_THAT(message(), AllOf(HasSubstr("model.safetensors arrived damaged"), HasSubstr(hub_.hash(kWeights))));
+  EXPECT_THAT(message(),
+              AllOf(HasSubstr("model.safetensors was corrupted in transit"), HasSubstr(hub_.hash(kWeights))));
   EXPECT_FALSE(fs::exists(partial()));
   expect_nothing_in_snapshots();
   expect_whole(pull());
@@ -105,7 +106,7 @@ TEST_F(HubPull, WrongHashOfALargeFileIsRefused) {
 
 TEST_F(HubPull, WrongHashOfASmallFileIsRefused) {
   hub_.next("vocab.txt", {.body = std::string(hub_.content("vocab.txt").size(), 'x')});
-  EXPECT_THAT(message(), HasSubstr("vocab.txt arrived damaged"));
+  EXPECT_THAT(message(), HasSubstr("vocab.txt was corrupted in transit"));
   expect_nothing_in_snapshots();
 }
 
@@ -116,7 +117,7 @@ TEST_F(HubPull, RedirectsWithoutEndAreAnError) {
 
 TEST_F(HubPull, RedirectToAFileOfThisMachineIsNotFollowed) {
   hub_.next("/resolve/", {.status = 302, .headers = {{"Location", "file:///etc/passwd"}}});
-  EXPECT_THAT(message(), HasSubstr("file:///etc/passwd, where this program does not follow"));
+  EXPECT_THAT(message(), HasSubstr("file:///etc/passwd, which this program does not follow"));
 }
 
 TEST_F(HubPull, UnauthorizedSaysHowToGiveAToken) {
@@ -187,9 +188,9 @@ TEST_F(HubPull, StrangeAnswersAreErrors) {
   }
   hub_.set({.lists_sizes = false});
   hub_.next("/resolve/", {.headers = {{"ETag", "\"../../evil\""}}});
-  EXPECT_THAT(message(), HasSubstr("does not say the hash of config.json"));
+  EXPECT_THAT(message(), HasSubstr("does not give the hash of config.json"));
   hub_.next("/resolve/", {.headers = {{"X-Repo-Commit", "another"}}});
-  EXPECT_THAT(message(), HasSubstr("answers with 'another'"));
+  EXPECT_THAT(message(), HasSubstr("returned 'another'"));
 }
 
 TEST_F(HubPull, FullDiskIsAnErrorWithThePath) {

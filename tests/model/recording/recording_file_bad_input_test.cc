@@ -104,8 +104,8 @@ TEST_F(SpoiltRecording, AVersionThatIsNoNumberIsNamed) {
 }
 
 TEST_F(SpoiltRecording, AnotherSafetensorsFileIsNoRecording) {
-  EXPECT_THAT(refusal([](Parts& p) { p.metadata.erase("format"); }), HasSubstr("is no recording"));
-  EXPECT_THAT(refusal([](Parts& p) { p.metadata["format"] = "pt"; }), HasSubstr("attnscope record makes one"));
+  EXPECT_THAT(refusal([](Parts& p) { p.metadata.erase("format"); }), HasSubstr("is not a recording"));
+  EXPECT_THAT(refusal([](Parts& p) { p.metadata["format"] = "pt"; }), HasSubstr("create one with attnscope record"));
   EXPECT_THAT(error_of([&] { load_recording(folder_.write("x.attn", "hello there, all of you")); }).what(),
               HasSubstr("not a safetensors file"));
   EXPECT_THAT(error_of([&] { load_recording(folder_ / "none.attn"); }).what(), HasSubstr("cannot be opened"));
@@ -128,10 +128,10 @@ TEST_F(SpoiltRecording, FactsOfTheWrongKindAreNamed) {
     return refusal([&](Parts& p) { p.contents[key] = value; });
   };
   EXPECT_THAT(with("form", "decoderencoder"), HasSubstr("form is 'decoderencoder'"));
-  EXPECT_THAT(with("model", 5), HasSubstr("model is 5; a text is needed"));
+  EXPECT_THAT(with("model", 5), HasSubstr("model is 5; a string is needed"));
   EXPECT_THAT(with("text", json::array()), HasSubstr("text is a list"));
   EXPECT_THAT(with("pair", false), HasSubstr("pair is false"));
-  EXPECT_THAT(with("kept", {"vlaues"}), HasSubstr("kept names 'vlaues'"));
+  EXPECT_THAT(with("kept", {"vlaues"}), HasSubstr("kept has the unknown name 'vlaues'"));
   EXPECT_THAT(with("attentions", json::array()), HasSubstr("attentions are missing"));
   EXPECT_THAT(with("attentions", {1}), HasSubstr("attentions[0] is 1; an object is needed"));
   EXPECT_THAT(with("tokens", "abc"), HasSubstr("tokens is \"abc\"; a list is needed"));
@@ -157,15 +157,15 @@ TEST_F(SpoiltRecording, ATokensFieldsAreChecked) {
 
 TEST_F(SpoiltRecording, AnAttentionsNumbersAreChecked) {
   EXPECT_THAT(refusal_of_attention("kind", "itself"), HasSubstr("attentions[1].kind is 'itself'"));
-  EXPECT_THAT(refusal_of_attention("layer", 0), HasSubstr("self layer 0 stands where layer 1 is due"));
-  EXPECT_THAT(refusal_of_attention("layer", 2), HasSubstr("self layer 2 stands where layer 1 is due"));
+  EXPECT_THAT(refusal_of_attention("layer", 0), HasSubstr("self layer 0 found where layer 1 was expected"));
+  EXPECT_THAT(refusal_of_attention("layer", 2), HasSubstr("self layer 2 found where layer 1 was expected"));
   EXPECT_THAT(refusal_of_attention("heads", 0), HasSubstr("attentions[1].heads is 0; 1 to"));
   EXPECT_THAT(refusal_of_attention("heads", 1e18), HasSubstr("attentions[1].heads is 1000000000000000000"));
   EXPECT_THAT(refusal_of_attention("key_heads", 3), HasSubstr("4 query heads cannot share 3 key heads"));
   EXPECT_THAT(refusal_of_attention("width", 513), HasSubstr("attentions[1].width is 513; 1 to 512"));
-  EXPECT_THAT(refusal_of_attention("width", 7), HasSubstr("'self.1.q' is [7, 40]; by the metadata [7, 28]"));
-  EXPECT_THAT(refusal_of_attention("queries", 5), HasSubstr("'self.1.q' is [7, 40]; by the metadata [5, 40]"));
-  EXPECT_THAT(refusal_of_attention("keys", 8), HasSubstr("'self.1.k' is [7, 40]; by the metadata [8, 40]"));
+  EXPECT_THAT(refusal_of_attention("width", 7), HasSubstr("'self.1.q' is [7, 40]; the metadata requires [7, 28]"));
+  EXPECT_THAT(refusal_of_attention("queries", 5), HasSubstr("'self.1.q' is [7, 40]; the metadata requires [5, 40]"));
+  EXPECT_THAT(refusal_of_attention("keys", 8), HasSubstr("'self.1.k' is [7, 40]; the metadata requires [8, 40]"));
   EXPECT_THAT(refusal_of_attention("scale", "big"), HasSubstr("attentions[1].scale is \"big\""));
   EXPECT_THAT(refusal_of_attention("scale", 1e300), HasSubstr("attentions[1].scale is not finite"));
   EXPECT_THAT(refusal_of_attention("scale", nullptr), HasSubstr("attentions[1].scale is missing"));
@@ -184,14 +184,14 @@ TEST_F(SpoiltRecording, TensorsThatAreMissingOrTooManyAreNamed) {
     EXPECT_THAT(refusal([&](Parts& p) { p.tensors.erase(name); }),
                 HasSubstr("tensor '" + std::string(name) + "' is missing"));
   EXPECT_THAT(refusal([](Parts& p) { p.tensors["z"] = {"z", Dtype::f32, {0, 0}, nullptr}; }),
-              HasSubstr("tensor 'z' belongs to nothing"));
+              HasSubstr("tensor 'z' is not mentioned"));
 }
 
 TEST_F(SpoiltRecording, TensorsOfAnotherShapeOrTypeAreNamed) {
   EXPECT_THAT(refusal([](Parts& p) { p.tensors["self.0.lse"].shape = {7, 4}; }),
-              HasSubstr("tensor 'self.0.lse' is [7, 4]; by the metadata [4, 7]"));
+              HasSubstr("tensor 'self.0.lse' is [7, 4]; the metadata requires [4, 7]"));
   EXPECT_THAT(refusal([](Parts& p) { p.tensors["hidden.1"].shape = {2, 140}; }),
-              HasSubstr("tensor 'hidden.1' is [2, 140]; by the metadata [7, any]"));
+              HasSubstr("tensor 'hidden.1' is [2, 140]; the metadata requires [7, any]"));
   EXPECT_THAT(refusal([](Parts& p) { p.tensors["output"].shape = {7 * 40}; }), HasSubstr("tensor 'output' is [280]"));
   EXPECT_THAT(refusal([](Parts& p) { p.tensors["self.0.q"].dtype = Dtype::i32; }),
               HasSubstr("tensor 'self.0.q' holds I32; F32 is needed"));
@@ -211,8 +211,9 @@ TEST_F(SpoiltT5Recording, BiasesAreChecked) {
 }
 
 TEST_F(SpoiltT5Recording, EachRowOfTheDecoderNeedsWhatItWrites) {
-  EXPECT_THAT(refusal([](Parts& p) { p.contents["written_tokens"].erase(0); }), HasSubstr("but target_tokens are"));
-  EXPECT_THAT(refusal([](Parts& p) { p.contents.erase("written_tokens"); }), HasSubstr("written_tokens are 0"));
+  EXPECT_THAT(refusal([](Parts& p) { p.contents["written_tokens"].erase(0); }),
+              HasSubstr("target_tokens; each decoder row"));
+  EXPECT_THAT(refusal([](Parts& p) { p.contents.erase("written_tokens"); }), HasSubstr("there are 0 written_tokens"));
   EXPECT_THAT(refusal([](Parts& p) { p.contents["written_tokens"][0]["id"] = "a"; }),
               HasSubstr("written_tokens[0].id"));
 }

@@ -94,7 +94,7 @@ TEST_F(Labels, OfAnotherNumberThanTheMatrixHasAreRefusedWithBothShapes) {
 TEST_F(Labels, ThatAreNotNumberedFromZeroAreRefused) {
   SmallModel m = small_classifier();
   m.config["id2label"] = R"({"1": "a", "2": "b", "3": "c"})";
-  EXPECT_THAT(m.load_error(), HasSubstr("none of id 0"));
+  EXPECT_THAT(m.load_error(), HasSubstr("none with id 0"));
   m.config["id2label"] = R"({"0": 7})";
   EXPECT_THAT(m.load_error(), HasSubstr("id2label.0"));
   m.config["id2label"] = R"("good")";
@@ -112,7 +112,7 @@ TEST_F(Labels, AreNotThoseOfAHeadForTokens) {
   EXPECT_THAT(loaded->facts().labels, IsEmpty());
   const nn::Matrix row(1, 12);
   EXPECT_THAT([&] { static_cast<void>(loaded->classify(row.view(), pool_)); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("no head that gives labels")));
+              ThrowsMessage<std::invalid_argument>(HasSubstr("no classification head")));
 }
 
 TEST_F(Labels, AreNoneWhereTheFileHasNoHead) {

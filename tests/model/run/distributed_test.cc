@@ -218,7 +218,7 @@ std::string words_with(const std::string& model, const Text& text, const Text& o
 }
 
 TEST(Spread, RanksWithDifferentTextsAllSaySo) {
-  EXPECT_EQ(words_with("gpt2", just("one two three"), just("one two tree")), "rank 1 has another text than rank 0");
+  EXPECT_EQ(words_with("gpt2", just("one two three"), just("one two tree")), "rank 1 has a different text from rank 0");
 }
 
 TEST(Spread, TextThatOneRankCannotTakeEndsAll) {
@@ -228,10 +228,10 @@ TEST(Spread, TextThatOneRankCannotTakeEndsAll) {
 
 TEST(Spread, MoreRanksThanTokensAreRefusedInPlainWords) {
   EXPECT_EQ(words_with("gpt2", just("a"), just("a"), 3),
-            "the text has 1 token, too few for 3 processes: each needs one at least");
+            "the text has 1 token, too few for 3 processes: each needs at least one");
   const Text text{.text = "one two three", .pair = {}, .target = ""};
   EXPECT_EQ(words_with("t5", text, text, 2),
-            "the target has 1 token, too few for 2 processes: each needs one at least");
+            "the target has 1 token, too few for 2 processes: each needs at least one");
 }
 
 TEST(Spread, FailureOfOneRankLeavesNoFileAndAnOldOneStays) {

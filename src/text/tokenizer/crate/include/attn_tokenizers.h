@@ -1,7 +1,7 @@
 /* attn_tokenizers.h - Hugging Face's tokenizers crate, as C sees it.
  *
- * Strings are UTF-8, given by pointer and length, and need no zero at the end. Nothing is thrown, nothing is printed: a
- * function that can fail returns null (or false) and, through its last argument, a message to be freed by the caller.
+ * Strings are UTF-8, passed as pointer and length, without a terminating zero. Nothing is thrown or printed: a
+ * function that can fail returns null (or false) and, through its last argument, a message that the caller frees.
  * Any number of threads may use one tokenizer. */
 #pragma once
 
@@ -17,13 +17,13 @@ typedef struct AttnTokenizer AttnTokenizer;
 typedef struct AttnTokens AttnTokens;
 typedef struct AttnTrainer AttnTrainer;
 
-/* Borrowed for the call. data is null: there is none. */
+/* Borrowed for the call. data == null: no text. */
 typedef struct AttnSlice {
   const char* data;
   size_t size;
 } AttnSlice;
 
-/* Owned by whoever received it; to be given back to attn_text_free. data is null: there is none. */
+/* Owned by the caller, who frees it with attn_text_free. data == null: no text. */
 typedef struct AttnText {
   char* data;
   size_t size;
@@ -36,26 +36,26 @@ typedef struct AttnTokensView {
   const uint32_t* types;
   const uint64_t* spans;      /* 2 * size: code points from, to */
   const int64_t* words;       /* -1: none */
-  const uint8_t* special;     /* put there by the tokenizer; of attn_tokenizer_tokens: known as special */
-  const char* pieces;         /* as the vocabulary has them, one after the other */
+  const uint8_t* special;     /* added by the tokenizer; from attn_tokenizer_tokens: special in the vocabulary */
+  const char* pieces;         /* as in the vocabulary, concatenated */
   const uint64_t* piece_ends; /* where in `pieces` each one ends */
 } AttnTokensView;
 
-/* From the text of a tokenizer.json. Its padding and truncation are turned off. */
+/* Parses the text of a tokenizer.json. Turns its padding and truncation off. */
 AttnTokenizer* attn_tokenizer_new(AttnSlice json, AttnText* error);
 void attn_tokenizer_free(AttnTokenizer* tokenizer);
 
-/* {"decoder": ..., "pre_tokenizer": ...} of the tokenizer.json, as the crate understood them. */
+/* {"decoder": ..., "pre_tokenizer": ...} of the tokenizer.json, as the crate parsed them. */
 AttnText attn_tokenizer_parts(const AttnTokenizer* tokenizer);
-/* Of the vocabulary, added tokens included. */
+/* Size of the vocabulary, added tokens included. */
 size_t attn_tokenizer_size(const AttnTokenizer* tokenizer);
 /* -1: no such piece. */
 int64_t attn_tokenizer_id(const AttnTokenizer* tokenizer, AttnSlice piece);
 
-/* pair has no data: one text alone. */
+/* pair without data: a single text. */
 AttnTokens* attn_tokenizer_encode(const AttnTokenizer* tokenizer, AttnSlice text, AttnSlice pair, bool add_special,
                                   AttnText* error);
-/* The tokens that ids stand for: ids, special and pieces alone are filled. An unknown id has an empty piece. */
+/* The tokens for ids. Fills only ids, special and pieces. An unknown id has an empty piece. */
 AttnTokens* attn_tokenizer_tokens(const AttnTokenizer* tokenizer, const uint32_t* ids, size_t size, AttnText* error);
 void attn_tokens_view(const AttnTokens* tokens, AttnTokensView* view);
 void attn_tokens_free(AttnTokens* tokens);
@@ -64,13 +64,13 @@ bool attn_tokenizer_decode(const AttnTokenizer* tokenizer, const uint32_t* ids, 
                            AttnText* text_or_error);
 void attn_text_free(AttnText text);
 
-/* Learns the vocabulary of a tokenizer.json whose model has none yet (WordPiece, WordLevel, or BPE of bytes); its added
- * tokens are the first pieces. One thread at a time may use a trainer. */
+/* Learns the vocabulary for a tokenizer.json with an empty model (WordPiece, WordLevel, or byte-level BPE); its added
+ * tokens become the first pieces. A trainer is not thread-safe. */
 AttnTrainer* attn_trainer_new(AttnSlice plan, AttnText* error);
 bool attn_trainer_add(AttnTrainer* trainer, AttnSlice text, AttnText* error);
-/* At most `vocabulary` pieces, fewer if the texts give fewer, more if added tokens and bytes alone are; joins pieces,
- * and takes letters and words, that were seen `least_count` times. Gives the tokenizer.json and returns the number of
- * its pieces; -1: an error. The same texts give the same bytes. */
+/* Learns at most `vocabulary` pieces: fewer if the texts yield fewer, more if added tokens and bytes alone are more.
+ * Letters, words and merges must occur `least_count` times. Writes the tokenizer.json and returns the number of its
+ * pieces, or -1 on error. The same texts give the same bytes. */
 int64_t attn_trainer_finish(const AttnTrainer* trainer, size_t vocabulary, uint64_t least_count,
                             AttnText* json_or_error);
 void attn_trainer_free(AttnTrainer* trainer);

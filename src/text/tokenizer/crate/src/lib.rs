@@ -1,6 +1,6 @@
-//! Hugging Face's tokenizers behind the C ABI of include/attn_tokenizers.h, which says what each function does.
+//! Hugging Face's tokenizers behind the C ABI of include/attn_tokenizers.h, which documents each function.
 //!
-//! No panic crosses the border: it is caught there and becomes the error's text.
+//! No panic crosses the ABI: it is caught and becomes an error message.
 
 mod load;
 mod train;
@@ -63,7 +63,7 @@ impl AttnText {
     }
 }
 
-/// What stands at `data`. A null pointer, which C++ gives for an empty view, is nothing.
+/// The elements at `data`. A null pointer, which C++ passes for an empty view, gives an empty slice.
 unsafe fn slice<'a, T>(data: *const T, size: usize) -> &'a [T] {
     if data.is_null() || size == 0 {
         &[]
@@ -82,10 +82,10 @@ fn panic_text(panic: Box<dyn Any + Send>) -> String {
         (_, Some(text)) => text.as_str(),
         _ => "a panic without a message",
     };
-    format!("the tokenizers library gave up: {text}")
+    format!("the tokenizers library failed: {text}")
 }
 
-/// Runs `work`; what goes wrong becomes one line of text.
+/// Runs `work`; an error or panic becomes one line of text.
 fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),
@@ -95,7 +95,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, String> {
     .map_err(|text| text.replace('\n', " "))
 }
 
-/// A box for the caller, or null and the reason.
+/// Returns a box to the caller, or null and the reason.
 unsafe fn boxed_or_error<T>(result: Result<T, String>, error: *mut AttnText) -> *mut T {
     match result {
         Ok(value) => {
@@ -109,14 +109,14 @@ unsafe fn boxed_or_error<T>(result: Result<T, String>, error: *mut AttnText) -> 
     }
 }
 
-/// Panics are reported to the caller, not printed. The hook belongs to this library's own copy of std.
+/// Panics are reported to the caller, not printed. The hook affects only this library's own copy of std.
 fn keep_quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| std::panic::set_hook(Box::new(|_| {})));
 }
 
 impl AttnTokens {
-    /// `pieces` and `piece_ends` of `ids`.
+    /// Fills `pieces` and `piece_ends` from `ids`.
     fn fill_pieces(&mut self, tokenizer: &Tokenizer) {
         let added = tokenizer.get_added_vocabulary().get_added_tokens_decoder();
         self.piece_ends.reserve(self.ids.len());
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn attn_tokenizer_new(json: AttnSlice, error: *mut AttnTex
 }
 
 /// # Safety
-/// `tokenizer` came from attn_tokenizer_new and is not used any more.
+/// `tokenizer` came from attn_tokenizer_new and is not used again.
 #[no_mangle]
 pub unsafe extern "C" fn attn_tokenizer_free(tokenizer: *mut AttnTokenizer) {
     if !tokenizer.is_null() {
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn attn_tokens_view(tokens: *const AttnTokens, view: *mut 
 }
 
 /// # Safety
-/// `tokens` came from this library and is not used any more.
+/// `tokens` came from this library and is not used again.
 #[no_mangle]
 pub unsafe extern "C" fn attn_tokens_free(tokens: *mut AttnTokens) {
     if !tokens.is_null() {
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn attn_trainer_new(plan: AttnSlice, error: *mut AttnText)
 }
 
 /// # Safety
-/// `trainer` is alive and used by nobody else; `text` points to its bytes; `error` may be written.
+/// `trainer` is alive and not shared; `text` points to its bytes; `error` may be written.
 #[no_mangle]
 pub unsafe extern "C" fn attn_trainer_add(trainer: *mut AttnTrainer, text: AttnSlice, error: *mut AttnText) -> bool {
     let added = guarded(|| (*trainer).0.add(utf8(text)?));
@@ -315,7 +315,7 @@ pub unsafe extern "C" fn attn_trainer_finish(
 }
 
 /// # Safety
-/// `trainer` came from attn_trainer_new and is not used any more.
+/// `trainer` came from attn_trainer_new and is not used again.
 #[no_mangle]
 pub unsafe extern "C" fn attn_trainer_free(trainer: *mut AttnTrainer) {
     if !trainer.is_null() {
@@ -324,7 +324,7 @@ pub unsafe extern "C" fn attn_trainer_free(trainer: *mut AttnTrainer) {
 }
 
 /// # Safety
-/// `text` came from this library and is not used any more.
+/// `text` came from this library and is not used again.
 #[no_mangle]
 pub unsafe extern "C" fn attn_text_free(text: AttnText) {
     if !text.data.is_null() {

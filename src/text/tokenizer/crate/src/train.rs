@@ -1,8 +1,8 @@
-//! A vocabulary learned from texts, the same bytes for the same texts.
+//! Learns a vocabulary from texts; the same texts give the same bytes.
 //!
-//! The crate's trainer numbers the letters that go on a word ("##e") in the order of a hash map, which differs from run
-//! to run, and breaks ties between merges by those numbers. Here every letter has its number before the trainer begins;
-//! all else that it does depends on counts alone.
+//! The crate's trainer numbers the letters that continue a word ("##e") in hash-map order, which differs from run to
+//! run, and breaks ties between merges by those numbers. Here every letter is numbered before the trainer begins;
+//! everything else depends on counts alone.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -32,7 +32,7 @@ pub struct Trainer {
 /// The letters that a WordPiece vocabulary begins with.
 struct Letters {
     known: HashSet<char>,
-    pieces: Vec<String>, // "e" for each of them, "##e" for those that go on a word
+    pieces: Vec<String>, // "e" for each of them, "##e" for those that continue a word
 }
 
 impl Trainer {
@@ -59,7 +59,8 @@ impl Trainer {
         Ok(())
     }
 
-    /// The tokenizer.json and the number of its pieces: more than `vocabulary` if letters and special tokens alone are.
+    /// The tokenizer.json and the number of its pieces: more than `vocabulary` if letters and special tokens alone
+    /// exceed it.
     pub fn finish(&self, vocabulary: usize, least_count: u64) -> Result<(String, usize), Failure> {
         let special = load::special_tokens(&self.plan)?;
         let model: ModelWrapper = match self.plain.get_model() {
@@ -72,7 +73,8 @@ impl Trainer {
         Ok((tokenizer.to_string(false)?, tokenizer.get_vocab_size(true)))
     }
 
-    /// The trainer allots memory for as many pieces as it is asked for. Each merge joins letters of some word.
+    /// Bounds the vocabulary, since the trainer allocates for the requested size. Each merge joins letters of some
+    /// word.
     fn bounded(&self, vocabulary: usize) -> usize {
         let letters: usize = self.words.keys().map(|word| word.len()).sum();
         vocabulary.min(2 * letters + 1000)
@@ -114,7 +116,7 @@ impl Trainer {
         least_count: u64,
     ) -> Result<WordPiece, Failure> {
         let letters = self.letters(vocabulary.saturating_sub(special.len()), least_count);
-        // A word with any other letter will be unknown as a whole: there is nothing to learn from it.
+        // A word with any other letter is unknown as a whole: there is nothing to learn from it.
         let words: Counts = self
             .words
             .iter()
