@@ -1,12 +1,13 @@
-// engine/kernels/attention/backward-inl.h - how blocks of keys and queries lie in memory while gradients are computed.
+// engine/kernels/attention/backward-inl.h - the memory layout of keys and queries in the backward kernels.
 //
-// "Columns" of a matrix: [width / panel][rows][panel], a panel being two vectors, padded with zeros. A product can
-// broadcast from them along a row, and read them as vectors, and both straight through.
-#if defined(ATTN_KERNELS_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_BACKWARD_INL_H_
-#undef ATTN_KERNELS_BACKWARD_INL_H_
+// A matrix "in columns" is [width / panel][rows][panel], where a panel is as many numbers as two vectors hold; the last
+// panel is padded with zeros. The register tile can read such a matrix as vectors and can broadcast from it along a
+// row, and both read memory sequentially.
+#if defined(ATTN_ENGINE_KERNELS_ATTENTION_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_ENGINE_KERNELS_ATTENTION_BACKWARD_INL_H_
+#undef ATTN_ENGINE_KERNELS_ATTENTION_BACKWARD_INL_H_
 #else
-#define ATTN_KERNELS_BACKWARD_INL_H_
+#define ATTN_ENGINE_KERNELS_ATTENTION_BACKWARD_INL_H_
 #endif
 
 #include <algorithm>
@@ -26,10 +27,10 @@ HWY_INLINE std::int64_t column_floats(std::int64_t rows, std::int64_t width) { r
 struct KeyMemory {
   float* key_panels;    // [keys / panel][D][panel]
   float* value_panels;  // [keys / panel][E][panel]
-  float* key_columns;   // times scale; zeros instead of what is not finite
-  float* dk;            // columns: sums so far
-  float* dv;
-  std::int64_t keys;  // rounded up to whole panels
+  float* key_columns;   // k times scale, in columns; 0 in place of infinities and NaN
+  float* dk;            // in columns: the sums so far
+  float* dv;            // in columns
+  std::int64_t keys;    // rounded up to whole panels
   std::int64_t floats;
 };
 
@@ -56,14 +57,14 @@ HWY_INLINE Vec finite_of(Vec x) {
   return hn::IfThenElseZero(hn::Eq(hn::Mul(x, zero), zero), x);
 }
 
-// x as it is, or cleaned of what is not finite.
+// x, or finite_of(x).
 template <bool kFinite>
 HWY_INLINE Vec as_wanted(Vec x) {
   if constexpr (kFinite) return finite_of(x);
   return x;
 }
 
-// One row into columns, padded with zeros.
+// Copies one row, times factor, into columns, padded with zeros.
 template <bool kFinite, typename T>
 HWY_INLINE void copy_row(const T* HWY_RESTRICT from, std::int64_t width, float factor, std::int64_t column_step,
                          float* HWY_RESTRICT to) {
@@ -96,8 +97,9 @@ HWY_INLINE void copy_columns_of(const CopyRows& c, std::int64_t rows, float* to)
   }
 }
 
-// Rows [first, first + count) times factor as columns of `rows` rows. With kFinite, zeros for what is not finite: a row
-// that is not seen must add nothing, and who sees it learns of it through lse and delta.
+// Copies rows [first, first + count), times factor, into columns of `rows` rows. With kFinite, infinities and NaN
+// become 0: a row that is not seen must contribute 0, and a query that does see it is NaN already through lse and
+// delta.
 template <bool kFinite = true>
 HWY_INLINE void copy_columns(const CopyRows& c, std::int64_t rows, float* to) {
   switch (c.from.type) {
@@ -116,13 +118,14 @@ HWY_INLINE void copy_columns(const CopyRows& c, std::int64_t rows, float* to) {
   }
 }
 
-// The last panel's columns beyond the end are zeros: pack_keys ends with the last vector that has a key.
+// Packs keys or values into panels. Clears the last panel first, because pack_keys stops after the last vector that
+// holds a key.
 HWY_INLINE void pack_panels(const Rows& rows, std::int64_t keys, std::int64_t width, float* panels) {
   if (keys % kPanel != 0) std::fill_n(panels + keys / kPanel * kPanel * width, kPanel * width, 0.0F);
   pack_keys({rows, 0, keys, width, panels});
 }
 
-// c = a b^T: a group of rows in columns, `rows` rows high, against a panel of keys or values.
+// c = a b^T: kRows rows of a matrix in columns, which is `rows` rows high, against one panel of keys or values.
 HWY_INLINE void multiply_panel(const float* HWY_RESTRICT a, std::int64_t rows, const float* HWY_RESTRICT panel,
                                std::int64_t width, Accumulators<kRows, 2>& c) {
   c.clear();

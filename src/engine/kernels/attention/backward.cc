@@ -1,4 +1,26 @@
-// engine/kernels/attention/backward.cc - see backward.h: weights tile by tile, then the products with them.
+// engine/kernels/attention/backward.cc - gradients of one block of queries against one block of keys.
+//
+//   p[i,j]  = exp2(s[i,j] - lse[i])                     rebuilt; s is the score in units of log 2
+//   ds[i,j] = p[i,j] (<d_out[i], v[j]> - delta[i])      delta[i] = <d_out[i], out[i]> - d_lse[i]
+//   dq[i] += scale sum_j ds[i,j] k[j]      dk[j] += sum_i ds[i,j] q[i]      dv[j] += sum_i p[i,j] d_out[i]
+//
+// These are five products: q k^T and d_out v^T (weigh), ds k (add_queries), p^T d_out and ds^T q (add_keys). A block is
+// at most 48 queries by 384 keys. Its p and ds take 48 x 400 floats each, 150 KB together, and stay in the second cache
+// between the products. dk and dv of the keys are summed in memory of the block of keys, which one task keeps while all
+// queries pass by (begin_keys, backward ..., end_keys); dq is read, added to and written back once per block.
+//
+// Memory. The first two products multiply rows by keys and values in panels [D][2 vectors], as forward.cc does. The
+// other three read q, d_out, k and their sums in "columns" (backward-inl.h): [width / panel][rows][panel], where a
+// panel is two vectors. p and ds are plain rows: for dq the register tile broadcasts along a row (add_product), for dk
+// and dv down a column (add_transposed), so that nothing is transposed.
+//
+// Loop. The unit of weigh is kRows queries by one panel of keys, the size of a register tile. Without softcap, bias and
+// dropout (is_plain), p and ds are computed straight from the registers. For every group of kRows queries, one bit per
+// panel says whether any row sees any of its keys (seen). Panels that no row sees are skipped in all five products, and
+// for_each_run multiplies neighbouring visible panels as one deep product.
+//
+// dq is scaled through k (key_columns holds scale k). q is scaled by q_scale = scale log2(e) for the scores; end_keys
+// divides dk by log2(e) again.
 #include "engine/kernels/attention/backward.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -20,7 +42,7 @@ std::int64_t scratch_floats(std::int64_t width, std::int64_t value_width) {
          kGradientRows * (2 + 2 * kWeightStride);
 }
 
-// Bits of the panel's keys that some row of the group sees.
+// Not 0 if some row of the group sees a key of the panel; with a mask, bit t is set for key t.
 HWY_INLINE std::uint64_t any_seen(const TileCover& cover, std::int64_t group, std::int64_t panel) {
   if (!cover.seen || cover.bits == nullptr) return cover.seen ? 1 : 0;
   std::uint64_t any = 0;
@@ -80,7 +102,7 @@ HWY_INLINE void store_gradients(const Accumulators<kRows, 2>& c, const float* HW
   }
 }
 
-// Weights and gradients of the scores of one tile, from the products in the registers.
+// p and ds of one group of queries and one panel of keys.
 template <bool kPlain>
 HWY_INLINE void weigh_tile(const Backward& t, const BackwardBlock& b, std::int64_t group, std::int64_t panel) {
   const Spot at = spot_of(t, b, group, panel);
@@ -102,7 +124,7 @@ HWY_INLINE void weigh_tile(const Backward& t, const BackwardBlock& b, std::int64
   }
 }
 
-// A row of the next block: q, d_out and dq will be wanted soon.
+// Prefetches row n of the next block of queries: q, d_out and dq.
 HWY_INLINE void fetch_row(const Backward& t, std::int64_t n) {
   if (n >= t.next_rows) return;
   const std::int64_t i = t.first + t.rows + n;
@@ -116,7 +138,7 @@ HWY_INLINE void fetch_row(const Backward& t, std::int64_t n) {
   fetch(t.dq + i * t.dq_stride, t.block.width * 4);
 }
 
-// A panel of keys meets all groups, then the next one: it stays in the first cache.
+// Keys in the outer loop: a panel stays in the first cache while all groups of queries use it.
 template <bool kPlain>
 HWY_NOINLINE void weigh(const Backward& t, const BackwardBlock& b) {
   std::int64_t tile = 0;
@@ -128,14 +150,14 @@ HWY_NOINLINE void weigh(const Backward& t, const BackwardBlock& b) {
   }
 }
 
-// Whether products are scores, and weights what multiplies the values.
+// Whether the products are already the scores, and nothing but q, k and v wants a gradient.
 HWY_INLINE bool is_plain(const Backward& t) {
   const Scoring& how = t.scoring;
   return how.softcap == 0 && how.bias == nullptr && how.dense[0].data == nullptr && how.dense[1].data == nullptr &&
          t.dropout.threshold == 0 && t.d_bias == nullptr && t.d_dense == nullptr;
 }
 
-// Calls f(first, last) for runs of ones.
+// Calls call(first, last) for every run of ones, bits [first, last).
 template <class Call>
 HWY_INLINE void for_each_run(std::uint64_t bits, const Call& call) {
   while (bits != 0) {
@@ -146,7 +168,7 @@ HWY_INLINE void for_each_run(std::uint64_t bits, const Call& call) {
   }
 }
 
-// c += ds k for a group of queries, NV vectors of columns from d on.
+// c += ds k for a group of queries, in NV vectors of columns from d on.
 template <int NV>
 HWY_INLINE void multiply_keys_back(const BackwardBlock& b, std::int64_t group, std::int64_t d,
                                    Accumulators<kRows, NV>& c) {
@@ -157,7 +179,7 @@ HWY_INLINE void multiply_keys_back(const BackwardBlock& b, std::int64_t group, s
   });
 }
 
-// Where rows or columns end within the register tile.
+// The same where rows or columns end within the register tile.
 template <int NV>
 HWY_NOINLINE void add_to_edge(const Backward& t, const BackwardBlock& b, std::int64_t group, std::int64_t d) {
   HWY_ALIGN float edge[kRows * kPanel];
@@ -174,7 +196,7 @@ HWY_NOINLINE void add_to_edge(const Backward& t, const BackwardBlock& b, std::in
   }
 }
 
-// dq of a group += ds k.
+// dq += ds k for a group of queries.
 template <int NV>
 HWY_INLINE void add_to_queries(const Backward& t, const BackwardBlock& b, std::int64_t group, std::int64_t d) {
   const std::int64_t row = group * kRows;
@@ -199,7 +221,7 @@ HWY_NOINLINE void add_queries(const Backward& t, const BackwardBlock& b) {
   }
 }
 
-// sums = columns of the block's keys: += w^T rows.
+// sums += w^T rows: dv with w = p and rows = d_out, dk with w = ds and rows = q.
 struct KeySums {
   const float* w;     // [rows][kWeightStride]
   const float* rows;  // columns
@@ -207,7 +229,7 @@ struct KeySums {
   std::int64_t width;
 };
 
-// R keys of a panel, from key j of the block on. groups: who sees the panel.
+// R keys of a panel, from key j of the block on. Bit g of groups: group g of the queries sees the panel.
 template <int R, int NV>
 HWY_INLINE void add_to_keys(const BackwardBlock& b, const KeySums& k, std::uint64_t groups, std::int64_t j,
                             std::int64_t d) {
@@ -221,7 +243,7 @@ HWY_INLINE void add_to_keys(const BackwardBlock& b, const KeySums& k, std::uint6
   c.store(sums, kPanel);
 }
 
-// A panel in strips as high as a register tile; the last one is lower.
+// All keys of a panel, in strips as high as a register tile; the last strip is lower.
 template <int NV, int kFirst = 0>
 HWY_INLINE void add_strips(const BackwardBlock& b, const KeySums& k, std::uint64_t groups, std::int64_t panel,
                            std::int64_t d) {

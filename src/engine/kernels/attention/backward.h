@@ -1,8 +1,9 @@
 // engine/kernels/attention/backward.h - gradients of fused attention: a block of keys against blocks of queries, in
 // three steps.
 //
-// begin_keys packs a block of keys and clears its sums; backward adds one block of queries of one head after the other
-// to them and to dq; end_keys writes the sums. Five products a pair, the weights of a block stay in the second cache.
+// begin_keys packs a block of keys and clears its sums. backward, called once per block of queries of each head, adds
+// to these sums and to dq. end_keys writes the sums as dk and dv. row_terms prepares lse and delta of the queries
+// before.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@
 
 namespace attn::kernels {
 
-inline constexpr std::int64_t kGradientRows = 48;   // queries in a block, at most
-inline constexpr std::int64_t kGradientKeys = 384;  // keys in a block, at most
+inline constexpr std::int64_t kGradientRows = 48;   // most queries in a block
+inline constexpr std::int64_t kGradientKeys = 384;  // most keys in a block
 inline constexpr std::int64_t kGradientTiles = kGradientKeys / kTileKeys;
 
-// lse and delta of each query, as `backward` wants them: exp2(score - lse) is then the weight, 0 for a query that saw
-// nothing (lse is +inf here) and NaN for one whose d_out, d_lse, out or lse is not finite.
+// Computes lse and delta of each query in the form that `backward` reads: exp2(score - lse) is the weight. It is 0 for
+// a query that saw no key (its lse becomes +inf) and NaN for one whose d_out, d_lse, out or lse is not finite.
 struct RowTerms {
   Rows out, d_out;  // float32
   std::int64_t value_width = 0;
@@ -40,25 +41,25 @@ struct KeyBlock {
 std::int64_t key_block_floats(std::int64_t keys, std::int64_t width, std::int64_t value_width) noexcept;
 void begin_keys(const KeyBlock& block) noexcept;
 
-// Whether rows of a tile see its keys. With bits, bit t of word r says it of row r and key t.
+// The mask of one tile: whether any pair is visible, and which. Bit t of word r: row r sees key t.
 struct TileCover {
   bool seen = false;
-  const std::uint64_t* bits = nullptr;  // kTileRows words; null: everything
+  const std::uint64_t* bits = nullptr;  // kTileRows words; null: every pair, if seen
 };
 
 struct Backward {
   KeyBlock block;
-  std::int64_t first_key = 0;  // of the block, as bias, dropout and tiles count
+  std::int64_t first_key = 0;  // of the block, in positions of the sequence
 
   Rows q, d_out;               // of this head, from query 0; d_out is float32
-  const float* lse = nullptr;  // of query 0, as row_terms left them
+  const float* lse = nullptr;  // of query 0, as row_terms wrote it
   const float* delta = nullptr;
   Scoring scoring;
   DropoutHash dropout;
 
   std::int64_t first = 0;            // query of the block's first row, a multiple of kTileRows
   std::int64_t rows = 0;             // at most kGradientRows
-  std::int64_t next_rows = 0;        // of the block that comes next: fetched meanwhile
+  std::int64_t next_rows = 0;        // rows of the next block, prefetched along the way; 0: none
   const TileCover* tiles = nullptr;  // [rows / kTileRows][kGradientTiles]
 
   float* dq = nullptr;  // of query 0; added to
@@ -72,7 +73,7 @@ struct Backward {
 std::int64_t backward_scratch(std::int64_t width, std::int64_t value_width) noexcept;
 void backward(const Backward& task) noexcept;
 
-// Writes what has been summed up: dk and dv of the block's first key, rows that far apart.
+// Writes the sums: dk and dv point to the rows of the block's first key, whose rows are dk_stride and dv_stride apart.
 struct EndKeys {
   KeyBlock block;
   float dk_scale = 1;

@@ -1,5 +1,5 @@
-// engine/kernels/attention/backward_keys.cc - what comes before and after the products of backward.cc: packing, delta,
-// writing.
+// engine/kernels/attention/backward_keys.cc - the steps before and after the products of backward.cc: delta and lse of
+// the rows, packing keys and values, writing dk and dv.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/kernels/attention/backward_keys.cc"
 #include <hwy/foreach_target.h>
@@ -22,7 +22,7 @@ void find_row_terms(const RowTerms& t) {
     if (t.d_lse != nullptr) delta -= t.d_lse[i * t.d_lse_stride];
     const float lse = t.lse[i * t.lse_stride];
     t.to_delta[i] = delta;
-    // x - x is 0, or NaN if x is not finite.
+    // x - x is 0, or NaN if x is not finite: the weights of such a row become NaN.
     t.to_lse[i] = lse == kNever ? (delta - delta) - kNever : lse * kLog2E + (lse - lse) + (delta - delta);
   }
 }

@@ -1,12 +1,10 @@
-// engine/kernels/attention/backward_tile-inl.h - a tile of weights and gradients on its way: masks, softcap, biases,
-// dropout.
-//
-// A tile is a group of kRows queries against a panel of keys.
-#if defined(ATTN_KERNELS_BACKWARD_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_BACKWARD_TILE_INL_H_
-#undef ATTN_KERNELS_BACKWARD_TILE_INL_H_
+// engine/kernels/attention/backward_tile-inl.h - the steps of backward.cc between its products: mask, softcap, biases
+// and dropout, on the register tile of kRows queries by one panel of keys.
+#if defined(ATTN_ENGINE_KERNELS_ATTENTION_BACKWARD_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_ENGINE_KERNELS_ATTENTION_BACKWARD_TILE_INL_H_
+#undef ATTN_ENGINE_KERNELS_ATTENTION_BACKWARD_TILE_INL_H_
 #else
-#define ATTN_KERNELS_BACKWARD_TILE_INL_H_
+#define ATTN_ENGINE_KERNELS_ATTENTION_BACKWARD_TILE_INL_H_
 #endif
 
 #include "engine/kernels/attention/backward-inl.h"
@@ -23,11 +21,11 @@ static_assert(kGradientKeys / kPanel <= 64);
 // A block of queries against a block of keys.
 struct BackwardBlock {
   KeyMemory keys;
-  float* q;      // columns, scaled
-  float* d_out;  // columns
+  float* q;      // in columns, times q_scale
+  float* d_out;  // in columns
   float* lse;    // [rows]
   float* delta;
-  float* p;                     // [rows][kWeightStride]: weights, as they multiply d_out
+  float* p;                     // [rows][kWeightStride]: weights after dropout
   float* ds;                    // [rows][kWeightStride]: gradients of the products <q, k>
   std::int64_t rows;            // rounded up to whole groups
   std::uint64_t seen[kGroups];  // bit n: some row of the group sees some key of panel n
@@ -37,10 +35,10 @@ HWY_INLINE const TileCover& cover_of(const Backward& t, std::int64_t group, std:
   return t.tiles[group * kRows / kTileRows * kGradientTiles + panel * kPanel / kTileKeys];
 }
 
-// What the mask says of one tile, and where its rows lie.
+// The mask of one register tile, and its place in p and ds.
 struct Spot {
   Slot slot;
-  std::int64_t row;  // first, in the block
+  std::int64_t row;  // its first row in the block
   float* p;
   float* ds;
 };
@@ -58,7 +56,7 @@ HWY_INLINE Spot spot_of(const Backward& t, const BackwardBlock& b, std::int64_t 
   return at;
 }
 
-// Zeros where a row does not see a key, or where there is none.
+// Sets p and ds to 0 where a row does not see a key, or where there is no key.
 HWY_INLINE void forbid_tile(const Spot& at) {
   for (int r = 0; r < kRows; ++r) {
     for (float* x : {at.p + r * kWeightStride, at.ds + r * kWeightStride}) {
@@ -68,7 +66,7 @@ HWY_INLINE void forbid_tile(const Spot& at) {
   }
 }
 
-// One row of a tile whose products are not yet scores.
+// One row whose products are not yet scores.
 struct BackwardTileRow {
   std::int64_t i;  // the query
   float lse, delta;
@@ -76,7 +74,7 @@ struct BackwardTileRow {
   float* HWY_RESTRICT ds;  // <d_out, v>; becomes the gradients of the scores
 };
 
-// Turns the products into capped ones; slope is the cap's.
+// p = cap tanh(p), and slope = 1 - tanh^2(p), the derivative.
 HWY_INLINE void cap_products(float cap, float* HWY_RESTRICT p, float* HWY_RESTRICT slope) {
   const F f;
   for (std::int64_t n = 0; n < kPanel; n += lanes_of_float()) {
@@ -86,7 +84,7 @@ HWY_INLINE void cap_products(float cap, float* HWY_RESTRICT p, float* HWY_RESTRI
   }
 }
 
-// 1 for weights that are kept, 0 for the others.
+// kept = 1 for weights that dropout keeps, 0 for the others.
 HWY_INLINE void find_kept(const DropoutHash& dropout, const Slot& slot, std::int64_t i, float* kept) {
   std::fill_n(kept, kPanel, 1.0F);
   Slots slots;
@@ -125,7 +123,8 @@ HWY_INLINE void add_row(const float* HWY_RESTRICT from, std::int64_t count, floa
   for (; n < count; ++n) to[n] += from[n];
 }
 
-// Softcap, biases, dropout, mask, and the gradient of the bias, of a tile whose products have been stored.
+// From the stored products <q, k> and <d_out, v> to p and ds: softcap, biases, dropout, mask; also adds to the
+// gradients of the biases.
 HWY_NOINLINE void finish_tile(const Backward& t, const BackwardBlock& b, const Spot& at) {
   const F f;
   HWY_ALIGN float slope[kRows * kPanel];

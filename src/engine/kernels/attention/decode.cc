@@ -1,6 +1,22 @@
-// engine/kernels/attention/decode.cc - see decode.h. Bound by memory: what counts is that K and V stream in without a
-// pause, so the rows of both are fetched ahead while those of K are multiplied. At 262,144 keys that is as fast as
-// merely reading them.
+// engine/kernels/attention/decode.cc - a few queries against many keys, which are read once, where they lie.
+//
+//   out[r] = sum_j p[r,j] v[j]      p[r,:] = softmax of score[r,:]      r = head * queries + query
+//
+// While a model generates text, one new query per head meets the keys of all earlier tokens. Every number of K and V is
+// used a few times only, so the kernel is bound by memory, not by arithmetic. Packing the keys as forward.cc does would
+// read and write them once more than necessary. This kernel reads rows of K and V in place, in 32 or 16 bits. All query
+// heads that share a key head go through together, so that each key is loaded once for all of them.
+//
+// Memory. Rows are copied to q [rows][kQueryStride], scaled. Per step there are scores s [rows][64]; per row the state
+// of the online softmax (see forward.cc): base, sums [lanes] and o [rows][E padded]. The last columns of V that do not
+// fill a vector are copied to `tail`, padded with zeros.
+//
+// Loop. A step takes 64 keys, whose K and V fit in the first cache:
+//   score_keys   vectors along D: dot products of 4 keys by kDotRows rows, the lanes reduced four sums at a time
+//   soften_step  biases, mask, softmax; rescales o when a base moves
+//   add_values   vectors along E: o += s v by register tiles of kDotRows rows by kMaxVectors vectors
+// Rows of K and V 16 keys ahead are prefetched while keys are multiplied, so that memory never pauses. At 262,144 keys
+// this is as fast as merely reading K and V.
 #include "engine/kernels/attention/decode.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -15,8 +31,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-inline constexpr std::int64_t kStep = kTileKeys;         // keys at a time: K and V of them fit in the first cache
-inline constexpr std::int64_t kAhead = 16;               // keys and values to fetch ahead: of 16 to 64 the best
+inline constexpr std::int64_t kStep = kTileKeys;         // keys per step: their K and V fit in the first cache
+inline constexpr std::int64_t kAhead = 16;               // prefetch distance in keys: the best of 16 to 64
 inline constexpr int kDotRows = kRows == 12 ? 4 : 2;     // rows at a time; by 4 keys: as many accumulators as fit
 inline constexpr int kMaxVectors = kRows == 12 ? 4 : 2;  // vectors of a value at a time
 
@@ -28,7 +44,7 @@ struct DecodeState {
   float* o;     // [rows][E padded]
   float* tail;  // [kStep][lanes]: last columns of V that do not fill a vector
   std::int64_t rows;
-  std::int64_t padded;  // E
+  std::int64_t padded;  // E rounded up to whole vectors
 };
 
 std::int64_t decode_scratch_floats(std::int64_t rows, std::int64_t value_width) {
@@ -57,7 +73,7 @@ HWY_INLINE const T* row_of(const Rows& rows, std::int64_t row) {
   return static_cast<const T*>(rows.data) + row * rows.stride;
 }
 
-// Fetches rows [row, row + 4). Beyond the end of the memory it does no harm.
+// Prefetches rows [row, row + 4). Addresses beyond the end are harmless.
 HWY_INLINE void fetch_four(const Prefetch& rows, std::int64_t row) {
   const auto* at = static_cast<const std::uint8_t*>(rows.data) + row * rows.stride;
   for (std::int64_t byte = 0; byte < rows.bytes; byte += 64) {
@@ -68,7 +84,7 @@ HWY_INLINE void fetch_four(const Prefetch& rows, std::int64_t row) {
   }
 }
 
-// The last numbers of a row, fewer than a vector, and zeros.
+// The last n numbers of a row, fewer than a vector, padded with zeros.
 template <typename T>
 HWY_INLINE Vec load_rest(const T* from, std::int64_t n) {
   HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
@@ -140,7 +156,7 @@ HWY_INLINE void add_columns(const float* HWY_RESTRICT s, const T* HWY_RESTRICT v
   c.store(o, o_stride);
 }
 
-// All columns of R rows, from row r on, over the keys [key + j, key + j + keys) of the step at key.
+// All columns of R rows, from row r on, over the keys [key + j, key + j + keys) of the step that starts at key.
 template <int R, typename T>
 HWY_INLINE void add_rows(const Decode& t, const DecodeState& state, std::int64_t r, std::int64_t key, std::int64_t j,
                          std::int64_t keys) {
@@ -158,7 +174,7 @@ HWY_INLINE void add_rows(const Decode& t, const DecodeState& state, std::int64_t
   if (e < t.value_width) add_columns<R, 1>(s, state.tail + j * lanes, lanes, keys, o + e, state.padded);
 }
 
-// With bits, a value that a row may not see is not even multiplied by 0: it may be infinite.
+// o += s v for one step. With bits, a value that a row does not see is not even multiplied by 0: it may be infinite.
 template <typename T>
 HWY_INLINE void add_values_of_step(const Decode& t, const DecodeState& state, const Segment& step) {
   const std::int64_t lanes = lanes_of_float();
@@ -174,7 +190,7 @@ HWY_INLINE void add_values_of_step(const Decode& t, const DecodeState& state, co
   }
   for (std::int64_t r = 0; r < state.rows; ++r) {
     std::uint64_t word = step.bits[r % t.queries];
-    while (word != 0) {  // a run of keys that the row sees
+    while (word != 0) {  // for every run of keys that the row sees
       const int from = std::countr_zero(word);
       const int count = std::countr_one(word >> static_cast<unsigned>(from));
       add_rows<1, T>(t, state, r, step.key, from, count);
@@ -184,7 +200,7 @@ HWY_INLINE void add_values_of_step(const Decode& t, const DecodeState& state, co
   }
 }
 
-// What was summed up under another base shrinks.
+// Rescales the sums of row r from one base to another.
 HWY_INLINE void rebase(const DecodeState& state, std::int64_t r, float from, float to) {
   const F f;
   const Vec shrink = hn::Set(f, exp2_of(from - to));
@@ -196,7 +212,7 @@ HWY_INLINE void rebase(const DecodeState& state, std::int64_t r, float from, flo
   }
 }
 
-// Online softmax of one step: scores become weights.
+// Online softmax of one step: replaces scores by exp2(score - base).
 HWY_INLINE void soften_step(const Decode& t, const DecodeState& state, const Segment& step) {
   const F f;
   Slots slots;

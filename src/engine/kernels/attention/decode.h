@@ -7,8 +7,8 @@
 
 namespace attn::kernels {
 
-// The query heads that share one key head, each with the same few queries, against one part of the keys. Row r of the
-// result is query r % queries of head r / queries.
+// The query heads that share one key head, with a few queries each, against one part of the keys. Row r of the result
+// is query r % queries of head r / queries.
 struct Decode {
   Rows q;                        // of the first head
   std::int64_t head_stride = 0;  // elements of q from head to head
@@ -16,8 +16,8 @@ struct Decode {
   Rows k, v;               // from key 0
   std::int64_t width = 0;  // D
   std::int64_t value_width = 0;
-  const Scoring* scoring = nullptr;      // a head each
-  const DropoutHash* dropout = nullptr;  // a head each
+  const Scoring* scoring = nullptr;      // [heads]
+  const DropoutHash* dropout = nullptr;  // [heads]
 
   const Segment* segments = nullptr;
   std::int64_t segment_count = 0;

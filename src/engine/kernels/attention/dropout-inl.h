@@ -1,9 +1,9 @@
-// engine/kernels/attention/dropout-inl.h - see keep.h, a vector at a time.
-#if defined(ATTN_KERNELS_DROPOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_DROPOUT_INL_H_
-#undef ATTN_KERNELS_DROPOUT_INL_H_
+// engine/kernels/attention/dropout-inl.h - dropout_hash of dropout.h, one vector at a time.
+#if defined(ATTN_ENGINE_KERNELS_ATTENTION_DROPOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_ENGINE_KERNELS_ATTENTION_DROPOUT_INL_H_
+#undef ATTN_ENGINE_KERNELS_ATTENTION_DROPOUT_INL_H_
 #else
-#define ATTN_KERNELS_DROPOUT_INL_H_
+#define ATTN_ENGINE_KERNELS_ATTENTION_DROPOUT_INL_H_
 #endif
 
 #include "engine/kernels/attention/dropout.h"
@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-// The lanes of row i, from column j on, that are dropped.
+// dropped(j): the mask of the columns from j on, one vector, that dropout sets to 0 in row i.
 class Dropped {
  public:
   HWY_INLINE Dropped(const DropoutHash& dropout, std::int64_t i)

@@ -1,4 +1,5 @@
-// engine/kernels/attention/dropout.h - dropout without a stored mask: every weight's fate is a hash of where it stands.
+// engine/kernels/attention/dropout.h - dropout without a stored mask: a hash of seed, row and column decides whether a
+// weight is kept. Forward and backward compute the same hash, and the result does not depend on threads or blocks.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,12 @@ inline constexpr std::uint32_t kDropoutStep = 0x9E3779B1U;
 inline constexpr std::uint32_t kDropoutMix1 = 0x21F0AAADU;
 inline constexpr std::uint32_t kDropoutMix2 = 0x735A2D97U;
 
-// What the row of query i adds to the hash: low word before, high word after the first mixing.
+// The row's part of the hash: its low word enters before the first mixing, its high word after it.
 constexpr std::uint64_t dropout_row_key(std::uint64_t seed, std::int64_t i) noexcept {
   return mix64(seed ^ mix64(static_cast<std::uint64_t>(i)));
 }
 
-// Uniform over all 32-bit numbers.
+// The hash of column j: uniform over all 32-bit numbers.
 constexpr std::uint32_t dropout_hash(std::uint64_t row_key, std::int64_t j) noexcept {
   std::uint32_t x = static_cast<std::uint32_t>(j) * kDropoutStep + static_cast<std::uint32_t>(row_key);
   x = (x ^ (x >> 16U)) * kDropoutMix1;

@@ -1,5 +1,24 @@
-// engine/kernels/attention/forward.cc - online softmax (Milakov & Gimelshein, 2018) over the chunks that a block
-// visits.
+// engine/kernels/attention/forward.cc - fused attention of one block of queries of one head.
+//
+//   out[i] = sum_j p[i,j] v[j]      p[i,j] = exp2(s[i,j] - base[i]) / sum_j exp2(s[i,j] - base[i])
+//   lse[i] = log sum_j exp(score[i,j])      s[i,j] = score[i,j] log2(e)
+//
+// Scores are in units of log 2, so that the softmax needs exp2 only: the factor log2(e) is folded into q when the block
+// is loaded. The N x M table never exists. The block visits its keys in chunks of at most 256 and keeps, per query, the
+// base, sum_j exp2(s - base) and sum_j exp2(s - base) v: the online softmax (Milakov & Gimelshein, 2018).
+//
+// Memory. K lies in panels [D][2 vectors] (pack.h): for every d, the numbers of as many keys as two vectors hold. V is
+// read in place or in columns of two vectors. Both give the register tile vectors side by side, while q (rows) and the
+// scores s [12][256] are broadcast number by number. 12 x 256 scores are 12 KB: they stay in the first cache between
+// the two products.
+//
+// Loop. A visit is one row of tiles (12 queries) against one chunk of keys. Its rows go through all steps in groups as
+// high as the register tile (absorb): s = q k^T; softcap, biases and mask; the largest score per row; s = exp2(s -
+// base) and its sum; dropout; o += s v. Tiles that the mask hides are never visited, so their cost is 0.
+//
+// The base need not be the largest score, only near enough to it that exp2 neither overflows nor vanishes (kSlack in
+// rows-inl.h). It is 0 for nearly every row, which saves a subtraction per score and rescaling o per chunk. Only when a
+// base moves, sum and o are multiplied by exp2(old - new). Division by the sum and the logarithm come once, at the end.
 #include "engine/kernels/attention/forward.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -13,14 +32,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-// What a block knows of its rows so far.
+// The running state of a block, in scratch memory.
 struct ForwardBlock {
   float* q;      // [rows][kQueryStride], scaled
-  float* s;      // [kTileRows][kScoreStride]
-  float* base;   // [rows]: what powers are relative to
+  float* s;      // [kTileRows][kScoreStride]: scores of one chunk, then their powers
+  float* base;   // [rows]: subtracted from the scores before exp2; kNever: no key seen yet
   float* sum;    // [rows][lanes]: sum of exp2(score - base)
   float* o;      // [rows][E padded]: sum of exp2(score - base) v
-  float* clean;  // [kChunk][E padded]
+  float* clean;  // [kChunk][E padded]: see Values
 };
 
 HWY_INLINE std::int64_t padded_rows(std::int64_t rows) { return round_up(rows, kTileRows); }
@@ -44,8 +63,8 @@ HWY_INLINE ForwardBlock lay_out(const Forward& t) {
   return block;
 }
 
-// Fetches memory that will be wanted, a few lines at a time, while there is something better to do than to wait for it.
-// Many at once would only queue up.
+// Prefetches rows into the second cache, a few cache lines per step, spread over `steps` steps of the computation. All
+// at once would only queue up.
 template <int kForWriting>
 class Fetcher {
  public:
@@ -78,7 +97,7 @@ class Fetcher {
   std::int64_t share_ = 0;
 };
 
-// A step for every row of every visit.
+// Inputs of the next task, and output rows of this one. One step per row of every visit.
 struct PrefetchQueue {
   Fetcher<0> next;
   Fetcher<1> out;
@@ -89,14 +108,14 @@ struct PrefetchQueue {
   }
 };
 
-// What a chunk does to the bases of its rows.
+// How a chunk changes the bases of its rows.
 struct Bases {
-  bool fresh = true;   // no row had seen anything
-  bool zero = true;    // all are 0
-  bool moved = false;  // some row's sums must shrink
+  bool fresh = true;   // no row has seen a key before
+  bool zero = true;    // all new bases are 0
+  bool moved = false;  // the sums of some row must be rescaled
 };
 
-// Turns the largest scores of `rows` rows into their new bases. Nearly always all of them are 0.
+// base holds the largest score of each row and becomes the new base. Nearly always all of them are 0.
 HWY_INLINE Bases choose_bases(const float* HWY_RESTRICT before, int rows, float* HWY_RESTRICT base) {
   Bases bases;
   for (int r = 0; r < rows; ++r) {
@@ -115,7 +134,7 @@ HWY_INLINE Bases choose_bases(const float* HWY_RESTRICT before, int rows, float*
   return bases;
 }
 
-// Takes one chunk of keys into rows [row, row + rows) of the block; rows <= R. from is the first of them in the tile.
+// Adds one chunk of keys to `rows` rows of the block; rows <= R. `from` is the first of them within the row of tiles.
 template <int R>
 HWY_NOINLINE void absorb(const Forward& t, const ForwardBlock& block, PrefetchQueue& prefetches, const Visit& visit,
                          int from, int rows) {
@@ -144,7 +163,7 @@ HWY_NOINLINE void absorb(const Forward& t, const ForwardBlock& block, PrefetchQu
       shrink[r] = moves ? exp2_of(block.base[row + r] - base[r]) : 1.0F;
     }
   }
-  // After all bases: a row's powers would keep the next row's largest score waiting.
+  // In a loop of its own: interleaved, the exp2 of a row would delay the largest score of the next.
   for (int r = 0; r < rows; ++r) {
     float* scores = block.s + r * kScoreStride;
     float* total = block.sum + (row + r) * lanes;
@@ -175,16 +194,16 @@ struct Absorb {
   }
 };
 
-// Divides by the sums. The logarithms of all rows are taken together.
+// Divides by the sums and writes out and lse, one vector of rows per logarithm.
 HWY_INLINE void finish(const Forward& t, const ForwardBlock& block) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
   const std::int64_t width = round_up(t.value_width, lanes);
-  float* total = block.s;  // nobody needs the scores any more
+  float* total = block.s;  // the scores are no longer needed
   float* top = block.base;
   float sum[4];
   for (std::int64_t r = 0; r < t.rows; ++r) {
-    if (r % 4 == 0) {  // there is room for whole tiles of rows
+    if (r % 4 == 0) {  // scratch is padded to whole tiles, so reading four rows is safe
       Vec sums[4];
       for (int n = 0; n < 4; ++n) sums[n] = hn::Load(f, block.sum + (r + n) * lanes);
       reduce_four(sums, sum, Sum());
@@ -211,7 +230,7 @@ void run(const Forward& t) {
   load_queries(t, 0, t.rows, block.q);
   const Prefetch out(Rows{t.out + t.first * t.out_stride, t.out_stride, Element::float32}, t.rows, t.value_width);
   const std::int64_t steps = t.visit_count * std::min(t.rows, kTileRows);
-  const bool cached = t.prefetch[0].data == nullptr;  // where nothing is to be fetched, out is small as well
+  const bool cached = t.prefetch[0].data == nullptr;  // if there is nothing to prefetch, out is small as well
   PrefetchQueue prefetches{Fetcher<0>(t.prefetch, 3, steps), Fetcher<1>(&out, cached ? 0 : 1, steps)};
   for (std::int64_t n = 0; n < t.visit_count; ++n) {
     for_each_group(t.visits[n].rows, Absorb{t, block, prefetches, t.visits[n]});

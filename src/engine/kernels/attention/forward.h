@@ -8,14 +8,15 @@
 
 namespace attn::kernels {
 
+// The task of one call. Pointers "of query 0" are indexed by absolute query numbers, first ... first + rows - 1.
 struct Forward {
   Rows q;                       // rows of this head, from query 0
   std::int64_t width = 0;       // D
   const float* keys = nullptr;  // panels (pack.h)
   ValueLayout values;
-  std::int64_t origin = 0;                   // the key that stands first in keys and values, a multiple of kTileKeys
+  std::int64_t origin = 0;                   // the first key in keys and values, a multiple of kTileKeys
   std::int64_t value_width = 0;              // E
-  const std::uint8_t* not_finite = nullptr;  // a flag a key tile from origin on (pack.h), null: V is finite
+  const std::uint8_t* not_finite = nullptr;  // one flag per key tile, from origin on (pack.h); null: V is finite
 
   Scoring scoring;
   DropoutHash dropout;
@@ -36,7 +37,7 @@ struct Forward {
   std::int64_t weight_stride = 0;
   std::int64_t key_count = 0;  // M
 
-  Prefetch prefetch[3];  // fetched into the second cache meanwhile
+  Prefetch prefetch[3];  // inputs of the next task, fetched into the second cache along the way
 
   float* scratch = nullptr;  // forward_scratch() floats, aligned to 64 bytes
 };
@@ -44,10 +45,11 @@ struct Forward {
 // Floats of scratch for blocks of `rows` queries.
 std::int64_t forward_scratch(std::int64_t rows, std::int64_t value_width) noexcept;
 
-// Visits must be ordered so that each row of tiles meets its keys in rising order.
+// Computes out and lse of the block. Each row of tiles must visit its keys in rising order.
 void forward(const Forward& task) noexcept;
 
-// The same, and writes the rows of weights, before dropout. The visits of one row of tiles must stand together.
+// Computes the same and also writes the rows of weights, before dropout. All visits of one row of tiles must follow
+// each other directly.
 std::int64_t forward_with_weights_scratch(std::int64_t keys, std::int64_t value_width) noexcept;
 void forward_with_weights(const Forward& task) noexcept;
 

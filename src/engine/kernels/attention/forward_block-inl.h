@@ -1,9 +1,10 @@
-// engine/kernels/attention/forward_block-inl.h - what the two forward kernels share: queries in, rows out.
-#if defined(ATTN_KERNELS_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_BLOCK_INL_H_
-#undef ATTN_KERNELS_BLOCK_INL_H_
+// engine/kernels/attention/forward_block-inl.h - the first and last steps of a block of queries, shared by forward.cc,
+// forward_with_weights.cc, decode.cc and rebuild.cc: loading q, finishing the softmax, writing out and lse.
+#if defined(ATTN_ENGINE_KERNELS_ATTENTION_FORWARD_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_ENGINE_KERNELS_ATTENTION_FORWARD_BLOCK_INL_H_
+#undef ATTN_ENGINE_KERNELS_ATTENTION_FORWARD_BLOCK_INL_H_
 #else
-#define ATTN_KERNELS_BLOCK_INL_H_
+#define ATTN_ENGINE_KERNELS_ATTENTION_FORWARD_BLOCK_INL_H_
 #endif
 
 #include <hwy/contrib/math/math-inl.h>
@@ -16,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-// Rows [row, row + rows) of the block, scaled; zeros up to a whole number of register tiles.
+// Loads rows [row, row + rows) of the block as floats, times q_scale; zeros up to a whole number of register tiles.
 HWY_INLINE void load_queries(const Forward& t, std::int64_t row, std::int64_t rows, float* q) {
   for (std::int64_t r = 0; r < rows; ++r) {
     scale_row(t.q, t.first + row + r, t.width, t.scoring.q_scale, q + r * kQueryStride);
@@ -36,14 +37,14 @@ HWY_INLINE Values values_of(const Forward& t, float* clean) {
 }
 HWY_INLINE Keys keys_of(const Forward& t) { return {t.keys, t.width, t.origin}; }
 
-// What the sums of a row come to.
+// The end of the softmax of a row.
 struct Outcome {
   float factor = 0;    // turns exp2(score - base) into a weight; 0 for a row that saw nothing
   float top = kNever;  // lse = log(2^top total)
   float total = 1;
 };
 
-// log(2^top total), natural. A total that is NaN gives NaN.
+// The natural logarithm of 2^top total. A NaN total gives NaN.
 HWY_INLINE Vec lse_of(Vec top, Vec total) {
   const F f;
   const Vec log2 = hn::Add(hn::Log2(f, total), hn::Sub(total, total));
@@ -53,10 +54,10 @@ HWY_INLINE float lse_of(const Outcome& outcome) {
   return hn::GetLane(lse_of(hn::Set(F(), outcome.top), hn::Set(F(), outcome.total)));
 }
 
-// sum is that of exp2(score - base) over all keys.
+// sum is the sum of exp2(score - base) over all keys; sink is in units of log 2, kNever: none.
 HWY_INLINE Outcome conclude(float sum, float base, float sink) {
-  if (sum == 0) return {0.0F, sink};  // saw nothing, or only scores of -inf
-  if (base == kNever) base = 0;       // all that it saw was NaN
+  if (sum == 0) return {0.0F, sink};  // no key, or only scores of -inf
+  if (base == kNever) base = 0;       // all scores were NaN
   if (sink == kNever) return {1 / sum, base, sum};
   const float top = std::max(base, sink);
   const float share = exp2_of(base - top);
@@ -64,7 +65,7 @@ HWY_INLINE Outcome conclude(float sum, float base, float sink) {
   return {share / total, top, total};
 }
 
-// out = factor o. With a factor of 0, o may never have been written.
+// out = factor o. With a factor of 0, o may be uninitialised.
 HWY_INLINE void write_row(const Forward& t, std::int64_t i, const float* HWY_RESTRICT o, float factor) {
   float* out = t.out + i * t.out_stride;
   if (factor == 0) {
@@ -74,7 +75,7 @@ HWY_INLINE void write_row(const Forward& t, std::int64_t i, const float* HWY_RES
   }
 }
 
-// Calls step.run<R>(from, rows) for groups of rows of a tile, with the smallest register tile that holds them.
+// Calls step.run<R>(from, rows) for groups of rows of a tile. R is the smallest register tile that holds them.
 template <class Step>
 HWY_INLINE void for_each_group(int rows_of_tile, const Step& step) {
   for (int from = 0; from < rows_of_tile; from += kRows) {

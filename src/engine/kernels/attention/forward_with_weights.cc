@@ -1,6 +1,19 @@
 // engine/kernels/attention/forward_with_weights.cc - attention that also writes its weights.
 //
-// All scores of a group of rows are kept until the softmax is known, then used for the output and written once.
+//   weights[i,j] = p[i,j] = exp2(s[i,j] - base[i]) / sum_j exp2(s[i,j] - base[i]), 0 where the mask forbids
+//   out[i] = sum_j p[i,j] v[j], lse as in forward.cc
+//
+// Here a row's final sum must be known before its first weight is written, so the online softmax of forward.cc would
+// write the table twice. Instead, all scores of one row of tiles (12 queries, all keys) stay in scratch memory, chunk
+// by chunk: s [chunks][12][256] floats, 3 MB at 65,536 keys. Each of them is computed once and written once.
+//
+// Loop. For every group of rows that fills a register tile:
+//   score    s = q k^T, softcap, biases and mask for all chunks; the largest score per row
+//   soften   s = exp2(s - base), with one base per row for all chunks; the sum per row
+//   run      per chunk: write weights = s / sum to the table, and o += s v
+// The table has N x M floats and does not fit in a cache. So a few of its rows are written before each pass over two
+// vectors of columns of V: memory takes them in while the pass computes. With dropout, all rows of a chunk are written
+// before they are dropped, because the table shows the weights before dropout.
 #include "engine/kernels/attention/forward.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -28,9 +41,9 @@ struct TileRow {
   const Visit* visits;
   int count;
   float* q;
-  float* s;  // kChunkFloats a visit
+  float* s;  // kChunkFloats per visit
   float* o;
-  float* clean;  // [kChunk][E padded]
+  float* clean;  // [kChunk][E padded]: see Values
 
   [[nodiscard]] HWY_INLINE Slots slots(int n, int from, int rows) const {
     return place(t.segments, visits[n], from, rows);
@@ -43,7 +56,7 @@ struct TileRow {
     Outcome outcome[R];
     soften<R>(from, rows, peak, outcome);
     const Values v = values_of(t, clean);
-    std::int64_t done = 0;  // keys whose weights are written
+    std::int64_t done = 0;  // keys [0, done) of the table are written
     for (int n = 0; n < count; ++n) {
       const Slots here = slots(n, from, rows);
       float* chunk = s + n * kChunkFloats;
@@ -56,7 +69,7 @@ struct TileRow {
           drop(t.dropout, here, query(from, r), chunk + r * kScoreStride);
         }
       }
-      // A few rows before each pass over the values: memory takes them in while the pass computes.
+      // Spreads the rows of the table evenly over the passes of multiply_values.
       int written = t.dropout.threshold != 0 ? rows : 0;
       const auto write_some = [&](std::int64_t e) HWY_ATTR {
         const auto until = static_cast<int>(rows * std::min(v.width, e + 2 * lanes_of_float()) / v.width);
@@ -93,7 +106,7 @@ struct TileRow {
     }
   }
 
-  // Scores become powers, relative to a base for all of a row's chunks.
+  // Replaces scores by exp2(score - base), with one base for all chunks of a row.
   template <int R>
   HWY_INLINE void soften(int from, int rows, const float* peak, Outcome* outcome) const {
     Vec sum[R];
@@ -114,7 +127,7 @@ struct TileRow {
     return t.weights + query(from, r) * t.weight_stride;
   }
 
-  // One chunk of a row of the table, with zeros from key `done` on where no slot is.
+  // Writes one chunk of a row of the table from key `done` on, with zeros between the slots.
   HWY_INLINE void write_weights(const float* row, const Slots& here, float factor, std::int64_t done, float* to) const {
     for (int m = 0; m < here.count; ++m) {
       const Slot& slot = here.at[m];

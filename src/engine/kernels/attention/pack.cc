@@ -1,4 +1,8 @@
-// engine/kernels/attention/pack.cc - keys transposed into panels, values widened to float.
+// engine/kernels/attention/pack.cc - transposes keys into panels and copies values as floats into columns (see pack.h).
+//
+// For the product q k^T the register tile wants vectors that run over keys, but a row of K runs over D. So four numbers
+// of `lanes` keys at a time are transposed in registers: loads of 4 numbers per key, then two rounds of interleaving.
+// Values are read along a row already; they are only widened, and checked for infinities and NaN on the way.
 #include "engine/kernels/attention/pack.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -13,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-// Four numbers of every fourth row: block b of the vector holds rows[4 b stride ...+3].
+// Four numbers of every fourth row: block b of the vector holds from[4 b stride ... + 3].
 template <class D>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t stride) {
   if constexpr (hn::MaxLanes(D()) <= 4) {
@@ -74,13 +78,13 @@ void pack_keys_of(const PackKeys& t) {
   }
 }
 
-// x * 0 is 0, unless x is infinite or NaN.
+// zeros is a sum of x * 0, which is 0 unless some x is infinite or NaN.
 HWY_INLINE bool is_not_zero(Vec zeros) {
   const float sum = hn::GetLane(hn::SumOfLanes(F(), zeros));
   return sum != 0 || sum != sum;
 }
 
-// The first columns of the row: two vectors, or what there is of them and zeros.
+// Copies the first two vectors of a row; pads with zeros if the row is shorter.
 template <typename T>
 HWY_INLINE void copy_columns(const T* from, std::int64_t width, float* to) {
   const F f;

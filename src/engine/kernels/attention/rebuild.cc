@@ -1,5 +1,17 @@
-// engine/kernels/attention/rebuild.cc - see rebuild.h. Scores are made by the same steps in the same order as in
-// forward.cc, so that they have the same bits; what is lost is the rounding of lse.
+// engine/kernels/attention/rebuild.cc - weights rebuilt from q, k and lse, for one window of the table.
+//
+//   p[i,j] = exp(score[i,j] - lse[i]) = exp2(s[i,j] - lse[i] log2(e)), 0 where the mask forbids
+//
+// This is why the engine never stores the N x M table: one number per row, lse, turns any score back into its weight.
+// Neither a sum nor a second pass over the keys is needed, so the cost of a window is its own size times D.
+//
+// Scores come from the same steps in the same order as in forward.cc (multiply_keys, finish_scores), so they have the
+// same bits. All that is lost is the rounding of lse; it could make the largest weight of a row exceed 1, hence the
+// min.
+//
+// Memory and loop are those of forward.cc without values: at most 12 queries, scaled, in scratch; keys in panels; per
+// visit a chunk of scores [12][256], turned into weights in place, of which the keys inside the window are copied out.
+// Keys that no visit covers are masked: the window's rows are cleared first.
 #include "engine/kernels/attention/rebuild.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -13,7 +25,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-// s = exp2(s - lse log2(e)), at most 1 whatever lse's rounding did.
+// s = exp2(s - lse log2(e)), at most 1 despite the rounding of lse.
 HWY_INLINE void weigh(float* HWY_RESTRICT s, std::int64_t count, float lse) {
   const F f;
   const Vec top = hn::Set(f, lse == kNever ? 0.0F : lse);

@@ -23,7 +23,7 @@ struct Rebuild {
   const float* lse = nullptr;  // of query 0
   std::int64_t lse_stride = 0;
 
-  // The window's keys [begin, end); to is the window's row of query `first`.
+  // The keys of the window are [begin, end); `to` points to the window's row of query `first`.
   std::int64_t begin = 0, end = 0;
   float* to = nullptr;
   std::int64_t stride = 0;

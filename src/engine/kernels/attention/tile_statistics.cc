@@ -1,4 +1,8 @@
-// engine/kernels/attention/tile_statistics.cc - see survey.h.
+// engine/kernels/attention/tile_statistics.cc - sums over a block of weights, per row and per column (see
+// tile_statistics.h).
+//
+// Every weight is read once and enters five sums: mass, entropy, distance, beyond (per row) and received (per column).
+// Rows are cut into 512 columns, whose column sums stay in the first cache while all rows pass over them.
 #include "engine/kernels/attention/tile_statistics.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -15,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kBlock = 512;  // columns whose sums are held at a time
+constexpr std::int64_t kBlock = 512;  // columns at a time
 
 // Natural logarithm of a normal positive number. x = m 2^e with m from sqrt(1/2) to sqrt(2), and
 // log m = f + f^2 q(f), f = m - 1; q is the polynomial of degree 7 whose largest error, 3e-8, is the least.
@@ -36,7 +40,7 @@ HWY_INLINE hn::Vec<D> log_of(D d, hn::Vec<D> x) {
   return hn::MulAdd(hn::ConvertTo(d, e), hn::Set(d, 0.6931471805599453F), log_m);
 }
 
-// Sums over the keys that each lane has seen.
+// The sums of a row, one per lane.
 template <class D>
 struct LaneSums {
   hn::Vec<D> mass, log, distance, beyond;
@@ -45,7 +49,7 @@ struct LaneSums {
   HWY_INLINE void add(hn::Vec<D> p, hn::Vec<D> offset, hn::Vec<D> limit) {
     const D d;
     const auto away = hn::Abs(offset);
-    const auto known = hn::IfThenElse(hn::Gt(p, hn::Zero(d)), p, hn::Set(d, 1.0F));  // p log 1 keeps NaN, and makes 0
+    const auto known = hn::IfThenElse(hn::Gt(p, hn::Zero(d)), p, hn::Set(d, 1.0F));  // p log 1: 0, or NaN if p is NaN
     mass = hn::Add(mass, p);
     log = hn::MulAdd(p, log_of(d, known), log);
     distance = hn::MulAdd(p, away, distance);
@@ -62,7 +66,7 @@ struct LaneSums {
   static HWY_INLINE double total(hn::Vec<D> x) { return hn::GetLane(hn::SumOfLanes(D(), x)); }
 };
 
-// One row against the columns of a block; `offset` is j - i of the first.
+// One row of `columns` weights; `offset` is j - i of the first.
 HWY_INLINE void row_statistics(const float* HWY_RESTRICT p, std::int64_t columns, std::int64_t offset, float limit,
                                float* HWY_RESTRICT received, RowStatistics& row) {
   const F f;

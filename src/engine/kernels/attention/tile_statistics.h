@@ -1,5 +1,5 @@
-// engine/kernels/attention/tile_statistics.h - one look at a tile of attention weights: what can be said of it by
-// adding up.
+// engine/kernels/attention/tile_statistics.h - sums over a block of attention weights: mass, entropy, distance per row,
+// attention received per column.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace attn::kernels {
 
-// Of row i, over the keys j of the tile.
+// Sums of row i over the keys j of the block.
 struct RowStatistics {
   double mass = 0;      // sum p
   double entropy = 0;   // -sum p log p, in nats; 0 where p is 0
@@ -16,14 +16,14 @@ struct RowStatistics {
   double beyond = 0;    // sum p where |i - j| > TileStatistics::beyond
 };
 
-// Weights below 2^-126 count as 0; one that is not a number makes its row's and its column's sums so. Sums of a tile
-// are made in float, over at most 512 columns and `rows` rows; tiles are added up in double. The logarithm's error is
-// below 1.5e-7 (1 + |log p|). Positions are exact up to 2^24.
+// Adds the sums of one block of weights to by_row and received. Weights below 2^-126 count as 0; a NaN makes the sums
+// of its row and its column NaN. Sums are in float over at most 512 columns and over `rows` rows; these are added in
+// double. The error of the logarithm is below 1.5e-7 (1 + |log p|). Positions are exact up to 2^24.
 struct TileStatistics {
   InRows weights;
   std::int64_t rows = 0, columns = 0;
-  std::int64_t query = 0, key = 0;  // numbers of the tile's first row and column
-  std::int64_t beyond = 0;
+  std::int64_t query = 0, key = 0;  // positions of the first row and column
+  std::int64_t beyond = 0;          // the distance for RowStatistics::beyond
   RowStatistics* by_row = nullptr;  // [rows]: added to
   double* received = nullptr;       // [columns], sum over rows: added to
 };

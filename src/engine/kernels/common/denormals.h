@@ -1,6 +1,6 @@
-// engine/kernels/common/denormals.h - denormal numbers count as zero while a kernel runs.
+// engine/kernels/common/denormals.h - treats denormal numbers as zero while a kernel runs.
 //
-// A weight below 2^-126 changes nothing that a float can show, but costs 150 cycles a product on many CPUs.
+// A weight below 2^-126 does not change a result in float, but a product with it costs 150 cycles on many CPUs.
 #pragma once
 
 #if defined(__x86_64__)

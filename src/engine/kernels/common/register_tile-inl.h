@@ -1,10 +1,29 @@
-// engine/kernels/common/register_tile-inl.h - the register tile that every product is made of, exp2, and small steps on
-// vectors. Compiled once for each instruction set (Highway).
-#if defined(ATTN_KERNELS_REGISTER_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_REGISTER_TILE_INL_H_
-#undef ATTN_KERNELS_REGISTER_TILE_INL_H_
+// engine/kernels/common/register_tile-inl.h - the register tile that every product is made of, exp2, tanh, and small
+// steps on vectors.
+//
+//   c[r][v] += sum_k a[r,k] b[k][v]      R rows by NV vectors of columns, held in R x NV registers
+//
+// For every k, the tile loads NV vectors of b and broadcasts R numbers of a; each pair gives one fused multiply-add. So
+// 12 x 2 needs 14 loads for 24 multiply-adds, and 6 x 2 needs 8 for 12. A core that can start two loads and two
+// multiply-adds per cycle then waits for arithmetic, not for loads. The 12 or 24 sums are independent, which is enough
+// to hide the latency of 4 or 5 cycles of two units.
+//
+// The height follows from the number of vector registers. R x NV sums, NV vectors of b and one number of a must fit:
+// 24 + 2 + 1 of 32 (AVX-512, NEON), or 12 + 2 + 1 of 16 (AVX2, SSE4). NV is 2 in nearly every product; 1 serves the
+// last columns.
+//
+// Memory. b must offer vectors side by side: that is why keys, values and weights are packed into "panels" two vectors
+// wide. a is read number by number: along a row (add_product) or down a column (add_transposed). Loops over r and v are
+// unrolled completely, so that the array `at` lives in registers.
+//
+// This file is compiled once per instruction set: Highway's foreach_target.h includes every kernel again for each
+// target, HWY_NAMESPACE keeps the copies apart, and HWY_DYNAMIC_DISPATCH picks one when the program runs. That is also
+// why the include guard below toggles. Vec has as many lanes as the target offers: 4, 8 or 16 floats.
+#if defined(ATTN_ENGINE_KERNELS_COMMON_REGISTER_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_ENGINE_KERNELS_COMMON_REGISTER_TILE_INL_H_
+#undef ATTN_ENGINE_KERNELS_COMMON_REGISTER_TILE_INL_H_
 #else
-#define ATTN_KERNELS_REGISTER_TILE_INL_H_
+#define ATTN_ENGINE_KERNELS_COMMON_REGISTER_TILE_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -23,7 +42,7 @@ using I = hn::RebindToSigned<F>;
 using U = hn::RebindToUnsigned<F>;
 using Vec = hn::Vec<F>;
 
-// Rows of a register tile, by two vectors: 24 accumulators of 32 registers, or 12 of 16.
+// Rows of the largest register tile: 24 sums in 32 registers, or 12 in 16.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 inline constexpr int kRows = 12;
 #else
@@ -38,7 +57,7 @@ HWY_INLINE Vec load_as_float(const float* p) { return hn::LoadU(F(), p); }
 HWY_INLINE Vec load_as_float(const hwy::float16_t* p) {
   const Vec x = hn::PromoteTo(F(), hn::LoadU(hn::Rebind<hwy::float16_t, F>(), p));
 #if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
-  // Without an instruction for it, Highway takes infinity and NaN for numbers from 2^16 on, which halves do not have.
+  // Without an instruction for it, Highway turns infinity and NaN into numbers from 2^16 on, which halves do not have.
   const Vec beyond = hn::BitCast(F(), hn::Set(U(), 0x7F800000U));
   return hn::IfThenElse(hn::Ge(hn::Abs(x), hn::Set(F(), 65536.0F)), hn::Or(x, beyond), x);
 #else
@@ -83,13 +102,13 @@ struct Accumulators {
       for (int v = 0; v < NV; ++v) hn::StoreU(at[r][v], F(), c + r * stride + v * lanes);
   }
 
-  // at[r] += sum_k a[r, k] b[k]: rows of a are kStrideA apart, rows of b stride_b. 98% of the FMA peak with g++ 12.
+  // at[r] += sum_k a[r, k] b[k]. Rows of a are kStrideA apart, rows of b stride_b. 98% of the FMA peak with g++ 12.
   template <int kStrideA, typename T>
   HWY_INLINE void add_product(const float* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::int64_t stride_b,
                               std::int64_t depth) {
     add_strided<kStrideA, 1>(a, b, stride_b, depth, 1);
   }
-  // at[r] += sum_k a[k, r] b[k]: rows of a are stride_a apart.
+  // at[r] += sum_k a[k, r] b[k]. Rows of a are stride_a apart.
   HWY_INLINE void add_transposed(const float* HWY_RESTRICT a, std::int64_t stride_a, const float* HWY_RESTRICT b,
                                  std::int64_t stride_b, std::int64_t depth) {
     add_strided<1, 0>(a, b, stride_b, depth, stride_a);
@@ -124,7 +143,7 @@ HWY_INLINE Vec exp2_of(Vec t) {
   const F f;
   const I i;
   const Vec magic = hn::Set(f, 12582912.0F);  // 1.5 2^23: adding it rounds to an integer
-  t = hn::Max(hn::Set(f, -127.0F), t);        // this order: x86 gives the second operand back if one is NaN
+  t = hn::Max(hn::Set(f, -127.0F), t);        // this order: x86 returns the second operand if one is NaN
   const Vec shifted = hn::Add(t, magic);
   const Vec x = hn::Sub(t, hn::Sub(shifted, magic));
   Vec p = hn::MulAdd(x, hn::Set(f, 0.001326472731307149F), hn::Set(f, 0.009671512991189957F));
@@ -169,7 +188,7 @@ struct Larger {
   }
 };
 
-// One number a vector: op over all lanes of x[0] ... x[3].
+// reduce_four: to[n] = op over all lanes of x[n], n = 0 ... 3. reduce_blocks folds a vector into its first four lanes.
 template <class D, class Op>
 HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> reduce_blocks(D /*d*/, hn::Vec<D> x, const Op& op) {
   if constexpr (hn::MaxLanes(D()) <= 4) {

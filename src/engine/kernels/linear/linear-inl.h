@@ -1,10 +1,9 @@
-// engine/kernels/linear/linear-inl.h - chunks of keys and values on their way into linear attention: feature maps and
-// layouts.
-#if defined(ATTN_KERNELS_LINEAR_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_LINEAR_INL_H_
-#undef ATTN_KERNELS_LINEAR_INL_H_
+// engine/kernels/linear/linear-inl.h - linear attention: feature maps, and the layout of a chunk of keys and values.
+#if defined(ATTN_ENGINE_KERNELS_LINEAR_LINEAR_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_ENGINE_KERNELS_LINEAR_LINEAR_INL_H_
+#undef ATTN_ENGINE_KERNELS_LINEAR_LINEAR_INL_H_
 #else
-#define ATTN_KERNELS_LINEAR_INL_H_
+#define ATTN_ENGINE_KERNELS_LINEAR_LINEAR_INL_H_
 #endif
 
 #include <hwy/cache_control.h>
@@ -18,15 +17,15 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr int kStride = static_cast<int>(kLinearChunk);  // of all that is a chunk wide; also features in a panel
+constexpr int kStride = static_cast<int>(kLinearChunk);  // of arrays one chunk wide; also features per panel
 constexpr int kFour = 4;                                 // rows that go through phi at once
 static_assert(kTileRows % kFour == 0 && kLinearChunk % (2 * HWY_MAX_BYTES / sizeof(float)) == 0);
 
 struct LinearScratch {
-  float* raw;     // [kFour][F padded]: rows as floats, where they are not so already
+  float* raw;     // [kFour][F padded]: rows as floats, if they cannot be read in place
   float* phi_k;   // [kLinearChunk][F padded], or transposed [F padded][kStride]
-  float* z;       // [F padded]: of the chunk alone
-  float* values;  // [kLinearChunk][E padded]: where V cannot be read in its place
+  float* z;       // [F padded]: sum of phi(k) over the chunk alone
+  float* values;  // [kLinearChunk][E padded]: if V cannot be read in place
   float* phi_q;   // panels [kTileRows][kStride] of kStride features each
 };
 
@@ -42,8 +41,8 @@ HWY_INLINE LinearScratch lay_out(const Linear& t) {
 }
 
 // x > 0 ? x + 1 : exp(x). Max error 3 ULP for x >= -8, 1.3e-6 of the result below (without fused multiply-add 8 ULP and
-// 4e-6); counts as 0 from -87.4 on. NaN gives NaN. The exponential is that of micro-inl.h with the factor log2(e)
-// inside; four at a time, step by step, because one after the other they would take a fifth longer.
+// 4e-6); counts as 0 from -87.4 on. NaN gives NaN. The exponential is exp2_of of register_tile-inl.h with the factor
+// log2(e) folded in. Four vectors go through each step together; one after the other would take a fifth longer.
 HWY_INLINE void elu_plus_one(Vec (&x)[kFour]) {
   const F f;
   const I i;
@@ -89,8 +88,8 @@ struct FourRows {
   std::int64_t rows;
 };
 
-// Rows [first, ...) of those before `end`. Those that come kAhead rows later are sent for: with inputs beyond the
-// second cache this saves 3%, and costs nothing within. (The same for V would save 1% there and cost 1% within.)
+// Rows [first, first + 4), as far as they are before `end`. Prefetches the rows kAhead later: with inputs beyond the
+// second cache this saves 3%, and it costs nothing within. (The same for V would save 1% there and cost 1% within.)
 HWY_INLINE FourRows four_rows(const Linear& t, const Rows& from, std::int64_t first, std::int64_t end, float* raw) {
   constexpr std::int64_t kAhead = 12;
   const std::int64_t features = t.widths.features;
@@ -111,7 +110,8 @@ HWY_INLINE FourRows four_rows(const Linear& t, const Rows& from, std::int64_t fi
   return {raw, padded, rows};
 }
 
-// take(d, x): x holds features [d, d + a vector) of phi of the four rows; 0 where there is no row or no feature.
+// Calls take(d, x) for every vector of features: x[r] holds features [d, d + lanes) of phi of row r; 0 where there is
+// no row or no feature.
 template <Phi kPhi, class Take>
 HWY_INLINE void map_four_by(const FourRows& four, std::int64_t features, Take& take) {
   const F f;
@@ -165,7 +165,7 @@ struct KeyChunk {
   LinearValues v;
 };
 
-// phi of a chunk, a row a key.
+// phi_k of a chunk, one row per key, and z.
 HWY_NOINLINE void map_keys(const Linear& t, const LinearKeys& keys, const LinearScratch& scratch,
                            const KeyChunk& chunk) {
   const std::int64_t stride = t.widths.padded_features();
@@ -181,7 +181,7 @@ HWY_NOINLINE void map_keys(const Linear& t, const LinearKeys& keys, const Linear
   }
 }
 
-// Block b of v, four numbers, goes to row 4 b of `to`.
+// Stores block b of v, four numbers, to row 4 b of `to`.
 template <class D>
 HWY_INLINE void store_blocks(D d, hn::Vec<D> v, float* to) {
   if constexpr (hn::MaxLanes(D()) <= 4) {
@@ -193,7 +193,7 @@ HWY_INLINE void store_blocks(D d, hn::Vec<D> v, float* to) {
   }
 }
 
-// The same, a row a feature.
+// phi_k of a chunk transposed, one row per feature, and z.
 HWY_NOINLINE void map_keys_transposed(const Linear& t, const LinearKeys& keys, const LinearScratch& scratch,
                                       const KeyChunk& chunk) {
   const F f;
@@ -216,8 +216,8 @@ HWY_NOINLINE void map_keys_transposed(const Linear& t, const LinearKeys& keys, c
   }
 }
 
-// The values of a chunk, each row readable up to a whole number of vectors. If `whole`, there are kLinearChunk rows to
-// read; those without a key are 0.
+// The values of a chunk, in place or copied; each row is readable up to a whole number of vectors. If `whole`, there
+// are kLinearChunk rows to read; those without a key are 0.
 HWY_INLINE LinearValues read_values(const Linear& t, const LinearKeys& keys, float* copy, const KeyChunk& chunk,
                                     bool whole) {
   const std::int64_t width = t.widths.values;

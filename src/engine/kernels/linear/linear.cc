@@ -1,8 +1,24 @@
-// engine/kernels/linear/linear.cc - linear attention in chunks of kLinearChunk keys.
+// engine/kernels/linear/linear.cc - linear attention of one key head and the query heads that share it.
 //
-// A chunk adds phi(K)^T V to S as one product of that depth. Causal, a query meets the chunks before its own through S,
-// and its own chunk by the scores phi(q) phi(K)^T up to the diagonal: the work grows as N, and nothing is divided
-// before the end (Katharopoulos et al., 2020; in chunks: Hua et al., 2022).
+//   out[i] = phi(q[i]) S / (phi(q[i]) z + epsilon)     S [F, E] = sum_j phi(k[j])^T v[j]     z [F] = sum_j phi(k[j])
+//
+// Without a softmax, keys and values can be summed before any query arrives. The work is O(N F E) instead of
+// O(N M (D + E)), and the state S, z has a fixed size (Katharopoulos et al., 2020).
+//
+// Not causal: add_keys sums all keys, then `answer` multiplies every query with the sums. Causal: query i needs the
+// sums over j <= i. Updating S after every key would be N rank-1 updates, bound by memory. So keys go in chunks of 64
+// (Hua et al., 2022), see answer_causally. A query meets the chunks before its own through S, and the keys of its own
+// chunk through scores phi(q) phi(K)^T up to the diagonal. Then the chunk enters S as one product phi(K)^T V of
+// depth 64.
+//
+// Memory. S is rows of E, padded to whole vectors, followed by z (linear.h). Of a chunk there are phi(K), one row per
+// key or, if causal, transposed so that scores read vectors over keys, and V, in place where possible. Twelve queries
+// at a time are mapped into panels [12][64 features], from which the register tile broadcasts.
+//
+// Loop. For 12 queries: phi(q) and phi(q) z; if causal, scores against the chunk; then per register tile
+// c = phi(q) S (+ scores V up to the diagonal), divided at the end. The triangle on the diagonal multiplies only
+// visible keys, so that a NaN in a later key cannot reach an earlier row. A chunk is summed from 0 before it is added
+// to S, which rounds less than adding key by key to a long sum.
 //
 // Measured, N 1024, D = E = 64, AVX-512: 75% of the FMA peak with inputs in the second cache, 82% without elu + 1; with
 // eight heads, 8 MB, that stream through it, 67 to 70%.
@@ -22,7 +38,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace {
 
-// Adds R rows of NV vectors to the sums.
+// part += c, and now = before + part if there is a `before` (see LinearSums).
 template <int R, int NV>
 HWY_INLINE void add_tile(const Accumulators<R, NV>& c, const LinearSums& sums, std::int64_t at, std::int64_t stride) {
   const F f;
@@ -43,8 +59,7 @@ HWY_INLINE void add_tile(const Accumulators<R, NV>& c, const LinearSums& sums, s
     }
 }
 
-// Adds a chunk to the sums. It is summed up from 0 and then added, which loses less than adding key by key to a long
-// sum.
+// Adds a chunk to the sums: phi(K)^T V to S, and its z to z.
 template <bool kTransposed>
 HWY_NOINLINE void add_chunk(const Linear& t, const LinearScratch& scratch, const KeyChunk& chunk,
                             const LinearSums& sums) {
@@ -93,22 +108,22 @@ HWY_INLINE void store_sums(const Vec (&x)[kFour], float* to) {
   hn::Store(sum, four, to);
 }
 
-// A block of at most kTileRows queries of one head on its way through the steps.
+// A block of at most kTileRows queries of one head.
 struct LinearBlock {
-  Rows q;            // of the head
-  std::int64_t end;  // how many there are
-  float* out;        // likewise
+  Rows q;            // of the head, from query 0
+  std::int64_t end;  // number of queries of the head
+  float* out;        // of the head, from query 0
   std::int64_t out_stride;
   std::int64_t first;  // query of the block
   std::int64_t rows;
   const float* sum;                               // S and z
   LinearValues v;                                 // causal: of the chunk
   std::int64_t diagonal;                          // causal: the block's first key in the chunk
-  alignas(64) float divisor[kStride];             // [kTileRows], and then one over it
+  alignas(64) float divisor[kStride];             // [kTileRows]: the divisors, then their reciprocals
   alignas(64) float scores[kTileRows * kStride];  // causal: against the keys of the chunk
 };
 
-// phi(q) into panels, phi(q) z into divisor.
+// Writes phi(q) to panels and phi(q) z to divisor.
 HWY_INLINE void map_queries(const Linear& t, const LinearScratch& scratch, LinearBlock& block) {
   const F f;
   const float* z = block.sum + t.widths.z();
@@ -129,7 +144,7 @@ HWY_INLINE void map_queries(const Linear& t, const LinearScratch& scratch, Linea
   }
 }
 
-// c += a b: a lies in panels of kStride features, b has a row a feature.
+// c += a b, where a lies in panels of kStride features and b has one row per feature.
 template <int R, int NV>
 HWY_INLINE void add_panels(std::int64_t features, const float* a, const float* b, std::int64_t stride,
                            Accumulators<R, NV>& c) {
@@ -153,7 +168,7 @@ HWY_INLINE void for_each_tile(std::int64_t rows, const Step& step) {
   }
 }
 
-// scores[r, j] = phi(q[r]) phi(k[j]) up to the diagonal and a little beyond; adds those up to the diagonal to divisor.
+// scores[r, j] = <phi(q[r]), phi(k[j])> up to the diagonal and a little beyond; adds those up to it to divisor.
 HWY_INLINE void score_own_chunk(const Linear& t, const LinearScratch& scratch, LinearBlock& block) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
@@ -204,7 +219,7 @@ HWY_INLINE void add_triangle(const float* HWY_RESTRICT s, const float* HWY_RESTR
   }
 }
 
-// Writes the rows of the block from `row` on, columns from e on, as far as there are any.
+// out = c / divisor for the rows of the block from `row` on and the columns from e on, as far as they exist.
 template <int R, int NV>
 HWY_INLINE void write_out(const Linear& t, const LinearBlock& block, std::int64_t row, std::int64_t e,
                           const Accumulators<R, NV>& c) {

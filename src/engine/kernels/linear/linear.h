@@ -1,6 +1,7 @@
 // engine/kernels/linear/linear.h - linear attention of one head of keys and the heads of queries that share it.
 //
-// What a stretch of keys comes to is a sum: S = sum_j phi(k[j])^T v[j] and z = sum_j phi(k[j]), in one run of floats.
+// The state of any stretch of keys is a sum: S = sum_j phi(k[j])^T v[j] and z = sum_j phi(k[j]), stored as one array of
+// floats (LinearWidths). States of several stretches are added number by number.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,11 @@ namespace attn::kernels {
 // In the order of attn::Feature.
 enum class Phi : std::uint8_t { elu_plus_one, relu, identity };
 
-// Keys are summed up in chunks. Where a stretch of keys is cut, it is cut at a multiple of this: then the cut does not
-// show in the sums.
+// Keys per chunk. Callers that split a stretch of keys do so at a multiple of this, so that the split does not change
+// the sums within it.
 inline constexpr std::int64_t kLinearChunk = 64;
 
-// The sum as floats: S [F rounded up to 4][stride], then z [F rounded up to 16]. What is padding is 0.
+// The layout of a sum: S [F rounded up to 4][stride], then z [F rounded up to 16]. Padding is 0.
 struct LinearWidths {
   std::int64_t features = 0;  // F
   std::int64_t values = 0;    // E
@@ -41,7 +42,7 @@ struct LinearKeys {
   std::int64_t count = 0;
 };
 
-// Queries of `heads` heads. out likewise: rows out_stride apart.
+// Queries of `heads` heads, and where their output goes.
 struct LinearQueries {
   Rows q;
   std::int64_t q_head = 0;  // elements from head to head
@@ -52,22 +53,22 @@ struct LinearQueries {
   std::int64_t count = 0;
 };
 
-// The sum of the keys before the present one, in two terms. `now` is kept equal to before + part; without `before` it
-// is part itself, and now = part. All are aligned to 64 bytes.
+// The sum of all keys before the current one, in two terms: now = before + part. Without `before`, `now` and `part` are
+// the same array. All are aligned to 64 bytes.
 struct LinearSums {
   const float* before = nullptr;
   float* part = nullptr;
   float* now = nullptr;
 };
 
-// sum += the keys.
+// Adds the keys to sum.
 void add_linear_keys(const Linear& task, const LinearKeys& keys, float* sum) noexcept;
 
-// Every query against the sum. A row whose divisor is 0 becomes 0.
+// Computes out of every query from the sum. A row whose divisor is 0 becomes 0.
 void answer_linear(const Linear& task, const LinearQueries& queries, const float* sum) noexcept;
 
-// Query i against the sums and the keys up to i, which are then in the sums: part has the bits that add_linear_keys
-// gives it. queries.count = keys.count.
+// Computes out of query i from the sums and the keys up to i, and adds all keys to the sums: `part` gets the bits that
+// add_linear_keys would give it. queries.count = keys.count.
 void answer_linear_causally(const Linear& task, const LinearQueries& queries, const LinearKeys& keys,
                             const LinearSums& sums) noexcept;
 

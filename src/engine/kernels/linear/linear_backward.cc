@@ -1,11 +1,12 @@
-// engine/kernels/linear/linear_backward.cc - see backward_linear.h.
+// engine/kernels/linear/linear_backward.cc - gradients of linear attention (see linear_backward.h).
 //
-// out[i] = n[i] / c[i] with n[i] = sum_j <phi(q[i]), phi(k[j])> v[j] and c[i] the same of ones. So values get one more
-// column of ones, v', and g[i] = (d_out[i], -<d_out[i], out[i]>) / c[i] is the gradient of (n[i], c[i]). Then
+// out[i] = n[i] / c[i] with n[i] = sum_j <phi(q[i]), phi(k[j])> v[j] and c[i] the same sum with 1 in place of v[j]. So
+// v'[j] is v[j] with one more column, a 1, and g[i] = (d_out[i], -<d_out[i], out[i]>) / c[i] is the gradient of
+// (n[i], c[i]). Then
 //   dphi(q[i]) = sum_j <g[i], v'[j]> phi(k[j])     dphi(k[j]) = sum_i <g[i], v'[j]> phi(q[i])
 //   dv[j] = sum_i <phi(q[i]), phi(k[j])> g[i]
-// each of them a linear attention again: over all rows by two sums, causal in chunks, forwards for dq (keys before the
-// query) and backwards for dk and dv (queries behind the key).
+// Each of these is a linear attention again. Not causal, sums over all rows are enough. Causal, rows go in chunks of
+// 96, forwards for dq (keys before the query) and backwards for dk and dv (queries after the key).
 #include "engine/kernels/linear/linear_backward.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -23,13 +24,13 @@ namespace {
 inline constexpr std::int64_t kChunkRows = 96;
 static_assert(kChunkRows % kRows == 0 && kChunkRows % kPanel == 0);
 
-// In columns (backward-inl.h).
+// A matrix in columns (backward-inl.h).
 struct PaddedMatrix {
   float* data = nullptr;
   std::int64_t rows = 0;
   std::int64_t width = 0;
 
-  // Column d is the first of a panel.
+  // d must be the first column of a panel.
   [[nodiscard]] HWY_INLINE float* at(std::int64_t row, std::int64_t d) const { return data + d * rows + row * kPanel; }
   [[nodiscard]] HWY_INLINE float& one(std::int64_t row, std::int64_t d) const {
     return at(row, d / kPanel * kPanel)[d % kPanel];
@@ -37,7 +38,7 @@ struct PaddedMatrix {
   HWY_INLINE void clear() const { std::fill_n(data, column_floats(rows, width), 0.0F); }
 };
 
-// Which part of a square is looked at.
+// Which part of a square matrix is not 0.
 enum class Part : std::uint8_t { all, lower };
 
 // ---- products ----
@@ -51,7 +52,7 @@ HWY_INLINE void add_gram_tile(const float* a, const PaddedMatrix& b, std::int64_
   sum.store(c, kPanel);
 }
 
-// A panel of a's columns in strips as high as a register tile; the last one is lower.
+// One panel of a's columns, in strips as high as a register tile; the last strip is lower.
 template <int NV, int kFirst = 0>
 HWY_INLINE void add_gram_strips(const float* a, const PaddedMatrix& b, std::int64_t first, std::int64_t count,
                                 std::int64_t d, float* c) {
@@ -62,7 +63,7 @@ HWY_INLINE void add_gram_strips(const float* a, const PaddedMatrix& b, std::int6
   }
 }
 
-// c += a^T b, over `rows` rows. Lower: a is 0 above its diagonal.
+// c += a^T b, over `rows` rows. Part::lower: a is 0 above its diagonal.
 HWY_NOINLINE void add_gram(const PaddedMatrix& a, const PaddedMatrix& b, std::int64_t rows, Part part,
                            const PaddedMatrix& c) {
   for (std::int64_t d = 0; d < b.width; d += kPanel) {
@@ -89,7 +90,7 @@ HWY_INLINE void add_product_tile(const PaddedMatrix& a, const PaddedMatrix& b, s
   sum.store(c, kPanel);
 }
 
-// c += a b, for the first `rows` rows and as many more as fill a group. Lower: a is 0 above its diagonal.
+// c += a b, for the first `rows` rows, rounded up to whole groups. Part::lower: a is 0 above its diagonal.
 HWY_NOINLINE void add_product(const PaddedMatrix& a, const PaddedMatrix& b, std::int64_t rows, Part part,
                               const PaddedMatrix& c) {
   for (std::int64_t d = 0; d < b.width; d += kPanel) {
@@ -104,7 +105,7 @@ HWY_NOINLINE void add_product(const PaddedMatrix& a, const PaddedMatrix& b, std:
   }
 }
 
-// c = the lower triangle of a b^T, b in panels; zeros as far as the other products read beyond it.
+// c = the lower triangle of a b^T, b in panels; zeros above it as far as the other products read.
 HWY_NOINLINE void multiply_lower(const PaddedMatrix& a, const float* panels, std::int64_t rows, const PaddedMatrix& c) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
@@ -135,7 +136,7 @@ HWY_INLINE Vec phi_of(Phi phi, Vec x) {
   return hn::IfThenElse(hn::Gt(x, hn::Zero(f)), hn::Add(x, hn::Set(f, 1.0F)), power);
 }
 
-// dphi / dx, told from phi alone: that of elu + 1 is 1 above 1, and else phi itself.
+// dphi / dx, computed from phi alone: for elu + 1 it is 1 where phi > 1, and phi itself elsewhere.
 HWY_INLINE Vec slope_of(Phi phi, Vec y) {
   const F f;
   const Vec one = hn::Set(f, 1.0F);
@@ -143,17 +144,17 @@ HWY_INLINE Vec slope_of(Phi phi, Vec y) {
   return phi == Phi::identity ? one : hn::IfThenElseZero(hn::Gt(y, hn::Zero(f)), one);
 }
 
-// What a chunk of rows is made of.
+// The arrays of one chunk of rows.
 struct Chunk {
   PaddedMatrix phi_k, values, phi_q, g;  // values: v'
   float* key_panels;                     // of phi_k, causal only
   float* value_panels;                   // of values, causal only
   PaddedMatrix scores, pairs;            // causal only: <phi(q), phi(k)> and <g, v'>, lower triangles
-  PaddedMatrix d_features, d_values;     // being summed up
+  PaddedMatrix d_features, d_values;     // gradients, summed here
   float* raw;                            // [kChunkRows][width padded]
 };
 
-// And what all rows so far come to, values a row: sum of v'^T phi(k), of g^T phi(q); and of phi(q)^T g.
+// Sums over all rows so far: v'^T phi(k) [E + 1, F], g^T phi(q) [E + 1, F] and phi(q)^T g [F, E + 1].
 struct Totals {
   PaddedMatrix keys, queries, queries_turned;
 };
@@ -188,7 +189,7 @@ HWY_INLINE BackwardMemory lay_out(const LinearWidths& widths, float* scratch) {
   return m;
 }
 
-// phi of rows, as columns; gives them as rows too, in raw.
+// Writes phi of the rows in columns to `to`, and returns it as rows, in raw.
 HWY_INLINE Rows load_features(const LinearBackward& t, const Rows& from, std::int64_t first, std::int64_t count,
                               float* raw, const PaddedMatrix& to) {
   const F f;
@@ -223,7 +224,7 @@ HWY_INLINE const float* row_of(const Rows& rows, std::int64_t head, std::int64_t
   return static_cast<const float*>(rows.data) + head + i * rows.stride;
 }
 
-// Queries of one head and g of their rows, from what find_terms left.
+// load_queries loads phi(q) of one head; load_gradients loads g, from the terms that find_terms wrote.
 HWY_INLINE void load_queries(const LinearBackward& t, const Chunk& c, std::int64_t head, std::int64_t first,
                              std::int64_t count) {
   Rows q = t.q;
@@ -242,8 +243,8 @@ HWY_INLINE void load_gradients(const LinearBackward& t, const Chunk& c, std::int
   copy_columns<false>({{c.raw, stride, Element::float32}, 0, count, t.widths.values + 1, 1.0F}, c.g.rows, c.g.data);
 }
 
-// 1 / c[i] and the last number of g[i], of each row; 0 where c[i] is 0. z: the sum of phi(k) before the chunk, or of
-// all.
+// Writes 1 / c[i] and the last number of g[i] for each row; 0 where c[i] is 0. total holds the sum of phi(k) over the
+// keys before the chunk or, if not causal, over all keys.
 HWY_NOINLINE void find_terms(const LinearBackward& t, const Chunk& c, const PaddedMatrix& total, std::int64_t head,
                              std::int64_t first, std::int64_t count) {
   const F f;
@@ -271,7 +272,7 @@ HWY_NOINLINE void find_terms(const LinearBackward& t, const Chunk& c, const Padd
   }
 }
 
-// to = d_features times the slope of phi.
+// to = d_features times the derivative of phi.
 HWY_INLINE void write_features(const LinearBackward& t, const PaddedMatrix& phi, const PaddedMatrix& d_features,
                                std::int64_t count, float* to, std::int64_t stride) {
   const F f;
@@ -288,7 +289,7 @@ HWY_INLINE void write_features(const LinearBackward& t, const PaddedMatrix& phi,
 
 // ---- the passes ----
 
-// dq of a chunk's queries of one head.
+// dq of a chunk of queries of one head.
 HWY_NOINLINE void answer_queries(const LinearBackward& t, const BackwardMemory& m, std::int64_t head,
                                  std::int64_t first, std::int64_t count) {
   const Chunk& c = m.chunk;

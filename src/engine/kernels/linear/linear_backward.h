@@ -9,7 +9,7 @@
 
 namespace attn::kernels {
 
-// Rows that are written, `stride` apart; heads `head` apart.
+// Rows to write, `stride` floats apart; heads are `head` floats apart.
 struct GradientRows {
   float* data = nullptr;
   std::int64_t stride = 0, head = 0;
@@ -25,7 +25,7 @@ struct LinearBackward {
   float epsilon = 0;
   bool causal = false;  // queries = keys
   GradientRows dq, dk, dv;
-  float* terms = nullptr;    // [heads][queries][2], for the kernel's own use
+  float* terms = nullptr;    // [heads][queries][2], scratch
   float* scratch = nullptr;  // linear_backward_scratch() floats, aligned to 64 bytes
 };
 std::int64_t linear_backward_scratch(const LinearWidths& widths) noexcept;

@@ -1,5 +1,23 @@
-// engine/kernels/product/product.cc - see product.h. A chunk of a panel stays in the first cache while all strips of
-// the part go over it, and what comes next is fetched meanwhile: each weight comes from memory once a part.
+// engine/kernels/product/product.cc - one part of a product of activations and weights.
+//
+//   out[i,o] = f(sum_k x[i,k] w[o,k] + bias[o]) + add[i,o]
+//
+// Memory. Weights are packed once into panels [in][2 vectors]: a panel holds as many outputs as two vectors, and all
+// numbers that the register tile reads for one input lie side by side. Rows of x are cut into strips as high as the
+// register tile (12 or 6 rows) or a little lower, and copied to [in / 256][rows][256], so that the numbers to broadcast
+// are kDepth apart, a constant that the compiler knows.
+//
+// Loop. A part is some strips by some panels; parts are what threads share. Inputs are taken 256 at a time: 256 x 2
+// vectors of floats are at most 32 KB, so this chunk of a panel stays in the first cache while every strip of the part
+// is multiplied with it. Sums wait in `tiles` between the chunks of a panel. With `together` panels open at a time, the
+// same 256 inputs of x serve several panels before the next ones. During the last chunk, a strip's sums get activation
+// and `add` while they are still in the cache.
+//
+// Memory bandwidth is the limit when x has few rows. Each weight is therefore read from memory once per part, and while
+// a strip is multiplied, its share of the next chunk is prefetched into the second cache, from several places at once.
+//
+// An output is a chain of 256 multiply-adds per chunk, and chunks are added in order. Threads, strips and parts do not
+// change this order, so the bits of a row depend on that row and the weights alone.
 #include "engine/kernels/product/product.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -27,19 +45,19 @@ inline constexpr std::int64_t kLine = 64;
 
 HWY_INLINE std::int64_t panel_floats() { return 2 * lanes_of_float(); }
 
-// Lines of memory that are fetched while a strip is multiplied: every kUnroll inputs the next one of `streams`
-// stretches, which lie one behind the other. Several stretches at once make memory 10 to 30% faster than one.
+// Cache lines to prefetch while a strip is multiplied: every kUnroll inputs, the next line of each of `streams`
+// consecutive stretches. Several stretches at once make memory 10 to 30% faster than one.
 struct Fetch {
   const std::uint8_t* from = nullptr;
   std::int64_t streams = 0;
-  std::int64_t apart = 0;  // bytes from one to the next
+  std::int64_t apart = 0;  // bytes from one stretch to the next
 };
 
 // tile[r] = start + a[r] b, or tile[r] += a[r] b.
 struct StripStep {
   const float* a = nullptr;      // [R][kDepth]
   const void* b = nullptr;       // [depth][2 vectors]
-  const float* start = nullptr;  // [2 vectors]; null: the sums go on
+  const float* start = nullptr;  // [2 vectors]; null: add to the sums in tile
   float* tile = nullptr;         // [R][2 vectors]
   std::int64_t depth = 0;
   Fetch fetch;
@@ -66,7 +84,7 @@ HWY_NOINLINE void add_strip(const StripStep& s) {
   begin_sums<R>(s.start, c);
   const float* HWY_RESTRICT a = s.a;
   const T* HWY_RESTRICT b = static_cast<const T*>(s.b);
-  auto fetch = reinterpret_cast<std::intptr_t>(s.fetch.from);  // a number: stretches may end beyond what is there
+  auto fetch = reinterpret_cast<std::intptr_t>(s.fetch.from);  // an integer: stretches may end beyond the array
   const std::int64_t streams = s.fetch.streams, apart = s.fetch.apart;
   std::int64_t k = 0;
   for (; k + kUnroll <= s.depth; k += kUnroll, fetch += kLine) {
@@ -87,7 +105,7 @@ HWY_NOINLINE void add_strip(const StripStep& s) {
 
 using AddStrip = void (*)(const StripStep&);
 
-// For strips of 1, 2 ... kRows rows.
+// add_strip for strips of 1, 2 ... kRows rows.
 template <typename T, int... kLess>
 constexpr std::array<AddStrip, kRows> add_strip_table(std::integer_sequence<int, kLess...>) {
   return {add_strip<kLess + 1, T>...};
@@ -107,7 +125,7 @@ HWY_INLINE AddStrip step_for(Element type, std::int64_t rows) {
   }
 }
 
-// What the sums of a strip become, in the panel's columns.
+// A strip whose sums are complete, in the columns of one panel.
 struct StripEnd {
   float* tile = nullptr;  // [rows][2 vectors]
   std::int64_t row = 0, rows = 0;
@@ -144,15 +162,15 @@ HWY_NOINLINE void finish_strip(const Product& t, const StripEnd& s) {
   }
 }
 
-// Sixteen bits become floats once for all strips, if there is more than one: a conversion is two instructions on the
-// ports that products need.
+// Converts 16-bit weights to floats once for all strips, if there are several: a conversion is two instructions on the
+// ports that the products need.
 template <typename T>
 HWY_INLINE void widen_chunk(const T* HWY_RESTRICT from, std::int64_t depth, float* HWY_RESTRICT to) {
   const std::int64_t count = depth * panel_floats();
   for (std::int64_t n = 0; n < count; n += lanes_of_float()) hn::Store(load_as_float(from + n), F(), to + n);
 }
 
-// One part on its way.
+// The computation of one part.
 class PartRun {
  public:
   PartRun(const Product& t, const ProductPart& part)
@@ -179,7 +197,7 @@ class PartRun {
   }
 
  private:
-  // Panel, counted from the part's first; first input.
+  // A chunk of a panel: the panel, counted from the part's first, and the first of at most kDepth inputs.
   struct Chunk {
     std::int64_t panel = 0, k = 0;
   };
@@ -190,7 +208,7 @@ class PartRun {
     return static_cast<const std::uint8_t*>(t_.panels) + row * panel_ * size_of(t_.type);
   }
 
-  // The share of the next chunk that a strip fetches into the second cache.
+  // The share of the next chunk that a strip prefetches into the second cache.
   Fetch share_of(const Chunk& next, std::int64_t strip, std::int64_t depth) const {
     if (next.panel >= part_.panels || depth < kUnroll || t_.panels == nullptr) return {};
     const std::int64_t lines = (depth_of(next) * panel_ * size_of(t_.type) + kLine - 1) / kLine;
@@ -233,7 +251,7 @@ class PartRun {
     }
   }
 
-  // One panel of `depth` inputs, as floats.
+  // Packs one chunk of a panel into scratch, as floats.
   void pack_chunk(const Chunk& c) {
     const std::int64_t output = (part_.first_panel + c.panel) * panel_;
     const std::int64_t first = t_.input_first ? c.k * t_.source.stride + output : output * t_.source.stride + c.k;
@@ -255,7 +273,7 @@ class PartRun {
     }
   }
 
-  // Lines that will be written are here by the time the sums are ready.
+  // Prefetches the output rows for writing.
   void fetch_result(const StripEnd& end) const {
     for (std::int64_t r = 0; r < end.rows; ++r) {
       const float* out = t_.out.data + (end.row + r) * t_.out.stride + end.column;

@@ -1,5 +1,8 @@
-// engine/kernels/product/product_pack.cc - weights transposed into panels, rows laid out in strips. Weights are moved
-// as bytes, so that they may start anywhere.
+// engine/kernels/product/product_pack.cc - packs weights into panels [in][2 vectors] and rows of x into strips (see
+// product.h).
+//
+// A matrix [out, in] is transposed on the way, 16 bytes of every row at a time, in registers; a matrix [in, out] is
+// only copied. Weights are read as bytes, because tensors in a mapped file may start at any address.
 #include "engine/kernels/product/product.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -19,10 +22,10 @@ namespace attn::kernels::HWY_NAMESPACE {
 namespace {
 
 using W = hn::RebindToUnsigned<F>;               // words of 32 bits
-using H = hn::Repartition<std::uint16_t, W>;     // and of 16
-inline constexpr std::int64_t kBlockBytes = 64;  // of every row at a time
-inline constexpr std::int64_t kAheadBytes =
-    512;  // rows are fetched so far ahead: a panel has more than hardware follows
+using H = hn::Repartition<std::uint16_t, W>;     // words of 16 bits
+inline constexpr std::int64_t kBlockBytes = 64;  // bytes of each row per prefetch
+// Prefetch distance: a panel has more rows than the hardware's own prefetcher can follow.
+inline constexpr std::int64_t kAheadBytes = 512;
 
 // Rows of bytes.
 struct ByteRows {
@@ -42,7 +45,7 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const std::uint8_t* from, std::int64_t st
   }
 }
 
-// Four words of a vector of rows: to[n] gets word n of each.
+// Transposes four words of `lanes` rows: to[n] holds word n of each row.
 HWY_INLINE void transpose_words(const ByteRows& rows, hn::Vec<W> (&to)[4]) {
   const W w;
   const hn::Repartition<std::uint64_t, W> pairs;
@@ -60,7 +63,7 @@ HWY_INLINE void transpose_words(const ByteRows& rows, hn::Vec<W> (&to)[4]) {
   to[3] = hn::BitCast(w, hn::InterleaveUpper(pairs, c, e));
 }
 
-// Sixteen bytes of each row of a panel.
+// Transposes sixteen bytes of each row of a panel.
 HWY_INLINE void transpose_block(const ByteRows& rows, std::uint32_t* HWY_RESTRICT to) {
   const W w;
   const std::int64_t lanes = lanes_of_float();
@@ -107,7 +110,7 @@ HWY_INLINE void transpose_panel(const ByteRows& rows, std::int64_t depth, Word* 
   }
 }
 
-// count numbers as they are, or as floats.
+// Copies count numbers, unchanged or converted to floats.
 template <typename From, typename To>
 HWY_INLINE void copy_numbers(const std::uint8_t* from, std::int64_t count, To* to) {
   if constexpr (std::is_same_v<From, To>) {
@@ -129,7 +132,7 @@ HWY_INLINE void copy_numbers(const std::uint8_t* from, std::int64_t count, To* t
 template <typename To>
 using WordOf = std::conditional_t<sizeof(To) == 4, std::uint32_t, std::uint16_t>;
 
-// Where rows cannot be transposed as they are, because some are missing or are to be converted, they are copied first.
+// The same for rows that are fewer than a panel or must be converted: they are copied to a buffer first.
 template <typename From, typename To>
 HWY_INLINE void transpose_copied(const ByteRows& rows, std::int64_t count, std::int64_t depth, To* to) {
   constexpr std::int64_t kStep = 64;
@@ -220,7 +223,7 @@ void copy_strips(const PackRows& t, std::int64_t first, std::int64_t count) {
   }
 }
 
-// to[r, k] = x[k, r]: rows of `to` are kDepth apart. Where the rows are no multiple of four, some are written twice.
+// to[r, k] = x[k, r]; rows of `to` are kDepth apart. If rows is not a multiple of four, some rows are written twice.
 HWY_INLINE void transpose_strip(const InRows& x, std::int64_t rows, std::int64_t depth, float* HWY_RESTRICT to) {
   const std::int64_t lanes = lanes_of_float();
   std::int64_t k = 0;
@@ -237,7 +240,7 @@ HWY_INLINE void transpose_strip(const InRows& x, std::int64_t rows, std::int64_t
     for (std::int64_t r = 0; r < rows; ++r) to[r * kDepth + k] = x.data[k * x.stride + r];
 }
 
-// All strips of kDepth inputs before the next ones: neighbours share cache lines.
+// kDepth inputs of all strips before the next inputs: neighbouring strips share cache lines.
 void transpose_strips(const PackRows& t, std::int64_t first, std::int64_t count) {
   for (std::int64_t k = 0; k < t.inputs; k += kDepth) {
     for (std::int64_t strip = first; strip < first + count; ++strip) {

@@ -1,10 +1,9 @@
-// engine/kernels/product/strips-inl.h - how the rows of a product are cut into strips, each as high as the register
-// tile or lower.
-#if defined(ATTN_KERNELS_STRIPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_STRIPS_INL_H_
-#undef ATTN_KERNELS_STRIPS_INL_H_
+// engine/kernels/product/strips-inl.h - cuts the rows of a product into strips at most as high as the register tile.
+#if defined(ATTN_ENGINE_KERNELS_PRODUCT_STRIPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_ENGINE_KERNELS_PRODUCT_STRIPS_INL_H_
+#undef ATTN_ENGINE_KERNELS_PRODUCT_STRIPS_INL_H_
 #else
-#define ATTN_KERNELS_STRIPS_INL_H_
+#define ATTN_ENGINE_KERNELS_PRODUCT_STRIPS_INL_H_
 #endif
 
 #include "engine/kernels/common/register_tile-inl.h"

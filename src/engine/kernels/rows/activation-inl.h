@@ -1,9 +1,9 @@
-// engine/kernels/rows/activation-inl.h - the functions between two products, a vector at a time.
-#if defined(ATTN_KERNELS_ACTIVATION_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_ACTIVATION_INL_H_
-#undef ATTN_KERNELS_ACTIVATION_INL_H_
+// engine/kernels/rows/activation-inl.h - activation functions, one vector at a time.
+#if defined(ATTN_ENGINE_KERNELS_ROWS_ACTIVATION_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_ENGINE_KERNELS_ROWS_ACTIVATION_INL_H_
+#undef ATTN_ENGINE_KERNELS_ROWS_ACTIVATION_INL_H_
 #else
-#define ATTN_KERNELS_ACTIVATION_INL_H_
+#define ATTN_ENGINE_KERNELS_ROWS_ACTIVATION_INL_H_
 #endif
 
 #include "engine/kernels/common/register_tile-inl.h"
@@ -12,10 +12,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-// A bound comes first in Min and Max: x86 gives the second operand back if one is NaN.
+// The bound is the first operand of Min and Max: x86 returns the second one if either is NaN.
 
-// x Phi(x) = max(x, 0) - t Q(t), where t = |x| and Q(t) = erfc(t / sqrt 2) / 2. Nothing cancels, so that small results
-// far on the left are right too. log2 Q is nearly a parabola: p is the polynomial of degree 8 with p(0) = -1 that keeps
+// x Phi(x) = max(x, 0) - t Q(t), where t = |x| and Q(t) = erfc(t / sqrt 2) / 2. Nothing cancels, so small results far
+// on the left are accurate too. log2 Q is nearly a parabola: p is the polynomial of degree 8 with p(0) = -1 that keeps
 // t 2^p(t) within 8e-9 of t Q(t) (weighted least squares, reweighted until the error was level over [0, 6]; beyond it p
 // falls and 2^p vanishes). Max error 1e-7, of results beyond 1 relative to them.
 HWY_INLINE Vec gelu_of(Vec x) {

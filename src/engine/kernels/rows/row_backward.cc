@@ -1,4 +1,4 @@
-// engine/kernels/rows/row_backward.cc - see row_backward.h.
+// engine/kernels/rows/row_backward.cc - derivatives of activations and norms, row by row (see row_backward.h).
 #include "engine/kernels/rows/row_backward.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 namespace {
 
-// A bound comes first in Min and Max: x86 gives the second operand back if one is NaN.
+// The bound is the first operand of Min and Max: x86 returns the second one if either is NaN.
 HWY_INLINE Vec within(Vec x, float bound) {
   const F f;
   return hn::Min(hn::Set(f, bound), hn::Max(hn::Set(f, -bound), x));
@@ -43,7 +43,7 @@ HWY_INLINE Vec gelu_slope(Vec x) {
   return hn::IfThenElse(hn::Gt(x, hn::Zero(f)), hn::Sub(hn::Set(f, 1.0F), g), g);
 }
 
-// The slope of x sigmoid(u(x)), given sigmoid(u) and the slope of u: s + x s (1 - s) u'.
+// The derivative of x sigmoid(u(x)) from s = sigmoid(u) and u': s + x s (1 - s) u'.
 HWY_INLINE Vec sigmoid_slope(Vec x, Vec s, Vec u_slope) {
   const Vec rest = hn::Sub(hn::Set(F(), 1.0F), s);
   return hn::MulAdd(hn::Mul(hn::Mul(x, s), rest), u_slope, s);
@@ -135,8 +135,8 @@ void activate_backward_rows(const ActivateBackward& t) {
   });
 }
 
-// A row on its way back through a norm: dx = factor (dy weight - mean(dy weight) - n mean(dy weight n)), where n is the
-// normalized row; without the first mean if not centered.
+// The gradient of a norm: dx = factor (dy weight - mean(dy weight) - n mean(dy weight n)), where n is the normalized
+// row; without the first mean if not centered.
 class NormRow {
  public:
   HWY_INLINE NormRow(const NormalizeBackward& t, std::int64_t r)
@@ -207,7 +207,7 @@ void normalize_backward_rows(const NormalizeBackward& t) {
   for (std::int64_t r = 0; r < t.rows; ++r) NormRow(t, r).run();
 }
 
-// Columns of kVectors vectors from column d on; `real` of them where it is less than a vector.
+// Sums kVectors vectors of columns from column d on. If `real` is less than a vector, only so many columns exist.
 template <int kVectors>
 HWY_INLINE void add_stretch(const AddColumns& t, std::int64_t d, std::int64_t real) {
   const F f;

@@ -1,4 +1,4 @@
-// engine/kernels/rows/row_backward.h - the way back through what happens to rows between two products.
+// engine/kernels/rows/row_backward.h - gradients of the steps between two products: activations, norms, look-ups.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace attn::kernels {
 
-// dx = f'(x) dy; times `up` where there is one, and then d_up = f(x) dy. dx may be dy. Error of f' below 2e-6.
+// dx = f'(x) dy. With a gate, dx = f'(x) dy up and d_up = f(x) dy. dx may be dy. The error of f' is below 2e-6.
 struct ActivateBackward {
   InRows x, dy;
   OutRows dx;
@@ -18,8 +18,8 @@ struct ActivateBackward {
 };
 void activate_backward(const ActivateBackward& task) noexcept;
 
-// With y = normalize(x): dx = the gradient of x, or dx += it; and what the rows add to the gradients of weight and
-// bias. dx may be dy if nothing is added to it.
+// The gradients of y = normalize(x): writes dx, or adds to it, and adds to d_weight and d_bias. dx may be dy unless
+// `add` is set.
 struct NormalizeBackward {
   InRows x, dy;
   OutRows dx;
@@ -33,7 +33,7 @@ struct NormalizeBackward {
 };
 void normalize_backward(const NormalizeBackward& task) noexcept;
 
-// to[j] += sum_i x[i, j], the rows being summed in order first.
+// to[j] += sum_i x[i, j]. The rows are summed in order before they are added.
 struct AddColumns {
   InRows x;
   std::int64_t rows = 0, width = 0;

@@ -1,4 +1,5 @@
-// engine/kernels/rows/row_ops.cc - see row_ops.h. Everything here is bound by memory, or nearly so.
+// engine/kernels/rows/row_ops.cc - activations, norms and look-ups, row by row (see row_ops.h). All of them are bound
+// by memory, or nearly so.
 #include "engine/kernels/rows/row_ops.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,4 +1,4 @@
-// engine/kernels/rows/row_ops.h - what happens to rows between two products: norms, activations, rows looked up.
+// engine/kernels/rows/row_ops.h - the steps between two products: activations, norms, rows looked up in a table.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@ namespace attn::kernels {
 // In the order of attn::nn::Activation.
 enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu, tanh };
 
-// Rows of floats that are written.
+// Rows of floats to write.
 struct OutRows {
   float* data = nullptr;
   std::int64_t stride = 0;
 };
-// Rows of floats that are read.
+// Rows of floats to read.
 struct InRows {
   const float* data = nullptr;
   std::int64_t stride = 0;
 };
 
-// x = f(x), or f(from); times `up` where there is one. NaN stays NaN, +inf stays +inf (tanh: 1), -inf becomes what f
-// comes to far down: 0, or a number below 1e-35; for tanh -1.
+// x = f(x), or x = f(from); times `up` if there is one. NaN stays NaN and +inf stays +inf (tanh: 1). -inf becomes the
+// limit of f: 0, or a number below 1e-35; -1 for tanh.
 struct Activate {
   OutRows x;
   InRows up;    // null: none
-  InRows from;  // null: x itself; not together with up
+  InRows from;  // null: x itself; must be null if there is an up
   std::int64_t rows = 0, width = 0;
   Activation function = Activation::none;
 };
@@ -46,7 +46,7 @@ struct Normalize {
 };
 void normalize(const Normalize& task) noexcept;
 
-// out[i] = table[ids[i]], or out[i] += table[ids[i]]; without ids, row i of the table.
+// out[i] = table[ids[i]], or out[i] += table[ids[i]] if `add`. Without ids, row i of the table.
 struct Gather {
   Rows table;
   const std::int32_t* ids = nullptr;

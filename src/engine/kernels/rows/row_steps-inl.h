@@ -1,10 +1,9 @@
-// engine/kernels/rows/row_steps-inl.h - what kernels on rows of any length have in common: the rest of a row, sums,
-// moments.
-#if defined(ATTN_KERNELS_ROW_STEPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_ROW_STEPS_INL_H_
-#undef ATTN_KERNELS_ROW_STEPS_INL_H_
+// engine/kernels/rows/row_steps-inl.h - steps on rows of any length: partial vectors at the end, sums, moments.
+#if defined(ATTN_ENGINE_KERNELS_ROWS_ROW_STEPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_ENGINE_KERNELS_ROWS_ROW_STEPS_INL_H_
+#undef ATTN_ENGINE_KERNELS_ROWS_ROW_STEPS_INL_H_
 #else
-#define ATTN_KERNELS_ROW_STEPS_INL_H_
+#define ATTN_ENGINE_KERNELS_ROWS_ROW_STEPS_INL_H_
 #endif
 
 #include <cstring>
@@ -14,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-// The last numbers of a row, fewer than a vector and aligned anyhow, as floats; the other lanes are 0.
+// The last n numbers of a row, fewer than a vector and at any alignment, as floats; the other lanes are 0.
 template <typename T>
 HWY_INLINE Vec load_rest(const T* from, std::int64_t n) {
   HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(float)];
@@ -29,7 +28,7 @@ HWY_INLINE void store_first(Vec x, std::int64_t n, float* to) {
   std::memcpy(to, buffer, static_cast<std::size_t>(n) * sizeof(float));
 }
 
-// Four partial sums: no addition waits for the one before.
+// Four partial sums, so that no addition waits for the previous one.
 struct FourSums {
   Vec at[4];
 
@@ -41,8 +40,8 @@ struct FourSums {
   }
 };
 
-// Calls step(n, x, real) for every vector of the row: n counts from 0 to 3 and round again; `real` is how many lanes
-// are of the row, all but in the last vector, where the others are 0.
+// Calls step(n, x, real) for every vector of the row. n cycles through 0 ... 3, to choose one of FourSums. `real` is
+// the number of lanes that belong to the row: all of them, except in the last vector, where the others are 0.
 template <class Step>
 HWY_INLINE void for_each_vector(const float* x, std::int64_t width, const Step& step) {
   const std::int64_t lanes = lanes_of_float();
@@ -63,11 +62,11 @@ HWY_INLINE float sum_of(const float* x, std::int64_t width) {
 }
 
 struct Moments {
-  float mean = 0, correction = 0;  // mean + correction is the mean to more digits than a float has
+  float mean = 0, correction = 0;  // mean + correction is the mean to more digits than one float holds
   float square = 0;                // mean of (x - mean)^2
 };
 
-// The variance is taken about the mean as first rounded, and both are corrected by what the differences add up to.
+// Takes the variance about the rounded mean, then corrects both by the sum of the differences.
 HWY_INLINE Moments moments_of(const float* x, std::int64_t width) {
   const F f;
   const auto count = static_cast<float>(width);

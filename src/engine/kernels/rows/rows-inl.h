@@ -1,12 +1,14 @@
-// engine/kernels/rows/rows-inl.h - the steps of one chunk: scores, what is added to them, softmax, values.
+// engine/kernels/rows/rows-inl.h - the steps of attention over one chunk of keys: scores, biases and mask, softmax,
+// values. forward.cc, forward_with_weights.cc, rebuild.cc and backward.cc are made of them.
 //
-// A group of R query rows goes through all steps at once, so that its scores stay in the first cache. The scores of
-// one row lie kChunk apart in `s`; slots say which keys they belong to.
-#if defined(ATTN_KERNELS_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_KERNELS_ROWS_INL_H_
-#undef ATTN_KERNELS_ROWS_INL_H_
+// A group of R query rows goes through all steps together, so that its scores stay in the first cache. `s` is
+// [R][kChunk] scores. They are packed: the slots say which keys they belong to, so that gaps between segments cost
+// nothing.
+#if defined(ATTN_ENGINE_KERNELS_ROWS_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_ENGINE_KERNELS_ROWS_ROWS_INL_H_
+#undef ATTN_ENGINE_KERNELS_ROWS_ROWS_INL_H_
 #else
-#define ATTN_KERNELS_ROWS_INL_H_
+#define ATTN_ENGINE_KERNELS_ROWS_ROWS_INL_H_
 #endif
 
 #include <algorithm>
@@ -20,17 +22,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-inline constexpr int kQueryStride = static_cast<int>(kMaxWidth) + 16;  // not a power of two: rows meet in no cache set
+inline constexpr int kQueryStride = static_cast<int>(kMaxWidth) + 16;  // not a power of two: rows spread over the cache
 inline constexpr int kScoreStride = static_cast<int>(kChunk);
 inline constexpr int kMaxSlots = static_cast<int>(kChunk / kTileKeys);
 inline constexpr float kLn2 = 0.69314718055994530942F;
 
-// A segment's place among the scores: key `key` (a multiple of the vector length) lies at s[at], and the keys
-// [begin, end) are those that some row of the group sees.
+// The place of a segment among the scores. Key `key`, a multiple of the vector length, is at s[at]. [begin, end) are
+// the keys that some row of the group sees.
 struct Slot {
   std::int64_t key = 0, at = 0, begin = 0, end = 0;
-  std::int64_t tile = 0;                // key that bit 0 stands for
-  const std::uint64_t* bits = nullptr;  // a word a row of the group; null: all of [begin, end)
+  std::int64_t tile = 0;                // the key of bit 0
+  const std::uint64_t* bits = nullptr;  // one word per row of the group; null: all of [begin, end)
 
   [[nodiscard]] HWY_INLINE std::int64_t width() const { return round_up(end - key, lanes_of_float()); }
 };
@@ -38,10 +40,11 @@ struct Slot {
 struct Slots {
   Slot at[kMaxSlots];
   int count = 0;
-  std::int64_t width = 0;  // scores a row, a multiple of the vector length
+  std::int64_t width = 0;  // scores per row, a multiple of the vector length
 };
 
-// Places the segments of a visit for the group of rows that starts at `row` of the tile.
+// The slots of a visit, for the group of `rows` rows that starts at `row` of the tile. Segments that none of these rows
+// sees have no slot.
 HWY_INLINE Slots place(const Segment* segments, const Visit& visit, int row, int rows) {
   Slots slots;
   for (int n = 0; n < visit.count; ++n) {
@@ -69,7 +72,7 @@ HWY_INLINE Slots place(const Segment* segments, const Visit& visit, int row, int
 struct Keys {
   const float* panels = nullptr;  // [D][2 vectors] each
   std::int64_t width = 0;         // D
-  std::int64_t origin = 0;        // the first key in them
+  std::int64_t origin = 0;        // the first key in the panels
 };
 
 // s[r, at..] = <q[r], k[key..]> for the keys of a slot.
@@ -106,7 +109,7 @@ HWY_INLINE Vec load_first(const float* p, std::int64_t n) {
   return hn::Load(F(), buffer);
 }
 
-// Softcap and biases of row i, in place.
+// Applies softcap and biases to the scores of query i in one slot.
 HWY_INLINE void adjust_scores(const Scoring& how, const Slot& slot, std::int64_t i, float* HWY_RESTRICT s) {
   const F f;
   const Vec to_log2 = hn::Set(f, kLog2E);
@@ -124,7 +127,7 @@ HWY_INLINE void adjust_scores(const Scoring& how, const Slot& slot, std::int64_t
   }
 }
 
-// Puts `instead` where row r of the group may not see the key of a slot, or where there is no key.
+// Writes `instead` where row r of the group does not see the key of a slot, or where there is no key.
 HWY_INLINE void forbid(const Slot& slot, int r, float instead, float* HWY_RESTRICT s) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
@@ -146,7 +149,7 @@ HWY_INLINE void forbid(const Slot& slot, int r, float instead, float* HWY_RESTRI
   }
 }
 
-// Whether products are scores already: nothing is added, nothing forbidden, and the slots hold keys only.
+// Whether the products are already the scores: nothing to add, nothing masked, and no padding in the slots.
 HWY_INLINE bool are_scores(const Scoring& how, const Slots& slots) {
   if (how.softcap != 0 || how.bias != nullptr || how.dense[0].data != nullptr || how.dense[1].data != nullptr)
     return false;
@@ -157,7 +160,7 @@ HWY_INLINE bool are_scores(const Scoring& how, const Slots& slots) {
   return true;
 }
 
-// Scores of row r of the group, query i: everything that comes after the product and before the softmax.
+// Turns products into scores for row r of the group, query i: softcap, biases, mask.
 HWY_INLINE void finish_scores(const Scoring& how, const Slots& slots, int r, std::int64_t i, float* HWY_RESTRICT s) {
   const bool adjust =
       how.softcap != 0 || how.bias != nullptr || how.dense[0].data != nullptr || how.dense[1].data != nullptr;
@@ -167,7 +170,7 @@ HWY_INLINE void finish_scores(const Scoring& how, const Slots& slots, int r, std
   }
 }
 
-// The largest scores of a row, a lane each.
+// The largest score of a row, per lane.
 HWY_INLINE Vec largest_lanes(const float* HWY_RESTRICT s, std::int64_t count) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
@@ -181,7 +184,7 @@ HWY_INLINE Vec largest_lanes(const float* HWY_RESTRICT s, std::int64_t count) {
   return hn::Max(a, b);
 }
 
-// Those of R rows, four at a time: peak has room for a multiple of 4.
+// The largest score of each of R rows, four at a time; peak has room for R rounded up to a multiple of 4.
 template <int R>
 HWY_INLINE void largest_of_rows(const float* HWY_RESTRICT s, std::int64_t count, float* peak) {
   for (int r = 0; r < R; r += 4) {
@@ -192,12 +195,12 @@ HWY_INLINE void largest_of_rows(const float* HWY_RESTRICT s, std::int64_t count,
   }
 }
 
-// Powers are taken of score - base. Floats are as fine at one scale as at another: any base within kSlack of a row's
-// largest score will do. So it stays 0 while it can, which saves a subtraction a score, and what was summed up before
-// need not shrink.
+// The softmax computes exp2(score - base). Floats are equally precise at any scale, so any base within kSlack of the
+// row's largest score will do. The base stays 0 as long as it can, which saves a subtraction per score and rescaling
+// the sums.
 inline constexpr float kSlack = 60;
 
-// The base of a row that had `base` (kNever: it has seen nothing) and now sees `peak`.
+// The new base of a row whose base was `base` (kNever: no key seen yet) and whose next largest score is `peak`.
 HWY_INLINE float base_for(float base, float peak) {
   if (base != kNever) return peak > base + kSlack ? peak : base;
   return std::abs(peak) <= kSlack ? 0.0F : peak;
@@ -225,12 +228,12 @@ HWY_INLINE Vec exponentiate_from(float* HWY_RESTRICT s, std::int64_t count, floa
   return hn::Add(a, b);
 }
 
-// s = exp2(s - base); gives the sums, a lane each.
+// s = exp2(s - base). Returns the sum, per lane.
 HWY_INLINE Vec exponentiate(float* HWY_RESTRICT s, std::int64_t count, float base) {
   return base == 0 || base == kNever ? exponentiate_from<false>(s, count, 0) : exponentiate_from<true>(s, count, base);
 }
 
-// Dropout of row i: weights that are not kept become 0. What is kept is scaled at the end, with the sum.
+// Sets the weights of row i that dropout does not keep to 0. The kept ones are scaled at the end, with the sum.
 HWY_INLINE void drop(const DropoutHash& dropout, const Slots& slots, std::int64_t i, float* HWY_RESTRICT s) {
   const F f;
   const Dropped dropped(dropout, i);
@@ -247,12 +250,12 @@ struct Values {
   const float* data = nullptr;
   std::int64_t stride = 0;                   // from key to key
   std::int64_t column_step = 0;              // from one pair of vectors to the next
-  std::int64_t width = 0;                    // E, rounded up to whole vectors: so much of a row can be read
+  std::int64_t width = 0;                    // E rounded up to whole vectors: the readable part of a row
   std::int64_t origin = 0;                   // the first key in data and not_finite
-  const std::uint8_t* not_finite = nullptr;  // a flag a key tile, null: all numbers are finite
-  float* clean = nullptr;                    // [kChunk][width]: for values that are not finite
+  const std::uint8_t* not_finite = nullptr;  // one flag per key tile; null: all values are finite
+  float* clean = nullptr;                    // [kChunk][width]: scratch for clean_values
 
-  // Of column e, a multiple of two vectors, on.
+  // The row of a key from column e on.
   [[nodiscard]] HWY_INLINE const float* row(std::int64_t key, std::int64_t e) const {
     return data + (key - origin) * stride + e / (2 * lanes_of_float()) * column_step;
   }
@@ -261,12 +264,13 @@ struct Values {
   }
 };
 
-// Whether 0 times the value could be something else than 0 in this slot, for some row that does not see the key.
+// Whether 0 times a value of this slot may be NaN, for a row that does not see the key.
 HWY_INLINE bool needs_care(const Values& v, const Slot& slot) {
   return slot.bits != nullptr && v.not_finite != nullptr && v.not_finite[(slot.tile - v.origin) / kTileKeys] != 0;
 }
 
-// Values of such slots, with zeros for what is not finite: rows that do not see the key get the same bits as ever.
+// Copies the values of such slots, with 0 in place of infinities and NaN, so that rows that do not see the key are not
+// affected by it.
 inline HWY_NOINLINE void clean_values(const Slots& slots, const Values& v) {
   for (int n = 0; n < slots.count; ++n) {
     const Slot& slot = slots.at[n];
@@ -278,7 +282,7 @@ inline HWY_NOINLINE void clean_values(const Slots& slots, const Values& v) {
   }
 }
 
-// And what was left out, for the rows that do see it.
+// Adds the infinities and NaN that clean_values left out, for the rows that do see the key.
 inline HWY_NOINLINE void add_not_finite(const float* s, const Slots& slots, const Values& v, int rows, float* o) {
   for (int n = 0; n < slots.count; ++n) {
     const Slot& slot = slots.at[n];
@@ -307,10 +311,10 @@ HWY_INLINE void add_values(const float* HWY_RESTRICT s, const Slots& slots, cons
   }
 }
 
-// What becomes of the sums so far when a chunk is added.
+// How multiply_values starts: from 0, from the sums so far, or from these times a factor per row.
 struct Before {
-  bool none = false;              // there are none: o starts from zero
-  const float* shrink = nullptr;  // a factor a row; null: they stay
+  bool none = false;              // o starts from 0
+  const float* shrink = nullptr;  // one factor per row; null: 1
 };
 
 struct NothingElse {

@@ -1,4 +1,4 @@
-// engine/kernels/rows/training.cc - see training.h.
+// engine/kernels/rows/training.cc - dropout, cross-entropy and AdamW (see training.h).
 #include "engine/kernels/rows/training.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -47,7 +47,7 @@ HWY_INLINE float largest_of(const float* x, std::int64_t width) {
   return hn::GetLane(hn::MaxOfLanes(f, hn::Max(hn::Max(at[0], at[1]), hn::Max(at[2], at[3]))));
 }
 
-// e^(x - peak), stored if asked for; gives the sum.
+// e^(x - peak), written to the gradient if kStore. Returns the sum.
 template <bool kStore>
 HWY_INLINE float exponentials(const CrossEntropy& t, float peak) {
   const F f;

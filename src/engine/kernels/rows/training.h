@@ -1,4 +1,4 @@
-// engine/kernels/rows/training.h - what only learning needs: dropout, cross-entropy, the step of the optimiser.
+// engine/kernels/rows/training.h - kernels for training only: dropout, cross-entropy, the optimiser's step.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace attn::kernels {
 
-// Number (first_row + i, j) becomes 0, or keep.scale times itself.
+// Multiplies number (first_row + i, j) by dropout.scale if it is kept, and by 0 otherwise.
 struct Drop {
   OutRows x;
   std::int64_t rows = 0, width = 0;
@@ -17,8 +17,8 @@ struct Drop {
 };
 void drop(const Drop& task) noexcept;
 
-// One row of logits. Its loss is the sum's logarithm less the label's logit, both less the largest logit; NaN if a
-// logit is NaN or +inf.
+// Cross-entropy of one row of logits: log sum_j exp(logits[j] - peak) - (logits[label] - peak), where peak is the
+// largest logit. NaN if a logit is NaN or +inf. The gradient is weight times that of the loss.
 struct CrossEntropy {
   const float* logits = nullptr;
   std::int64_t width = 0, label = 0;
@@ -27,11 +27,11 @@ struct CrossEntropy {
 };
 struct RowLoss {
   double loss = 0;
-  bool right = false;  // the label's logit is the largest, and the first of equal ones
+  bool right = false;  // the label's logit is the largest, and the first of equals
 };
 RowLoss cross_entropy(const CrossEntropy& task) noexcept;
 
-// A step of AdamW on `count` numbers, as torch.optim.AdamW rounds it.
+// One step of AdamW on `count` numbers, rounded as torch.optim.AdamW does.
 struct Update {
   float* value = nullptr;
   const float* gradient = nullptr;
