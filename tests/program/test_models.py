@@ -188,7 +188,7 @@ def test_wrong_usage_is_one_line_and_2(arguments, says):
 def test_what_fails_is_one_line_and_1(tmp_path):
     assert "pull" in refused(1, "tokenize", "--model", "no/such-model", "--text", "a")
     (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
-    assert "known are: bart, bert" in refused(1, "fill", "--model", tmp_path, "--text", "[MASK]")
+    assert "known: bart, bert" in refused(1, "fill", "--model", tmp_path, "--text", "[MASK]")
     (tmp_path / "config.json").write_text('{"model_type": ')
     assert "config.json" in refused(1, "fill", "--model", tmp_path, "--text", "[MASK]")
     assert "at most 80" in refused(1, "fill", *BERT, "--text", "[MASK]" + " word" * 600)

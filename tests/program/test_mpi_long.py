@@ -151,7 +151,7 @@ GPT2 = ["--model", model_folder("gpt2")]
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_more_ranks_than_tokens_is_told_once(library, tmp_path):
     said = refused(1, library, 3, "record", *GPT2, "--text", "a", cwd=tmp_path)
-    assert said == "the text has 1 token, too few for 3 processes: each needs one at least"
+    assert said == "the text has 1 token, too few for 3 processes: each needs at least one"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -165,7 +165,7 @@ def test_a_rank_without_its_file_or_with_another_ends_all(library, tmp_path):
         return refused(1, library, 1, *record, first, ":", "-n", 1, PROGRAM, *record, second, cwd=tmp_path)
 
     assert with_files("a.txt", "c.txt") == "rank 1: c.txt: cannot be read: No such file or directory"
-    assert with_files("a.txt", "b.txt") == "rank 1 has another text than rank 0"
+    assert with_files("a.txt", "b.txt") == "rank 1 has a different text from rank 0"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.txt", "b.txt"]
 
 
@@ -174,7 +174,7 @@ def test_what_several_processes_cannot_do_is_told_once(library, tmp_path):
     said = refused(2, library, 2, "record", "--model", model_folder("t5"), "--text", "a fox", cwd=tmp_path)
     assert said.endswith("several need --target")
     said = refused(1, library, 2, "record", *GPT2, "--text", "a fox", "-o", "/dev/full")
-    assert said == "/dev/full: is no regular file: several processes cannot write it together"
+    assert said == "/dev/full: is not a regular file; several processes cannot write it together"
     said = refused(1, library, 2, "analyze", "--recording", tmp_path / "none.attn")
     assert said == f"{tmp_path / 'none.attn'}: cannot be opened: No such file or directory"
     assert list(tmp_path.iterdir()) == []

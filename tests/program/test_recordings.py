@@ -170,7 +170,7 @@ def test_metadata_that_does_not_fit_is_an_error(tmp_path):
     tensors, metadata = taken_apart(file)
     for path, value, says in (
         (["tokens", 3, "id"], "x", "tokens[3].id"),
-        (["attentions", 1, "heads"], 3, "tensor 'self.1.q' is [29, 48]; by the metadata [29, 36]"),
+        (["attentions", 1, "heads"], 3, "tensor 'self.1.q' is [29, 48]; the metadata requires [29, 36]"),
         (["attentions", 1, "window"], 9, "attentions[1].mask is 'causal & window(5,0)'"),
         (["attentions", 0, "width"], 700, "attentions[0].width is 700; 1 to 512"),
         (["attentions", 1, "layer"], 4, "tensor 'self.4.q' is missing"),
@@ -319,7 +319,7 @@ def test_rows_that_do_not_sum_to_1_are_a_note(tmp_path):
     table[1, 2] *= 1.5
     np.save(tmp_path / "t.npy", table)
     done = attnscope("weights", "--table", tmp_path / "t.npy", "--json")
-    assert done.stderr == f"note: {tmp_path / 't.npy'}: layer 0, head 1, row 2: the weights sum to 1.5; 1 is right\n"
+    assert done.stderr == f"note: {tmp_path / 't.npy'}: layer 0, head 1, row 2: the weights sum to 1.5, not 1\n"
     assert np.array_equal(np.float32(json.loads(done.stdout)["weights"][0]), np.float32(table))
 
 

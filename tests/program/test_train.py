@@ -285,7 +285,7 @@ def test_classifier_begins_with_a_model_that_fills_in_words(data, trained, tmp_p
 def test_what_it_begins_with_has_a_shape_of_its_own_and_is_of_the_right_kind(data, trained, tmp_path):
     asked = ["train", "classify", "--data", data["classify"], "--to", tmp_path / "c"]
     assert "--from excludes --width" in refused(2, *asked, "--from", trained["mlm"][0], "--width", 32)
-    assert "is a gpt2; classify begins with a bert" in refused(2, *asked, "--from", trained["lm"][0])
+    assert "is a gpt2; classify needs a bert" in refused(2, *asked, "--from", trained["lm"][0])
     assert "fewer than the 9 asked for" in refused(2, *asked, "--from", trained["mlm"][0], "--layers", 9, "--length", 8)
 
 

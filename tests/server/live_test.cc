@@ -147,7 +147,7 @@ TEST_F(LiveStore, WhatCannotBeMadeIsRefusedInOneLine) {
   EXPECT_EQ(refusal({{"model", "bert"}, {"text", "a"}, {"generate", {{"tokens", 3}}}}).substr(0, 20),
             "a bert is an encoder");
   EXPECT_EQ(refusal({{"model", "gpt2"}, {"text", "a"}, {"generate", {{"tokens", 3}, {"top_p", 0}}}}),
-            "top_p must lie above 0 and at most at 1, not 0");
+            "top_p must be above 0 and at most 1, not 0");
   EXPECT_EQ(refusal({{"model", "gpt2"}, {"text", "a"}, {"generate", {{"words", 3}}}}),
             "generate has no 'words', only: tokens, temperature, top_k, top_p, seed");
   EXPECT_TRUE(store_.recordings().empty());
