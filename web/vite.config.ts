@@ -3,15 +3,15 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
-// Red, green and blue one after the other, each as steps from the value before, so that they compress well: "P" is no
-// step. draw/colour.ts unpacks it.
+// Red, green and blue one after the other, as differences from the value before, which compress well: "P" is 0.
+// draw/colour.ts unpacks it.
 function packed(bytes: Uint8Array): string {
   const step = (value: number, i: number) => value - (i < 3 ? 0 : bytes[i - 3]);
   const steps = [...bytes].map(step);
   return [0, 1, 2].map((c) => String.fromCharCode(...steps.filter((_, i) => i % 3 === c).map((d) => 80 + d))).join("");
 }
 
-// The page draws with the very tables of the figures: they are read from the C++ source when the page is built.
+// The page draws with the colour tables of the figures: they are read from the C++ source when the page is built.
 function colourTables(names: string[]): Plugin {
   const id = "virtual:colour-tables";
   return {
@@ -30,8 +30,8 @@ function colourTables(names: string[]): Plugin {
   };
 }
 
-// offline.html (--mode offline): the page as one file, without what needs a program to ask. Whoever fills in the data puts it in the place of <!--attnscope-data-->, and
-// a policy into its head that allows this one script.
+// offline.html (--mode offline): the page as one file, without views that need a server. The server replaces
+// <!--attnscope-data--> by the data, and adds a policy to the head that allows this one script.
 function singleFile(): Plugin {
   return {
     name: "single-file",
@@ -75,9 +75,9 @@ export default defineConfig(({ mode }) => ({
   base: "./",
   build: {
     outDir: process.env.ATTNSCOPE_DIST ?? "dist",
-    emptyOutDir: mode !== "offline", // it is built beside the served page
+    emptyOutDir: mode !== "offline", // built beside the served page
     target: "es2022",
-    modulePreload: { polyfill: false }, // the second script is asked for with the first
+    modulePreload: { polyfill: false }, // the second script is requested with the first
     assetsInlineLimit: 0,
     rolldownOptions: { checks: { pluginTimings: false } },
   },

@@ -1,2 +1,2 @@
-// True in the page that is one file: whatever needs a program to ask is left out of it.
+// True in the single-file page, which leaves out all that needs a server.
 declare const __OFFLINE__: boolean;

@@ -1,4 +1,4 @@
-// A made-up specimen that answers as the program does: for `npm run dev`, and for tests of what reads the answers.
+// A made-up recording that answers like the server, for `npm run dev` and for tests.
 import { deflateSync } from "node:zlib";
 import type { Facts, HeadFacts, Kind, Stack, Token } from "../src/api/facts";
 import { byteOfWeight } from "../src/api/sources/source";
@@ -51,7 +51,7 @@ export class FakeRecording {
     return this.row(layer, head, i)[j];
   }
 
-  // The last heads are kept: a map asks for the same rows many times.
+  // Caches the last heads: a map reads the same rows many times.
   row(layer: number, head: number, i: number): Float32Array {
     const key = `${layer}/${head}`;
     const rows = this.kept.get(key) ?? [];
@@ -171,7 +171,7 @@ export class FakeRecording {
     return { received, entropy };
   }
 
-  // What the program puts into an offline page, in base64.
+  // The data of an offline page, in base64.
   embedded(bits: 8 | 16, keep: (kind: Kind, layer: number, head: number) => boolean = () => true): string {
     const facts = this.facts();
     const thumbnails = this.thumbnails();

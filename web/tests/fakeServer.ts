@@ -1,4 +1,4 @@
-// The program's answers for `npm run dev`, from made-up recordings.
+// Answers like the server for `npm run dev`, from made-up recordings.
 import type { ServerResponse } from "node:http";
 import type { Plugin } from "vite";
 import { FakeRecording } from "./fakeRecording";

@@ -1,4 +1,4 @@
-// Two readings beside each other: what the program tells of them, which tokens stand beside which, and ready examples.
+// Comparison of two recordings: the server's answer, and the alignment of their tokens.
 import type { HeadName, Kind, ModelFacts } from "./facts";
 import { compact, type RecordRequest } from "./recordRequest";
 import type { UrlState } from "../state/urlState";
@@ -21,7 +21,7 @@ export interface HeadChange extends HeadName {
   entropy_b: number;
 }
 
-// The words of the program's JSON.
+// Members are named as in the server's JSON.
 export interface Comparison {
   a: string;
   b: string;
@@ -32,7 +32,7 @@ export interface Comparison {
 
 type StateOfB = Pick<UrlState, "modelB" | "textB" | "pairB" | "maskB" | "offB">;
 
-// B is read as A is (what is said, what is generated), except for what the address says of it. Null: nothing yet.
+// B is recorded like A (same target, same generation), except for what the URL changes. Null: no B yet.
 export function requestB(state: StateOfB, a: RecordRequest | null): RecordRequest | null {
   if (!a || !state.modelB) return null;
   return compact({
@@ -54,7 +54,7 @@ export const stateOfB = (request: RecordRequest): StateOfB => ({
   offB: request.off ?? [],
 });
 
-// For every token of A its place in B, -1 where B has none.
+// For every token of A its index in B, -1 where B has none.
 export function partnerIndices(pairs: Pair[], count: number): Int32Array {
   const found = new Int32Array(count).fill(-1);
   for (const [a, b] of pairs) found[a] = b;
@@ -65,17 +65,17 @@ export function partnerIndices(pairs: Pair[], count: number): Int32Array {
 export const unpaired = (partner: Int32Array): Set<number> =>
   new Set([...partner.keys()].filter((token) => partner[token] < 0));
 
-// Tokens above each other: of both, of A alone, of B alone; or a stretch of `same` ones that is left out.
+// A column of the alignment: a token of both, of A or of B; or a run of `same` tokens that is left out.
 export interface AlignedToken {
   a: number | null;
   b: number | null;
   same?: number;
 }
 
-const kShort = 24; // places that are all shown
-const kFewSame = 3; // not worth leaving out
+const kShort = 24; // shorter alignments are shown in full
+const kFewSame = 3; // shorter runs are not left out
 
-// Both texts side by side, stretches without any change shortened, at most `most` places.
+// Aligns both texts and shortens runs without changes, to at most `most` columns.
 export function alignTokens(
   pairs: Pair[],
   a: number,
@@ -93,7 +93,7 @@ export function alignTokens(
   if (places.length <= kShort) return { all: places, left: 0 };
   const changes = places.flatMap((place, at) => (place.a === null || place.b === null ? [at] : []));
   const all: AlignedToken[] = [];
-  let end = 0; // of what is already there
+  let end = 0; // of the columns so far
   for (const change of [...changes, places.length + around]) {
     const same = change - around - end;
     if (same > kFewSame) all.push({ a: null, b: null, same });
@@ -111,7 +111,7 @@ export interface RowDifference {
   difference: number;
 }
 
-// One row of both, the largest differences first; then what A gives to tokens that B lacks. `elsewhere`: what B gives
+// One row of A and B, largest differences first, then tokens that B lacks. `elsewhere`: the weight that B gives
 // to tokens that A lacks.
 export function rowDifferences(
   a: Float32Array,
@@ -133,7 +133,7 @@ export function rowDifferences(
   return { rows, elsewhere };
 }
 
-// Another model of the same form with as many heads: one whose heads can stand beside these.
+// Another model of the same form and size, whose heads can be compared with these.
 export function otherModel(models: ModelFacts[], name: string): ModelFacts | undefined {
   const own = models.find((model) => model.name === name);
   return models.find(

@@ -1,4 +1,4 @@
-// What can be taken away from the page: where the program makes it, and what it holds.
+// Exports: the requests that make them, and their sizes.
 import { type Facts, type HeadName, keysOf, stackOf } from "./facts";
 import { allDigits } from "../i18n/format";
 import { type UrlState, toHash, type View } from "../state/urlState";
@@ -9,12 +9,12 @@ export type ExportName = "png" | "svg" | "csv" | "npy" | "recording" | "page";
 
 export interface Export {
   name: ExportName;
-  what: string; // of the specimen: the program's route
+  what: string; // the route below the recording
   query: Query;
-  bytes: number | null; // as many as it will be; null: not known before
+  bytes: number | null; // the size of the file; null: unknown
 }
 
-// How the head is looked at.
+// The measure of the shown head.
 export interface MeasureOptions {
   measure: string;
   withoutSinks: boolean;
@@ -28,7 +28,7 @@ const shownQuery = (state: UrlState, { measure, withoutSinks }: MeasureOptions):
   ...(state.words ? { words: 1 } : {}),
 });
 
-// Of the picture that is on the screen; null: of this view there is none.
+// The query for a figure of the current view; null: this view has none.
 export function figureQuery(state: UrlState, options: MeasureOptions, format: "png" | "svg"): Query | null {
   const view = kFigures[state.view];
   if (!view) return null;
@@ -72,11 +72,11 @@ export async function csvOf(source: Source, head: HeadName): Promise<string> {
   return lines.join("\n") + "\n";
 }
 
-// As the program names it; without a name, `other`.
+// The file name from a Content-Disposition header, else `other`.
 export const fileName = (disposition: string | null, other: string): string =>
   /filename="([^"/\\]+)"/.exec(disposition ?? "")?.[1] ?? other;
 
-// All of an answer, with `onBytes` how much of it has come.
+// Reads a whole response and reports the bytes read so far to `onBytes`.
 export async function download(response: Response, onBytes: (bytes: number) => void): Promise<Blob> {
   const reader = response.body!.getReader();
   const parts: Uint8Array<ArrayBuffer>[] = [];

@@ -1,4 +1,4 @@
-// What the page is told of a specimen: the words of the server's JSON.
+// Facts about a recording; members are named as in the server's JSON.
 import type { RecordRequest } from "./recordRequest";
 import type { Measure } from "../state/urlState";
 
@@ -54,10 +54,10 @@ export interface ModelFacts {
   heads: number;
   decoder_layers: number;
   max_tokens: number; // 0: any number
-  fills: boolean; // gaps
-  continues: boolean; // texts, or answers them
+  fills: boolean; // it predicts [MASK] tokens
+  continues: boolean; // it generates text
   labels: string[];
-  given?: boolean; // on the command line
+  given?: boolean; // named on the command line
 }
 
 export interface Choice {
@@ -66,7 +66,7 @@ export interface Choice {
   probability: number;
 }
 
-// A token that the model wrote, and what else it might have written.
+// A generated token, and its alternatives.
 export interface Step extends Choice {
   choices: Choice[];
   entropy: number;
@@ -79,7 +79,7 @@ export interface Facts {
   pair: string | null; // the second text
   model: (Pick<ModelFacts, "name" | "type"> & Partial<ModelFacts>) | null;
   origin?: RecordRequest | null; // how it was made; null: it cannot be made again
-  live?: boolean; // its model is at hand
+  live?: boolean; // the server can load its model
   measures?: Measure[];
   bytes?: number; // of the recording
   generated?: { from: number; steps: Step[] } | null;
@@ -95,7 +95,7 @@ export interface RecordingName {
   name: string;
   text: string;
   tokens: number;
-  stays?: boolean; // false: it was made for a page, which knows how
+  stays?: boolean; // false: recorded on request, so not listed
 }
 
 // How the recording was made; null: it cannot be made again.
@@ -112,7 +112,7 @@ export function stackOf(facts: Facts, kind: Kind): Stack {
 
 export const keysOf = (stack: Stack): Token[] => stack.key_tokens ?? stack.query_tokens;
 
-// Columns on which attention rests when there is nothing to look at: the first key and the special ones.
+// Columns that collect unused attention: the first key and special tokens.
 export function sinkColumns(stack: Stack): number[] {
   return keysOf(stack).flatMap((token, j) => (j === 0 || token.special ? [j] : []));
 }

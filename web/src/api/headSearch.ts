@@ -1,22 +1,22 @@
-// Heads that look like a pattern: what the program is asked, and what it answers.
+// Search for heads by pattern: requests and answers.
 import { type HeadName, type Kind, keyOf } from "./facts";
 import type { Shares } from "./mask";
 
 export interface SearchResult {
-  pattern: string; // as it was understood
+  pattern: string; // in canonical form
   heads: (HeadName & { similarity: number })[]; // the nearest first
 }
 
-// A text that is no pattern.
+// A syntax error in a pattern.
 export interface PatternError {
   message: string;
   pattern: string;
   column: number | null; // where, from 1
 }
 
-const kPictureSize = 12; // cells a side of a picture that is painted
+const kPictureSize = 12; // cells per side of a painted picture
 
-// "table(10,01)": a painted picture as the address holds it; null: another pattern.
+// "table(10,01)": a painted picture in the URL; null: another pattern.
 export function parsePicture(pattern: string): Shares | null {
   const [, text] = /^table\(([01]+(?:,[01]+)*)\)$/.exec(pattern) ?? [];
   const rows = text?.split(",") ?? [];
@@ -31,7 +31,7 @@ export const blankPicture = (): Shares => ({
   bytes: new Uint8Array(kPictureSize * kPictureSize),
 });
 
-// A picture is smaller than the table that it is compared with: it is sent as numbers, not as a mask.
+// A picture is smaller than the tables it is compared with, so it is sent as numbers, not as a mask.
 export function searchBody(pattern: string, kind: Kind): object {
   const picture = parsePicture(pattern);
   if (!picture) return { pattern, kind };
@@ -43,7 +43,7 @@ export function searchBody(pattern: string, kind: Kind): object {
 export const similarities = (found: SearchResult): Map<string, number> =>
   new Map(found.heads.map((head) => [keyOf(head), head.similarity]));
 
-// Where in the text it went wrong: said apart, or in the sentence.
+// The column of the error, from its member or from its message.
 export function errorColumn(problem: { message: string; column?: number }): number | null {
   const said = /column (\d+)/.exec(problem.message)?.[1];
   return problem.column ?? (said ? Number(said) : null);

@@ -1,10 +1,10 @@
-// Questions to the program: plain ones, and long ones that say how far they are and end when nobody waits any more.
+// Requests to the server: plain ones, and streams that report progress and can be aborted.
 
 export class HttpError extends Error {
   constructor(
     message: string,
     readonly status: number,
-    readonly column?: number, // in a text that could not be read
+    readonly column?: number, // of the syntax error in a text
   ) {
     super(message);
   }
@@ -16,16 +16,16 @@ export interface Progress {
   what: string;
 }
 
-// What the program tells before it has the answer, by name: "progress", "token".
+// Handlers of events before the answer, by name: "progress", "token".
 export type Listeners = Record<string, (data: never) => void>;
 
 export interface RequestOptions {
-  body?: unknown; // asked by POST
+  body?: unknown; // makes it a POST
   signal?: AbortSignal;
   on?: Listeners;
 }
 
-// The program that served the page has ended: an error of this message.
+// The message of the error when the server has ended.
 export const kServerGone = "gone";
 
 async function send(url: string, { body, signal }: RequestOptions, accept?: string): Promise<Response> {
@@ -53,7 +53,7 @@ export async function requestJson<T>(url: string, options: RequestOptions = {}):
   return (await send(url, options)).json();
 }
 
-// As requestJson(), with `on` told what comes before the answer.
+// Like requestJson(), and passes events before the answer to `on`.
 export async function requestStream<T>(url: string, options: RequestOptions): Promise<T> {
   const response = await send(url, options, "text/event-stream");
   if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response.json();
@@ -83,7 +83,7 @@ export async function requestStream<T>(url: string, options: RequestOptions): Pr
   throw new Error(kServerGone);
 }
 
-// Nothing comes behind an answer but the end, and a connection that was heard to its end can be used again.
+// Reads to the end of the stream, so that the connection can be reused.
 async function drain(reader: ReadableStreamDefaultReader<string>): Promise<void> {
   try {
     while (!(await reader.read()).done);
@@ -100,7 +100,7 @@ interface ServerEvent {
   data: unknown;
 }
 
-// Whole events at the beginning of a stream's text, and what is left of it.
+// Complete events at the start of a stream's text, and the rest of it.
 export function parseEvents(text: string): { events: ServerEvent[]; rest: string } {
   const parts = text.split("\n\n");
   const rest = parts.pop()!;

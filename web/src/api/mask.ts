@@ -1,11 +1,11 @@
-// A mask as the page writes, paints and counts it; the program alone knows what a text means.
+// Requests and answers about masks; only the server parses their text.
 import { request } from "./http";
 import { maskUrl } from "./routes";
 import type { Cell } from "../input/panZoom";
 
-// The engine's tiles: none of their pairs is seen (0), some are (1), all are (2).
+// The engine's tiles: none (0), some (1) or all (2) of their pairs are visible.
 export interface EngineTiles {
-  rows: number; // queries of one
+  rows: number; // queries per tile
   keys: number;
   down: number;
   across: number;
@@ -15,12 +15,12 @@ export interface EngineTiles {
   skipped: number;
 }
 
-// The words of the program's JSON.
+// Members are named as in the server's JSON.
 export interface MaskAnswer {
-  text: string; // as the mask itself writes it
+  text: string; // in canonical form
   pairs: number;
   share: number;
-  rows: string[] | null; // "110…", a query a string; null: too many to send
+  rows: string[] | null; // "110…", one string per query; null: too many to send
   picture: { rows: number; columns: number; cells: string };
   tiles: EngineTiles;
 }
@@ -32,11 +32,11 @@ export async function requestMask(text: string, size: number, signal?: AbortSign
 export const kPaintable = 128; // tokens
 export const kNoMask = "everything";
 
-// What holds where the model has a rule of its own.
+// The effective mask of a model with a causal rule of its own.
 export const withCausal = (text: string, causal: boolean): string =>
   !causal ? text : text === kNoMask ? "causal" : `causal & (${text})`;
 
-// Bytes 0 to 255, the share of pairs that are seen: of each pair, or of squares of them.
+// Bytes 0 to 255: the share of visible pairs, per pair or per block of pairs.
 export interface Shares {
   rows: number;
   columns: number;
@@ -56,10 +56,10 @@ export function sharesOf({ rows, picture }: Pick<MaskAnswer, "rows" | "picture">
   return { rows: rows.length, columns, bytes };
 }
 
-// Queries that may see nothing: the engine gives them zeros.
+// Queries that see no key: the engine gives them zeros.
 export const emptyRows = (rows: string[]): number[] => rows.flatMap((row, i) => (row.includes("1") ? [] : [i]));
 
-// How much of all pairs the engine computes: whole tiles, those at the edges as large as they are. Null: unknown.
+// The share of pairs that the engine computes, in whole tiles. Null: unknown.
 export function computedShare(tiles: EngineTiles, queries: number, keys: number): number | null {
   if (tiles.skipped === 0) return 1;
   if (!tiles.covers) return null;

@@ -1,12 +1,12 @@
-// What the matrix shows: weights, weights times what they bring, or what has become of the tokens up to a layer.
+// Measures of the matrix view: weights, value-weighted weights, or attention rollout.
 import type { Facts, Stack } from "./facts";
 import type { Measure } from "../state/urlState";
 
-const kMostRollout = 512; // tokens, as the program has it
+const kMostRollout = 512; // tokens: the server's limit
 
 export type UnavailableReason = "" | "self" | "long" | "recorded";
 
-// Why a measure cannot be shown; "": it can.
+// Why a measure is unavailable; "": it is available.
 export function unavailableReason(measure: Measure, facts: Facts, stack: Stack): UnavailableReason {
   if (measure === "raw") return "";
   if (measure === "rollout" && stack.kind !== "self") return "self";

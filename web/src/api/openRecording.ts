@@ -1,4 +1,4 @@
-// Which specimen an address asks for, and how it is opened.
+// Opens the recording that the URL names.
 import type { Listeners } from "./http";
 import { EmbeddedSource, unpack } from "./sources/embedded";
 import { requestRecording, requestAt } from "./recordRequest";
@@ -6,11 +6,11 @@ import type { UrlState } from "../state/urlState";
 import { ServedSource } from "./sources/served";
 import type { Recording } from "./sources/source";
 
-const kData = "attnscope-data"; // the element of an offline page that holds what a server would answer
+const kData = "attnscope-data"; // the element with the data of an offline page
 
 const data = (): HTMLElement | null => document.getElementById(kData);
 
-// What an offline page begins with, where its address says nothing.
+// The hash of the URL, else the initial state of an offline page.
 export const initialHash = (): string => location.hash || "#" + (data()?.dataset.state ?? "");
 
 export async function openEmbedded(): Promise<Recording | null> {

@@ -1,8 +1,8 @@
-// What a model expects at some places of its text: the words of the server's JSON.
+// Predictions of a model at some tokens; members are named as in the server's JSON.
 import type { Choice, Facts, HeadName, Stack, Token } from "./facts";
 
 export interface ComparedChoice extends Choice {
-  before?: number; // of the same token, in what it is compared with
+  before?: number; // the probability before the change
 }
 
 export interface PredictedPosition {
@@ -34,17 +34,17 @@ export interface Effects {
   heads: (HeadName & { kl: number; likeliest: string[] })[];
 }
 
-export const kGap = "[MASK]"; // everybody may write this, whatever the model calls it
+export const kGap = "[MASK]"; // accepted for every model, whatever its own mask token
 export const kGaps = /\[MASK\]|<mask>/g;
 
 export const isGap = (token: Token): boolean => token.special && token.text.replace(kGaps, "") === "";
 
-// The tokens at whose places a model can be asked: what an encoder-decoder says, else the text.
+// The tokens with predictions: the decoder's, else the text.
 export function outputStack(facts: Facts): Stack {
   return facts.stacks.find(({ kind }) => kind === "decoder") ?? facts.stacks[0];
 }
 
-// At which token to ask; null: where the program asks by itself, in gaps and behind the end.
+// The token to predict; null: the server's choice, [MASK] tokens or the next token.
 export function predictedToken(facts: Facts, row: number | null): number | null {
   const { query_tokens: tokens } = outputStack(facts);
   const there = row !== null && row < tokens.length ? row : null;
@@ -57,21 +57,21 @@ export function predictedToken(facts: Facts, row: number | null): number | null 
   return first < 0 ? 0 : first;
 }
 
-// The gap'th of the gaps, for a gap at this token.
+// The index among the gaps of the gap at this token.
 export const gapAt = (tokens: Token[], token: number): number => tokens.slice(0, token).filter(isGap).length;
 
-// A slider of temperatures: 0 to 1 is kLeast to kMost, evenly by factors.
+// A slider of temperatures: 0 to 1 is kLeast to kMost, logarithmic.
 export const kLeast = 0.05;
 export const kMost = 5;
 export const temperatureOfSlider = (at: number): number => Number((kLeast * (kMost / kLeast) ** at).toPrecision(2));
 export const sliderOfTemperature = (temperature: number): number =>
   Math.log(temperature / kLeast) / Math.log(kMost / kLeast);
 
-// What is left of the probability for all others.
+// The remaining probability of all other tokens.
 export const restOf = (choices: { probability: number }[]): number =>
   Math.max(0, 1 - choices.reduce((sum, { probability }) => sum + probability, 0));
 
-// Which part of a strip of tokens is in the page: `most` of them, with `at` among them.
+// The range of tokens in the DOM: at most `most`, including `at`.
 export function visibleRange(first: number, count: number, at: number | null, most: number): [number, number] {
   let from = Math.min(Math.max(first, 0), Math.max(0, count - most));
   if (at !== null && (at < from || at >= from + most)) from = Math.max(0, Math.min(at - (most >> 1), count - most));

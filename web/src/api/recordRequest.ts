@@ -1,5 +1,5 @@
-// How a specimen is made: by which model, from which text, and under which conditions. The address holds it, so that
-// what the program has let go can be made again.
+// How a recording is made: the model, the text and the conditions. The URL holds the request, so that the
+// server can repeat it after it has dropped the recording.
 import { requestStream, type Listeners } from "./http";
 import type { HeadName } from "./facts";
 import { recordingsUrl } from "./routes";
@@ -13,7 +13,7 @@ export interface GenerateOptions {
   seed: number;
 }
 
-// The words of the program's JSON.
+// Members are named as in the server's JSON.
 export interface RecordRequest {
   model: string;
   text: string;
@@ -44,14 +44,14 @@ export const requestState = ({ model, text, pair, target, mask, off, generate }:
   generate,
 });
 
-// What the address asks for; null: what the program was started with.
+// The request in the URL; null: show the recording that the server was started with.
 export function requestAt(state: RequestState): RecordRequest | null {
   if (!state.model) return null;
   const { model, text, pair, target, mask, off, generate } = state;
   return compact({ model, text, pair, target, mask, off, generate: parseGenerate(generate) });
 }
 
-// The other way round.
+// The inverse of requestAt().
 export const stateOfRequest = (request: RecordRequest): RequestState => ({
   model: request.model,
   text: request.text,
@@ -62,7 +62,7 @@ export const stateOfRequest = (request: RecordRequest): RequestState => ({
   generate: formatGenerate(request.generate),
 });
 
-// Without what is empty, and its members always in the same order: the same specimen gives the same text.
+// Leaves out empty members and fixes the order, so that equal requests have equal JSON.
 export function compact({ model, text, pair, target, mask, off, generate }: RecordRequest): RecordRequest {
   const request: RecordRequest = { model, text };
   if (pair) request.pair = pair;
@@ -76,11 +76,11 @@ export function compact({ model, text, pair, target, mask, off, generate }: Reco
 export const sameRequest = (a: RecordRequest | null, b: RecordRequest | null): boolean =>
   JSON.stringify(a && compact(a)) === JSON.stringify(b && compact(b));
 
-// Another specimen is looked at, or the same between words.
+// Whether another recording is needed, or the same one with words merged.
 export const isOtherRecording = (before: UrlState, after: UrlState): boolean =>
   before.words !== after.words || !sameRequest(requestAt(before), requestAt(after));
 
-// Its id. The same request gives the same one, for as long as the program keeps it.
+// Returns the id of the recording. Equal requests give the same id while the server keeps it.
 export async function requestRecording(request: RecordRequest, signal?: AbortSignal, on?: Listeners): Promise<string> {
   return (await requestStream<{ id: string }>(recordingsUrl(), { body: compact(request), signal, on })).id;
 }

@@ -1,8 +1,8 @@
-// One weight with every number on its way: the words of the program's JSON, and what is made of what.
+// One weight with all intermediate numbers, named as in the server's JSON, and the inputs of each.
 import type { HeadName } from "./facts";
 
 export interface Trace extends HeadName {
-  key_head: number; // whose keys and values the head reads
+  key_head: number; // whose keys and values the head uses
   query: { token: number; text: string };
   key: { token: number; text: string };
   x: number[] | null; // [width] what q is made from
@@ -48,7 +48,7 @@ export type NumberTerm =
 export type RowTerm = "scores" | "weights";
 export type Term = VectorTerm | NumberTerm | RowTerm;
 
-// What a number is made from, one step back.
+// The direct inputs of a number.
 const kInputs: Record<Term, Term[]> = {
   x: [],
   q: ["x"],
@@ -74,7 +74,7 @@ const kInputs: Record<Term, Term[]> = {
 
 export const inputsOf = (term: Term): readonly Term[] => kInputs[term];
 
-// Whether a number lights up while `pointed` is looked at: it is that number, or one that made it.
+// Whether a term is highlighted while `pointed` is active: the same term, or one of its inputs.
 export const isHighlighted = (term: Term, pointed: Term | null): boolean =>
   pointed !== null && (term === pointed || kInputs[pointed].includes(term));
 
@@ -88,13 +88,13 @@ export const normOf = (values: ArrayLike<number>): number => {
   return Math.sqrt(sum);
 };
 
-// Places of the products as they stand, or the largest first; equals stay in order.
+// Indices of the products, in order or largest first; ties keep their order.
 export function orderOf(products: number[], bySize: boolean): number[] {
   const order = products.map((_, d) => d);
   return bySize ? order.sort((a, b) => Math.abs(products[b]) - Math.abs(products[a])) : order;
 }
 
-// What the products add up to, one after the other: the last is the dot product.
+// Running sums of the products: the last one is the dot product.
 export function runningSums(products: number[], order: number[]): Float64Array {
   const sums = new Float64Array(order.length);
   let sum = 0;
@@ -102,7 +102,7 @@ export function runningSums(products: number[], order: number[]): Float64Array {
   return sums;
 }
 
-// Of the whole row: weight = exp(score - lse). What weighs nothing has no score that its weight could tell.
+// Of the whole row: weight = exp(score - lse). A weight of 0 has no known score.
 export const scoresOf = (weights: Float32Array, lse: number): Float64Array =>
   Float64Array.from(weights, (w) => (w > 0 ? Math.log(w) + lse : -Infinity));
 
@@ -117,7 +117,7 @@ export function largestAt(values: ArrayLike<number>): number {
   return best;
 }
 
-// All D lines of the products, for a table of the reader's own.
+// All D products as tab-separated lines.
 export function productsText({ q, k, products }: Pick<Trace, "q" | "k" | "products">): string {
   const lines = products.map((product, d) => [d, q[d], k[d], product].join("\t"));
   return ["d\tq\tk\tq k", ...lines].join("\n") + "\n";

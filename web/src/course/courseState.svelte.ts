@@ -1,4 +1,4 @@
-// The state of the course: which lesson is read, what the reader has changed in it, and what the program told.
+// The state of the course: the current lesson, the reader's inputs, and the server's answer.
 import { app } from "../state/app.svelte";
 import { requestJson, requestStream, kServerGone, HttpError } from "../api/http";
 import { lessonAnswerUrl, lessonsUrl, lessonUrl } from "../api/routes";
@@ -20,7 +20,7 @@ import {
 import { writeStored, readStored } from "../state/storage";
 import { en, zh } from "../i18n/course";
 
-const kQuiet = 60; // ms without a change, then the program is asked
+const kQuiet = 60; // ms without a change before a request
 const kMarked = 900; // ms for which changed numbers are marked
 const kProgress = "course";
 
@@ -38,16 +38,16 @@ class Course {
   list = $state.raw<LessonName[]>([]);
   name = $state(""); // of the lesson; empty: the list is shown
   page = $state.raw<Lesson | null>(null);
-  settings = $state.raw<Settings>({}); // those that the reader has changed
-  data = $state.raw<Data>({}); // likewise
-  problem = $state<string | null>(null); // why what was asked cannot be told; what was there stays
+  settings = $state.raw<Settings>({}); // changed settings
+  data = $state.raw<Data>({}); // changed data
+  problem = $state<string | null>(null); // the last error; the last page stays
   waiting = $state(false);
-  changed = $state.raw(new Map<string, Set<string>>()); // numbers that are not what they were, for a moment
-  textsBefore = $state.raw<Map<string, string> | null>(null); // likewise, by step and block
+  changed = $state.raw(new Map<string, Set<string>>()); // changed cells, for a moment
+  textsBefore = $state.raw<Map<string, string> | null>(null); // texts before the change, by step and block
   pointed = $state.raw<{ name: string; index: number[] } | null>(null);
   box = $state.raw<DOMRect | null>(null); // of that number
   hidden = $state.raw(new Set<number>()); // heads that are switched off
-  heads = $state(0); // of so many
+  heads = $state(0); // the number of heads
   progress = $state.raw<Progress>(storedProgress());
   codeLanguage = $state("C++"); // of the code
 
@@ -68,7 +68,7 @@ class Course {
     await this.loadList();
   }
 
-  // The list, in the reader's language, and with it the lesson.
+  // Loads the list of lessons in the current language, and the lesson.
   async loadList(): Promise<void> {
     const { language } = app;
     try {
@@ -115,12 +115,12 @@ class Course {
     this.ask();
   }
 
-  // As the reader has it, which may be ahead of what was told.
+  // The reader's input, which may be ahead of the shown lesson.
   datum(name: string): Datum | undefined {
     return this.data[name] ?? this.page?.data[name];
   }
 
-  // One number of an array of the lesson's data.
+  // Changes one number of the lesson's data.
   putNumber(name: string, index: number[], value: number): void {
     const copy = JSON.parse(JSON.stringify(this.datum(name))) as Nested[];
     let part = copy;
@@ -202,7 +202,7 @@ class Course {
     this.pointed = this.box = null;
   }
 
-  // What was done once stays done.
+  // "done" is never taken back.
   mark(how: "seen" | "done"): void {
     if (!this.name || this.progress[this.name] === "done" || this.progress[this.name] === how) return;
     this.progress = { ...this.progress, [this.name]: how };

@@ -1,4 +1,4 @@
-// Draws numbers as bars up and down from a line, however many there are.
+// Draws any count of numbers as bars above and below a line.
 import type { Size } from "./mapWindow";
 
 export interface Bar {
@@ -10,7 +10,7 @@ export interface Bar {
   last: number;
 }
 
-// One bar a number, or one a pixel for several numbers; what is not finite has none.
+// One bar per number, or one per pixel for several numbers; numbers that are not finite have none.
 export function barsOf(values: ArrayLike<number>, order: ArrayLike<number> | null, width: number): Bar[] {
   const count = order?.length ?? values.length;
   const bars: Bar[] = [];
@@ -42,7 +42,7 @@ export function extremesOf(values: ArrayLike<number>): [low: number, high: numbe
   return [low, high];
 }
 
-// Which number is under a place of the strip: where several share a bar, the largest of them.
+// The index of the number at `x`: where several share a bar, the largest of them.
 export function barAt(values: ArrayLike<number>, order: ArrayLike<number> | null, width: number, x: number): number {
   const count = order?.length ?? values.length;
   const each = Math.max(1, Math.ceil(count / Math.max(1, width)));
@@ -59,8 +59,8 @@ export function barAt(values: ArrayLike<number>, order: ArrayLike<number> | null
 export interface BarsPicture {
   values: ArrayLike<number>;
   order: ArrayLike<number> | null; // places from left to right; null: as they stand
-  at: number | null; // the number that is looked at
-  steps: boolean; // as a line: a sum that grows
+  at: number | null; // the highlighted number
+  steps: boolean; // drawn as a running sum
   colours: { up: string; down: string; line: string; at: string; wash: string };
 }
 

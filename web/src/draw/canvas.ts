@@ -1,9 +1,9 @@
-// Small helps for drawing on a canvas.
+// Helpers for drawing on a canvas.
 import { textDirection } from "./tokenLabel";
 
 export const kFont = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Noto Sans CJK SC", sans-serif';
 
-// Colours of the page, as its style sheet has them for light and dark.
+// Colours of the current theme, read from the style sheet.
 export interface ThemeColours {
   ground: string;
   ink: string;
@@ -26,7 +26,7 @@ export function themeColours(element: Element): ThemeColours {
   };
 }
 
-// Sized for the screen's own pixels and empty; drawing is in CSS pixels.
+// Resizes the canvas to device pixels and clears it; drawing uses CSS pixels.
 export function prepareCanvas(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const ratio = devicePixelRatio;
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -39,7 +39,7 @@ export function prepareCanvas(canvas: HTMLCanvasElement, width: number, height: 
 
 const cut = new Map<string, string>();
 
-// The text, or as much of it as there is room for.
+// The text, cut with an ellipsis to fit the room.
 function ellipsize(context: CanvasRenderingContext2D, text: string, room: number): string {
   const key = `${context.font}/${Math.round(room)}/${text}`;
   let short = cut.get(key);
@@ -62,7 +62,7 @@ export function drawText(context: CanvasRenderingContext2D, text: string, x: num
   context.fillText(ellipsize(context, text, room), x, y);
 }
 
-// Calls draw at most once a frame.
+// Calls `draw` at most once per frame.
 export function oncePerFrame(draw: () => void): () => void {
   let asked = 0;
   return () => {
@@ -74,7 +74,7 @@ export function oncePerFrame(draw: () => void): () => void {
   };
 }
 
-// For whoever measures: a picture is complete. Only the last one of a name is kept.
+// Marks a complete picture for performance measurements; keeps only the last mark per name.
 export function markDrawn(name: string): void {
   performance.clearMarks(name);
   performance.mark(name);

@@ -36,7 +36,7 @@ export function pixels(name: TableName, top = 255): Uint32Array {
   const map = colourMap(name);
   return Uint32Array.from({ length: 256 }, (_, b) => {
     const [r, g, bl] = map[Math.min(255, Math.round((b * 255) / Math.max(top, 1)))];
-    return ((255 << 24) | (bl << 16) | (g << 8) | r) >>> 0; // little-endian, as every machine with a browser is
+    return ((255 << 24) | (bl << 16) | (g << 8) | r) >>> 0; // little-endian, as on every platform with a browser
   });
 }
 
@@ -70,7 +70,7 @@ export interface HeadStyle {
 }
 
 // A head keeps its hue while others come and go, unless an earlier one has it; the first is solid, those after it are
-// dashed in turn, so that colour is not all that tells them apart.
+// dashed in turn, so that colour is not the only difference.
 export function headStyles(heads: { head: number }[]): HeadStyle[] {
   const taken = new Set<number>();
   return heads.map(({ head }, place) => {
@@ -81,7 +81,7 @@ export function headStyles(heads: { head: number }[]): HeadStyle[] {
   });
 }
 
-// Black or white, whichever can be read on it (relative luminance of WCAG 2).
+// Black or white, whichever contrasts more (relative luminance of WCAG 2).
 export function textColourOn(ground: Colour): string {
   const linear = (byte: number) => {
     const v = byte / 255;

@@ -1,4 +1,4 @@
-// Where the heads stand in the overview: by layer and head, or one after the other in an order.
+// Where the heads stand in the overview: by layer and head, or sorted.
 import type { HeadFacts } from "../api/facts";
 import type { Sort } from "../state/urlState";
 import type { Size } from "./mapWindow";
@@ -6,7 +6,7 @@ import type { Size } from "./mapWindow";
 export interface Grid {
   columns: number;
   rows: number;
-  cell: number; // pixels a side
+  cell: number; // pixels per side
   pitchX: number;
   pitchY: number;
   left: number;
@@ -17,9 +17,9 @@ export interface Grid {
 
 const kGap = 4;
 const kSmallest = 22;
-const kSmallestToFit = 40; // below, rather scroll than see everything at once
+const kSmallestToFit = 40; // smaller cells scroll instead
 const kLargest = 160;
-const kCaption = 34; // two lines below a head that stands out of its place
+const kCaption = 34; // two lines below a sorted head
 
 export function layerGrid(layers: number, heads: number, size: Size): Grid {
   const [left, top] = [36, 24];
@@ -34,7 +34,7 @@ export type ListSpace = { beside: number } | { rows: number; columns: number };
 
 const kListWidth = 232;
 const kListColumn = 264; // below the grid
-const kListLine = 32; // as high as fingers need it; the title takes as much
+const kListLine = 32; // large enough for touch; the title has the same height
 const kClear = 64; // a cell of this size still shows its pattern
 
 const beside = (grid: Grid, { width }: Size): ListSpace | null =>
@@ -45,7 +45,7 @@ function below(grid: Grid, { width, height }: Size): ListSpace | null {
   return rows > 0 ? { rows, columns: Math.max(1, Math.floor((width - grid.left) / kListColumn)) } : null;
 }
 
-// Where the list has no room, heads are made smaller for it, as long as they stay clear.
+// Shrinks the heads to make room for the list, unless they become too small to read.
 export function gridWithList(layers: number, heads: number, size: Size): { grid: Grid; list: ListSpace | null } {
   const whole = layerGrid(layers, heads, size);
   const list = beside(whole, size) ?? below(whole, size);
@@ -91,7 +91,7 @@ function grid(columns: number, rows: number, cell: number, { left, top, below, g
   };
 }
 
-// The place under a point of the whole grid; -1: none.
+// The index at a point of the grid; -1: none.
 export function indexAt(grid: Grid, x: number, y: number, count: number): number {
   const column = Math.floor((x - grid.left) / grid.pitchX);
   const row = Math.floor((y - grid.top) / grid.pitchY);
@@ -105,8 +105,8 @@ const kKeys = {
   distance: (head: HeadFacts) => -head.distance,
 };
 
-// Heads in the order in which they are shown. By interest follows the program's own ranking, which puts resting heads
-// last; equals stay in their place.
+// Sorts heads for display. "interest" follows the server's ranking, which puts resting heads
+// last; ties keep their order.
 export function ordered(heads: HeadFacts[], ranking: number[], sort: Sort): HeadFacts[] {
   if (sort === "place") return heads;
   if (sort === "interest") return ranking.map((place) => heads[place]);

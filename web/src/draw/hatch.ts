@@ -1,4 +1,4 @@
-// Patterns for what colour alone should not say.
+// Hatch patterns, so that colour is not the only cue.
 
 export type Hatch = "rising" | "falling" | "dots";
 
@@ -32,7 +32,7 @@ function tileOf(hatch: Hatch, colour: string): HTMLCanvasElement {
   return canvas;
 }
 
-// To fill with, whatever the scale of the context is now: lines stay one pixel wide and do not move with the map.
+// A fill style that ignores the scale of the context: lines stay one pixel wide and do not move with the map.
 export function hatchPattern(context: CanvasRenderingContext2D, hatch: Hatch, colour: string): CanvasPattern {
   const pattern = context.createPattern(tileOf(hatch, colour), "repeat")!;
   pattern.setTransform(new DOMMatrix().scale(1 / devicePixelRatio));

@@ -1,4 +1,4 @@
-// Draws how much each head changed: a square a head, by layer, the more the stronger.
+// Draws how much each head changed: one square per head, by layer, darker for larger changes.
 import { type ThemeColours, kFont } from "./canvas";
 import type { HeadChange } from "../api/comparison";
 import type { Grid } from "./grid";
@@ -47,7 +47,7 @@ const cornerOf = (grid: Grid, place: number): [number, number] => [
   grid.top + Math.floor(place / grid.columns) * grid.pitchY,
 ];
 
-// Of heads above, of layers beside; every fifth where they would touch.
+// Head numbers above, layer numbers at the left; every fifth where they would touch.
 function drawNumbers(context: CanvasRenderingContext2D, grid: Grid, colours: ThemeColours): void {
   context.fillStyle = colours.quiet;
   context.font = `11px ${kFont}`;

@@ -9,8 +9,8 @@ export interface LineRule {
 export interface SelectedLines {
   keys: number[];
   weights: number[];
-  mass: number; // of all weights that the filter lets through
-  hidden: number; // of those among them that are not drawn
+  mass: number; // the sum of all weights that pass the filter
+  hidden: number; // the part of it that is not drawn
 }
 
 type Allowed = ((key: number) => boolean) | null;
@@ -41,7 +41,7 @@ function endOfTop(row: ArrayLike<number>, top: number, allowed: Allowed): { leas
   return { least, equals: best.filter((j) => row[j] === least).length };
 }
 
-// Places of the largest, largest first; equals from the left.
+// Indices of the largest values, largest first; ties from left to right.
 export function largest(row: ArrayLike<number>, count: number): number[] {
   const places: number[] = [];
   for (let j = 0; j < row.length; ++j) {

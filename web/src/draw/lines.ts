@@ -1,4 +1,4 @@
-// Draws the head view: two columns of tokens and lines between them, as many as are in sight.
+// Draws the head view: two columns of tokens and the visible lines between them.
 import type { SelectedLines } from "./lineSelection";
 import { type ThemeColours, kFont, drawText } from "./canvas";
 import type { HeadStyle } from "./colour";
@@ -9,7 +9,7 @@ import type { Size } from "./mapWindow";
 
 export interface TokenLayout {
   size: Size;
-  pitch: number; // pixels a token
+  pitch: number; // pixels per token
   scroll: number;
   left: number; // where lines begin and end
   right: number;
@@ -45,7 +45,7 @@ export function tokenAt(
   return { side, token };
 }
 
-// Lines of one token: from a query to its keys, or from a key to the queries that look at it.
+// Lines of one token: from a query to its keys, or from a key to the queries that attend to it.
 export interface TokenLines {
   side: "query" | "key";
   token: number;
@@ -53,7 +53,7 @@ export interface TokenLines {
   lines: SelectedLines;
 }
 
-// A token out of sight is pointed at from the edge: a line to where it is would hardly leave its column.
+// A line to an invisible token ends at the edge: drawn in full it would hardly leave its column.
 function edged(layout: TokenLayout, y: number): number {
   return Math.min(Math.max(y, -layout.pitch), layout.size.height + layout.pitch);
 }
@@ -158,13 +158,13 @@ function drawPositions(
   }
 }
 
-// What the tokens of one side get (or give), from each head.
+// Weights that the tokens of one side receive (or give), per head.
 export interface Bars {
   side: "query" | "key";
   heads: { weights: ArrayLike<number>; style: HeadStyle }[];
 }
 
-// A bar for each head, and the number where there is one head alone.
+// A bar per head; a number where only one head is shown.
 export function drawBars(
   context: CanvasRenderingContext2D,
   layout: TokenLayout,
@@ -197,7 +197,7 @@ export function drawBars(
   }
 }
 
-// How much goes to tokens above and below what is in sight, over all heads.
+// The weight of tokens above and below the visible ones, over all heads.
 export function drawOffscreenWeight(
   context: CanvasRenderingContext2D,
   layout: TokenLayout,

@@ -1,4 +1,4 @@
-// A head as a map: which tiles a window needs, and where they lie in it.
+// A head as a map: which tiles a window needs and where they are in it.
 import type { MapWindow } from "../state/urlState";
 import { kMapTileSize, type MapTileName } from "../api/sources/source";
 
@@ -46,7 +46,7 @@ export function fitScale(size: Size, shape: Shape): number {
 
 export const wholeWindow = (size: Size, shape: Shape): MapWindow => clampWindow({ x: 0, y: 0, scale: 0 }, size, shape);
 
-// Never smaller than the whole, and never out of sight; what is smaller than the window stands at its upper left.
+// Keeps the map at least as large as the window and inside it; a smaller map is at the upper left.
 export function clampWindow(window: MapWindow, size: Size, shape: Shape): MapWindow {
   const scale = Math.min(Math.max(window.scale, fitScale(size, shape)), kLargestCell);
   const kept = (at: number, pixels: number, cells: number) =>
@@ -54,7 +54,7 @@ export function clampWindow(window: MapWindow, size: Size, shape: Shape): MapWin
   return { x: kept(window.x, size.width, shape.columns), y: kept(window.y, size.height, shape.rows), scale };
 }
 
-// The cell under (px, py) stays where it is.
+// Zooms around (px, py): the cell there stays in place.
 export function zoomWindow(
   window: MapWindow,
   factor: number,
@@ -68,7 +68,7 @@ export function zoomWindow(
   return clampWindow({ x, y, scale }, size, shape);
 }
 
-// Moved as little as needed to have a cell in sight.
+// Moves the window as little as needed to show a cell.
 export function revealCell(window: MapWindow, row: number, column: number, size: Size, shape: Shape): MapWindow {
   const moved = (from: number, pixels: number, cell: number) => {
     const cells = pixels / window.scale;

@@ -1,4 +1,4 @@
-// Draws a mask and the engine's tiles over it, the part that is in sight.
+// Draws the visible part of a mask, and the engine's tiles over it.
 import { type ThemeColours, kFont } from "./canvas";
 import { hatchPattern } from "./hatch";
 import type { EngineTiles, Shares } from "../api/mask";
@@ -10,8 +10,8 @@ export interface MaskPicture {
   window: MapWindow;
   plot: Size;
   shape: Shape;
-  shares: Shares; // what holds
-  own: Shares | null; // what is written, where the model forbids some of it
+  shares: Shares; // the effective mask
+  own: Shares | null; // the written mask, where the model forbids part of it
 }
 
 const kSeen = "47, 109, 168"; // as the figures have it
@@ -81,10 +81,10 @@ function drawLines(context: CanvasRenderingContext2D, { window, shape }: MaskPic
   for (let j = 1; j < shape.columns; ++j) context.fillRect(x + j * window.scale - 0.5, y, 1, height);
 }
 
-const kOutlinesFrom = 5; // pixels a tile's side
+const kOutlinesFrom = 5; // pixels per side of a tile
 const kNamesFrom = { width: 60, height: 40 };
 
-// Skipped ones are hatched, partial ones dotted, full ones plain; named where there is room.
+// Skipped tiles are hatched, partial ones dotted, full ones plain; labelled where there is room.
 export function drawTiles(
   context: CanvasRenderingContext2D,
   { window, plot, shape }: Pick<MaskPicture, "window" | "plot" | "shape">,

@@ -12,13 +12,13 @@ import { highestLevel, type Shape, type Size } from "./mapWindow";
 import { paint } from "./thumbnails";
 
 export interface Frame {
-  left: number; // tokens that look
-  top: number; // tokens that are looked at
+  left: number; // query tokens
+  top: number; // key tokens
   right: number; // entropy of rows
   bottom: number; // what columns receive
 }
 
-// `profiles`: with room for them beside the map.
+// `profiles`: leaves room for them beside the map.
 export const frameFor = (width: number, profiles = true): Frame =>
   profiles ? frameWithProfiles(width) : { ...frameWithProfiles(width), right: 12, bottom: 8 };
 
@@ -30,7 +30,7 @@ export const plotOf = (size: Size, frame: Frame): Size => ({
   height: Math.max(1, size.height - frame.top - frame.bottom),
 });
 
-// A tile's picture is kept as long as the tile is, and painted again when the colours change.
+// Caches a tile's picture as long as the tile lives; repaints it when the colours change.
 const pictures = new WeakMap<MapTile, { look: string; canvas: HTMLCanvasElement }>();
 
 function parsePicture(tile: MapTile, shade: Shade): HTMLCanvasElement {
@@ -48,11 +48,11 @@ export interface MapPicture {
   shape: Shape;
   level: number;
   names: MapTileName[];
-  tile: (name: MapTileName) => MapTile | undefined; // those that are there
+  tile: (name: MapTileName) => MapTile | undefined; // only loaded tiles
   shade: Shade;
 }
 
-// Whatever is there: where a tile is missing, a coarser one that covers it.
+// Draws loaded tiles; where one is missing, a coarser tile that covers it.
 export function drawMap(context: CanvasRenderingContext2D, of: MapPicture): void {
   context.imageSmoothingEnabled = false;
   for (const name of of.names) {
@@ -98,7 +98,7 @@ function drawTile(
   );
 }
 
-const kGridFrom = 14; // pixels a cell from which lines between cells help
+const kGridFrom = 14; // pixels per cell from which grid lines help
 const kNumbersFrom = 40;
 
 function range(from: number, pixels: number, scale: number, count: number): [first: number, last: number] {
@@ -140,9 +140,9 @@ export function drawCells(
   }
 }
 
-const kLabelFrom = 10; // pixels a token
+const kLabelFrom = 10; // pixels per token
 
-// Every how many tokens one is named, so that names do not touch.
+// The interval between labelled tokens at which labels do not touch.
 export function labelInterval(scale: number, room: number): number {
   for (let ten = 1; ; ten *= 10) {
     const every = [1, 2, 5].map((n) => n * ten).find((n) => n * scale >= room);
@@ -159,7 +159,7 @@ export interface Edges {
   keys: Token[];
   row: number | null;
   column: number | null;
-  sinks: Set<number>; // columns that are set aside
+  sinks: Set<number>; // columns left out of the weights
   lone?: { rows: Set<number>; columns: Set<number> }; // tokens that the other text lacks: written as "−cat"
 }
 
@@ -223,7 +223,7 @@ export interface Profiles {
   names: { received: string; entropy: string };
 }
 
-// Bars a pixel of the screen wide at least: where several tokens share one, the largest.
+// Bars are at least one device pixel wide: tokens that share one show their maximum.
 export function drawProfiles(context: CanvasRenderingContext2D, of: Profiles, colours: ThemeColours): void {
   const { window, size, frame, shape, profile } = of;
   const plot = plotOf(size, frame);
@@ -254,7 +254,7 @@ export function drawProfiles(context: CanvasRenderingContext2D, of: Profiles, co
 
 interface Strip {
   bars: { at: number; thick: number; share: number }[];
-  most: number; // of all that there are, in sight or not
+  most: number; // of all values, visible or not
 }
 
 function strip(values: ArrayLike<number>, from: number, length: number, scale: number): Strip {
@@ -262,7 +262,7 @@ function strip(values: ArrayLike<number>, from: number, length: number, scale: n
   const bars: Strip["bars"] = [];
   const [first, last] = range(from, length, scale, values.length);
   const step = Math.max(1, Math.ceil(1 / scale));
-  const whole = (pixels: number) => Math.round(pixels * devicePixelRatio) / devicePixelRatio; // else seams are seen
+  const whole = (pixels: number) => Math.round(pixels * devicePixelRatio) / devicePixelRatio; // avoids visible seams
   for (let i = first - (first % step); i <= last; i += step) {
     let value = 0;
     for (let k = i; k < Math.min(i + step, values.length); ++k) value = Math.max(value, values[k]);
@@ -283,7 +283,7 @@ export interface Cross {
   pinned: boolean;
 }
 
-// A frame around the row, the column and the cell that are looked at, light on dark and dark on light.
+// Outlines the current row, column and cell, light on dark and dark on light.
 export function drawCross(context: CanvasRenderingContext2D, of: Cross, colours: ThemeColours): void {
   const { window, row, column, shape } = of;
   const x = column === null ? 0 : (column - window.x) * window.scale;

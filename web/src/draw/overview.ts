@@ -1,4 +1,4 @@
-// Draws the heads of an overview, as many as are in sight.
+// Draws the visible heads of the overview.
 import { type ThemeColours, kFont, drawText } from "./canvas";
 import type { MapName } from "./colour";
 import { type HeadFacts, type HeadName, sameHead, type Stack } from "../api/facts";
@@ -20,7 +20,7 @@ export interface OverviewPicture {
   colours: ThemeColours;
 }
 
-// Frames around heads, on a canvas of their own: the pictures stay as they are while the pointer moves.
+// Frames around heads, on a canvas of their own: the pictures need no redraw while the pointer moves.
 export function drawMarks(
   context: CanvasRenderingContext2D,
   [sx, sy]: [number, number],
@@ -85,7 +85,7 @@ function drawHead(context: CanvasRenderingContext2D, head: HeadFacts, x: number,
   drawText(context, value, x, y + cell + 26, cell + 8);
 }
 
-// An open circle: only the picture of this head is there.
+// An open circle: the file has only a thumbnail of this head.
 function mark(context: CanvasRenderingContext2D, x: number, y: number): void {
   context.beginPath();
   context.arc(x, y, 3, 0, 2 * Math.PI);
@@ -94,7 +94,7 @@ function mark(context: CanvasRenderingContext2D, x: number, y: number): void {
   context.stroke();
 }
 
-// Numbers of layers and heads stay in sight while the rest scrolls.
+// Numbers of layers and heads stay visible while the rest scrolls.
 function drawNames(
   context: CanvasRenderingContext2D,
   [sx, sy]: [number, number],

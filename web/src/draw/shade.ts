@@ -3,7 +3,7 @@ import { type Colour, colourMap, type MapName, pixels } from "./colour";
 import { formatCell, formatSigned } from "../i18n/format";
 
 export interface Shade {
-  key: string; // the same: the same pixels
+  key: string; // equal keys mean equal pixels
   pixels: Uint32Array; // of every byte
   colour: (value: number) => Colour; // under a cell's number
   text: (value: number) => string;
@@ -37,7 +37,7 @@ const kApart = 0; // of a pair of tokens that only one side has
 export const differenceOfByte = (b: number): number => (Math.sign(b - kMiddle) * (b - kMiddle) ** 2) / 127 ** 2;
 
 // Differences: bytes are 128 + round(127 sign(d) sqrt(|d|)), of which `top` (1 to 127) from the middle gets the last
-// colours. Pairs that only one side has are left open: whoever draws says so below them.
+// colours. Pairs that only one side has stay transparent: the caller draws a hatch below them.
 export function differenceShade(top: number): Shade {
   return once(`RdBu/${top}`, () => {
     const colours = colourMap("RdBu");

@@ -1,4 +1,4 @@
-// Small pictures of all heads, painted when they are first seen.
+// Thumbnails of all heads, painted when first drawn.
 import { maximum } from "./maximum";
 import { type MapName, pixels } from "./colour";
 
@@ -12,7 +12,7 @@ export class Thumbnails {
     readonly columns: number,
   ) {}
 
-  // The largest byte of a head: reduced pictures hold maxima, so that this is the head's.
+  // The largest byte of a head: thumbnails hold maxima, so it is that of the whole head.
   top(head: number): number {
     return maximum(this.cells(head));
   }

@@ -1,6 +1,6 @@
-// Tokens as they are written beside a picture: everything in them can be seen, as figure/label.h has it.
+// Labels of tokens beside a picture: every character is visible, as in figure/label.h.
 
-// They leave no mark, turn the direction of the text, or are no characters.
+// Characters that are invisible, change the direction of the text, or are not assigned.
 const hidden = new RegExp(
   "[\\u0000-\\u001f\\u007f-\\u00a0\\u00ad\\u200b\\u200e\\u200f\\u2028-\\u202e" +
     "\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\ufffe\\uffff]",
@@ -23,7 +23,7 @@ export function visibleText(text: string): string {
     .replace(/^[\u200c\u200d]|[\u200c\u200d]$/g, escaped);
 }
 
-// Of the first letter that has one.
+// The direction of the first letter that has one.
 export function textDirection(text: string): "ltr" | "rtl" {
   const first = /[\p{L}]/u.exec(text)?.[0];
   return first && /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u.test(first)

@@ -1,4 +1,4 @@
-// Shows what became what: a picture of one view grows, or shrinks, into its place in the next.
+// Animates a picture of one view into its position in the next view.
 
 export interface Box {
   x: number; // on the screen
@@ -8,22 +8,22 @@ export interface Box {
 }
 
 const kLasts = 140; // ms
-const kSoon = 400; // ms: what has not arrived by then stays away
+const kSoon = 400; // ms: later transitions are dropped
 
 let waiting: { picture: HTMLCanvasElement; from: Box; at: number } | null = null;
 
 const moves = (): boolean => !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// A picture leaves `from`; the next view says where it belongs.
+// Starts a transition at `from`; the next view calls finishTransition().
 export function startTransition(picture: HTMLCanvasElement, from: Box): void {
   waiting = moves() ? { picture, from, at: performance.now() } : null;
 }
 
-// So that `to`, seen through this, stands where `from` is.
+// The transform that maps `to` onto `from`.
 export const transformBetween = (from: Box, to: Box): string =>
   `translate(${from.x - to.x}px, ${from.y - to.y}px) scale(${from.width / to.width}, ${from.height / to.height})`;
 
-// Null: it has no place there.
+// Null: the next view does not show it.
 export function finishTransition(to: Box | null): void {
   const transition = waiting;
   waiting = null;

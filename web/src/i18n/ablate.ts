@@ -1,4 +1,4 @@
-// What the view says, and the notes on a specimen that is not read as usual.
+// Strings of the ablation view, and of the chips for heads that are off and for masks.
 export const en = {
   sees: "Heads that are switched off give 0 to the next layer; the predictions before and after stand side by side.",
   headsOff: (n: number) => (n === 1 ? "1 head off" : `${n} heads off`),

@@ -1,4 +1,4 @@
-// What the view says.
+// Strings of the compare view.
 export const en = {
   sees: "Two readings beside each other: red where A attends more, blue where B does, on a square-root scale.",
   a: "A",

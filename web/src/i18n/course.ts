@@ -1,4 +1,4 @@
-// What the course says besides its lessons.
+// Strings of the course outside its lessons.
 export const en = {
   course: "Course",
   microscope: "Microscope",

@@ -1,4 +1,4 @@
-// All that the page says, in English. zh.ts has the same words in Chinese.
+// All strings of the page in English; zh.ts has them in Chinese.
 import * as ablate from "./ablate";
 import * as compare from "./compare";
 import * as masks from "./masks";

@@ -1,4 +1,4 @@
-// What the dialog for taking things away says.
+// Strings of the export dialog.
 export const en = {
   open: "export",
   hint: "Take this away: picture, table, recording or page",

@@ -1,4 +1,4 @@
-// What the search for heads says.
+// Strings of the head search.
 export const en = {
   find: "Find",
   placeholder: "previous, causal & window(2) …",

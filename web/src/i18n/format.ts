@@ -1,4 +1,4 @@
-// Numbers as they are shown (three digits) and as they are copied (all of them).
+// Formats numbers for display (three digits) and for copies (all digits).
 
 export function formatNumber(value: number): string {
   if (value === 0) return "0";
@@ -20,7 +20,7 @@ export function formatCell(value: number): string {
 export const formatPercent = (share: number): string =>
   share > 0 && share < 0.001 ? "<0.1%" : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
 
-// The shortest digits that are this float32 and no other.
+// The shortest decimal that parses to the same float32.
 export function allDigits(value: number): string {
   for (let digits = 1; digits <= 9; ++digits) {
     const text = value.toPrecision(digits);

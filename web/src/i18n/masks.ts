@@ -1,4 +1,4 @@
-// What the view says.
+// Strings of the masks view.
 export const en = {
   sees: "Which token (row) may see which (column): written or painted, and what the engine makes of it.",
   mask: "Mask",

@@ -1,4 +1,4 @@
-// What the matrix says of its measures.
+// Strings about the measures of the matrix view.
 export const en = {
   name: "Measure",
   names: { raw: "weights", value: "weight × value", rollout: "rollout" },

@@ -1,4 +1,4 @@
-// What the view says, and the fields in which a text is written.
+// Strings of the text view and of text fields.
 export const en = {
   sees: "What the model expects at each place, and what it writes when it goes on by itself.",
   model: "Model",
@@ -12,7 +12,7 @@ export const en = {
   addPairHint: "the model reads both as a pair",
   editLong: "edit in Text",
   refused: (why: string) => why,
-  // While something is read.
+  // While a recording loads.
   reading: "Reading",
   writing: "Writing",
   howFar: (what: string, done: number, total: number) => `${what} ${done} of ${total}`,

@@ -1,4 +1,4 @@
-// What the view says.
+// Strings of the trace view.
 export const en = {
   sees: "One weight with every number on its way, from two tokens to the share of the output.",
   open: "Trace this weight",

@@ -6,7 +6,7 @@ export async function copyText(text: string): Promise<void> {
   }
 }
 
-// Where the clipboard may not be written: pages inside others, and those without https.
+// Fallback where the Clipboard API is blocked: in frames and without https.
 function copyByHand(text: string): void {
   const field = document.createElement("textarea");
   field.value = text;

@@ -13,7 +13,7 @@ export const kArrowSteps: Record<string, [down: number, right: number]> = {
   ArrowRight: [0, 1],
 };
 
-// The cell to which an arrow leads, ten at once with shift; undefined: another key. Without a cell, the first in sight.
+// The cell after an arrow key, ten cells on with shift; the first visible one without a cell. Undefined: another key.
 export function cellAfterArrow(
   event: { key: string; shiftKey: boolean },
   { row, column }: { row: number | null; column: number | null },
@@ -26,11 +26,11 @@ export function cellAfterArrow(
   return { row: clampIndex(row + down * times, shape.rows), column: clampIndex(column + right * times, shape.columns) };
 }
 
-// By how much a key zooms; 0: to the whole; undefined: not at all.
+// The zoom factor of a key; 0: show the whole map; undefined: no zoom key.
 export const zoomFactor = (key: string): number | undefined =>
   ({ "+": 1.5, "=": 1.5, "-": 1 / 1.5, _: 1 / 1.5, "0": 0 })[key];
 
-// The middle of a cell in the plot, so that zooming by keyboard stays with it.
+// The centre of a cell in the plot: keyboard zoom keeps it in place.
 export function cellCentre(cell: { row: number | null; column: number | null }, { window, plot }: PanZoomView): Point {
   if (cell.row === null || cell.column === null) return [plot.width / 2, plot.height / 2];
   return [(cell.column + 0.5 - window.x) * window.scale, (cell.row + 0.5 - window.y) * window.scale];

@@ -8,7 +8,7 @@ export function maskTable({ rows, columns, bytes }: Shares): string {
   return `table(${Array.from({ length: rows }, (_, i) => line(i)).join(",")})`;
 }
 
-// Along the way from one cell to another: a quick stroke leaves no gaps.
+// Cells on the line between two cells, so that a quick stroke leaves no gaps.
 export function cellsBetween(from: Cell, to: Cell): Cell[] {
   const steps = Math.max(Math.abs(to.row - from.row), Math.abs(to.column - from.column), 1);
   return Array.from({ length: steps + 1 }, (_, k) => ({
@@ -44,7 +44,7 @@ export function caret(text: string, column: number, room = 64): { line: string; 
   return { line, mark: " ".repeat(column - 1 - from + before.length) + "^" };
 }
 
-// A name put where the cursor is: after another one it needs a sign between them.
+// Inserts a name at the cursor, with an operator if another name precedes it.
 export function inserted(text: string, name: string, from: number, to: number): { text: string; cursor: number } {
   const [before, after] = [text.slice(0, from), text.slice(to)];
   const operator = /^[&|]$/.test(name);
@@ -59,7 +59,7 @@ export interface Preset {
   text: string;
 }
 
-// Sized so that their shape shows at this many tokens.
+// Presets sized for this many tokens.
 export function presets(size: number): Preset[] {
   const near = Math.max(1, Math.round(size / 8));
   const half = Math.max(1, Math.round(size / 2.5));

@@ -1,4 +1,4 @@
-// The hand on a map: one pointer moves it (or paints on it), two zoom it, the wheel zooms; a touch that did not move picks.
+// Pan and zoom of a map: one pointer drags (or paints), two pinch, the wheel zooms, a click picks a cell.
 import type { Frame } from "../draw/matrix";
 import type { MapWindow } from "../state/urlState";
 import { clampWindow, type Shape, type Size, zoomWindow } from "../draw/mapWindow";
@@ -10,7 +10,7 @@ export interface Cell {
 
 export type Point = [x: number, y: number];
 
-// What lies under the hand right now.
+// The current geometry of the map.
 export interface PanZoomView {
   window: MapWindow;
   plot: Size;
@@ -27,10 +27,10 @@ export interface PanZoomListener {
   dragging?: (dragging: boolean) => void;
   // From the first cell of a stroke to the one where the pointer is; `before` is where it was.
   paint?: (cell: Cell, first: Cell, before: Cell, rectangle: boolean) => void;
-  painted?: () => void; // the stroke has ended; `pick` is not told
+  painted?: () => void; // the stroke has ended; `pick` is not called
 }
 
-const kStill = 4; // pixels that a finger trembles
+const kStill = 4; // pixels: less movement is a click
 
 export class PanZoom {
   private readonly pointers = new Map<number, Point>();

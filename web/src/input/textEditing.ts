@@ -1,9 +1,9 @@
-// Changes to how a specimen is made, as a reader writes and chooses.
+// Edits of a record request by typing and choosing.
 import { type Choice, type Facts, type ModelFacts, recordRequestOf, type Step, type Token } from "../api/facts";
 import type { RecordRequest } from "../api/recordRequest";
 import { kGaps } from "../api/predictions";
 
-// Another text makes what was written for the old one void.
+// A new text drops the target and the generation of the old one.
 export const withText = (request: RecordRequest, text: string): RecordRequest => ({
   ...request,
   text,
@@ -11,7 +11,7 @@ export const withText = (request: RecordRequest, text: string): RecordRequest =>
   generate: null,
 });
 
-// Heads are those of one model; a second text is for those that read pairs.
+// A new model drops switched-off heads, and the second text if it reads no pairs.
 export const withModel = (request: RecordRequest, model: ModelFacts): RecordRequest => ({
   ...request,
   model: model.name,
@@ -21,13 +21,13 @@ export const withModel = (request: RecordRequest, model: ModelFacts): RecordRequ
   generate: null,
 });
 
-// One line of a top bar has room for these.
+// Whether a text fits the top bar.
 export const fitsOneLine = (text: string): boolean => text.length <= 300 && !/[\r\n]/.test(text);
 
 const kClose = /^[.,!?;:'’)\]]/; // follow without a space
 const kDense = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303f\uff00-\uffef]/u; // have no spaces
 
-// Tokens put together: with the spaces they have, else by the rules of pieces ("##ing") and of words.
+// Joins tokens by their own spaces, else by the rules of word pieces ("##ing") and words.
 export function joinTokens(texts: string[]): string {
   if (texts.some((text) => /^\s|\s$/.test(text))) return texts.join("");
   return texts.reduce((all, text) => {
@@ -41,14 +41,14 @@ const appended = (text: string, more: string, spaced: boolean): string => {
   return spaced || !text || /\s$/.test(text) ? text + more : joinTokens([text, more]);
 };
 
-// Whether the tokens of a text bring their spaces with them.
+// Whether tokens contain their spaces.
 const isSpaced = (tokens: { text: string }[]): boolean => tokens.some(({ text }) => /^\s|\s$/.test(text));
 
-// The text with one more token behind it.
+// Appends a token to the text.
 export const appendToken = (text: string, choice: { text: string }, tokens: Token[]): string =>
   appended(text, choice.text, isSpaced(tokens) || tokens.length === 0);
 
-// What was generated becomes part of the text, or of the answer.
+// Makes generated tokens part of the text, or of the target.
 export function keepGenerated(
   request: RecordRequest,
   steps: Step[],
@@ -59,7 +59,7 @@ export function keepGenerated(
   return { ...request, text: request.text + joinTokens(texts), generate: null };
 }
 
-// The gap'th mask among both texts gives way to a word. Null: the texts do not have it.
+// Replaces a [MASK] of either text by a word. Null: there is no such gap.
 export function fillGap(request: RecordRequest, gap: number, word: string): RecordRequest | null {
   let left = gap;
   for (const part of ["text", "pair"] as const) {
@@ -78,13 +78,13 @@ function replaced(text: string, first: number, last: number, word: string): stri
   return before + (/^$|\s$/.test(before) ? word.trimStart() : word) + after;
 }
 
-// Where the tokens of one text stand in it, as far as they can be found in what was written; a model may have changed
-// case and accents. Null: not there.
+// Spans of the tokens in their text, as far as they can be found: a tokenizer may change
+// case and accents. Null: not found.
 export function tokenSpans(text: string, tokens: Token[], sequence: number): ([number, number] | null)[] {
   const low = text.toLowerCase();
   const same = low.length === text.length ? low : text;
   let at = 0;
-  let lost = false; // what stands before the next one may belong to a token that was not found
+  let lost = false; // text before the next token may belong to one that was not found
   return tokens.map((token) => {
     const piece = token.text.replace(/^##/, "").trim();
     if (token.special || !piece || (token.sequence ?? 0) !== sequence) return null;
@@ -97,7 +97,7 @@ export function tokenSpans(text: string, tokens: Token[], sequence: number): ([n
   });
 }
 
-// Another word in the place of a token; null: where it stands is not known.
+// Replaces a token by a word; null: its position is unknown.
 export function replaceToken(
   request: RecordRequest,
   tokens: Token[],
@@ -110,13 +110,13 @@ export function replaceToken(
   return span && { ...request, [part]: replaced(text, ...span, word) };
 }
 
-// The answer up to and with this row's choice: rows of the target begin with a sign for its start.
+// The target up to this row plus the choice: row 0 of the target is its start token.
 export function extendAnswer(request: RecordRequest, target: Token[], row: number, choice: Choice): RecordRequest {
   const texts = target.slice(0, row + 1).flatMap((token) => (token.special ? [] : [token.text]));
   return { ...request, target: joinTokens([...texts, choice.text]).trim(), generate: null };
 }
 
-// How what is looked at would be made without generating: for conditions under which the same tokens are read.
+// The request for the same tokens without generation, to change its conditions.
 export function withoutGeneration(facts: Facts): RecordRequest | null {
   const { generated, model } = facts;
   const request = recordRequestOf(facts);

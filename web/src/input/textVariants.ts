@@ -24,7 +24,7 @@ const kOthers: [string, string][] = [
 
 const capital = (word: string): boolean => word[0] !== word[0].toLowerCase();
 
-// The same text with one word changed: a known one for its counterpart, else as swapWords().
+// The same text with one word changed: by its known counterpart, else by swapWords().
 export function changeOneWord(text: string): string {
   for (const pair of kOthers) {
     for (const [from, to] of [pair, [pair[1], pair[0]]]) {
@@ -38,7 +38,7 @@ export function changeOneWord(text: string): string {
   return swapWords(text);
 }
 
-// The same words in another order: the two longest exchanged; where there is but one, a sign less.
+// The same text with its two longest words swapped; with one word only, without its last letter.
 export function swapWords(text: string): string {
   const words = [...text.matchAll(/\p{L}+/gu)].sort((a, b) => b[0].length - a[0].length || a.index - b.index);
   const second = words.find((word) => word[0] !== words[0][0]);

@@ -12,12 +12,12 @@ class AblationState {
   private readonly ranking = new LatestRequest<Effects>();
   private rankedFrom = $state.raw<RecordRequest | null>(null);
 
-  // As the reader has set them, which may be ahead of what is shown.
+  // The requested switches, which may be ahead of what is shown.
   get off(): HeadName[] {
     return app.urlState.model ? app.urlState.off : (app.recordRequest?.off ?? []);
   }
 
-  // Every place of the address is asked with the heads that are off there, and compared with all of them on.
+  // Loads predictions with the heads off, compared with all heads on.
   loadPredictions(): void {
     const { server, facts } = app;
     if (!server) return;
@@ -35,7 +35,7 @@ class AblationState {
     app.openRequest(withHeadsOff(app.facts, off));
   }
 
-  // Effects stay while heads are switched: they are those of the same text.
+  // Effects stay while heads are switched, as long as the text is the same.
   get effects(): Effects | null {
     const now = app.recordRequest && compact({ ...app.recordRequest, off: [] });
     const then = this.rankedFrom && compact({ ...this.rankedFrom, off: [] });

@@ -1,4 +1,4 @@
-// The state of the page: where the reader is, what is looked at, and what has been said.
+// The state of the page: URL state, current recording, messages.
 import { kServerGone, type Progress, HttpError } from "../api/http";
 import { oncePerFrame } from "../draw/canvas";
 import { keepSelection } from "./keepSelection";
@@ -50,20 +50,20 @@ class App {
   urlState = $state.raw<UrlState>(kDefaultState);
   recordings = $state.raw<RecordingName[]>([]);
   recording = $state.raw<Recording | null>(null);
-  models = $state.raw<ModelFacts[]>([]); // that texts can be read with; empty in an offline page
+  models = $state.raw<ModelFacts[]>([]); // available models; empty in an offline page
   problem = $state<string | null>(null);
-  rejection = $state<string | null>(null); // why the text that is written cannot be read; what was there stays
-  progress = $state.raw<Progress | null>(null); // of what is being read
-  loading = $state(false); // another specimen is on its way; what is there stays
-  stopped = $state(false); // the reader did not want to wait for it
-  streamedSteps = $state.raw<Step[]>([]); // tokens that the model has written so far
+  rejection = $state<string | null>(null); // why the server rejected the text; the last recording stays
+  progress = $state.raw<Progress | null>(null); // of the current load
+  loading = $state(false); // the last recording stays until the next one is there
+  stopped = $state(false); // loading was cancelled
+  streamedSteps = $state.raw<Step[]>([]); // tokens generated so far
   hover = $state.raw<Hover | null>(null);
-  hiddenNote = $state<string | null>(null); // what the head view does not draw, in words
-  announcement = $state(""); // for those who listen
-  exportOpen = $state(false); // the dialog is open
+  hiddenNote = $state<string | null>(null); // what the head view does not draw
+  announcement = $state(""); // for screen readers
+  exportOpen = $state(false); // whether the dialog is open
   language = $state<Language>("en");
   dark = $state(false);
-  loadCount = $state(0); // grows when numbers have come, at most once a frame
+  loadCount = $state(0); // grows when data arrives, at most once per frame
   private readonly sourceCache = new SourceCache(
     oncePerFrame(() => ++this.loadCount),
     (problem) => this.fail(problem),
@@ -76,11 +76,11 @@ class App {
     new Map(this.recording?.facts.heads.map((head) => [keyOf(head), head])),
   );
 
-  private stop = new AbortController(); // of what is being opened
-  private pendingState: Partial<UrlState> = {}; // what was said of the specimen that is on its way
-  private openedState = kDefaultState; // the state for which the present specimen was read
+  private stop = new AbortController(); // of the current load
+  private pendingState: Partial<UrlState> = {}; // changes for the recording that is loading
+  private openedState = kDefaultState; // the state when the current recording was opened
   private search = location.search;
-  private initialHash = ""; // with which address, behind #
+  private initialHash = ""; // the hash of the first URL
   private writing = 0;
   private opening = 0;
 
@@ -92,17 +92,17 @@ class App {
     return this.server !== null;
   }
 
-  // To be asked, where there is one.
+  // The recording on the server, if there is a server.
   get server(): ServedSource | null {
     return this.recording instanceof ServedSource ? this.recording : null;
   }
 
-  // How what is looked at was made; null: from a table, or nobody knows.
+  // The request of the current recording; null: from a file, or unknown.
   get recordRequest(): RecordRequest | null {
     return this.recording ? recordRequestOf(this.recording.facts) : null;
   }
 
-  // Trace, predictions and the like need the program, and some of them the model.
+  // Some views need the server, and some also the model.
   hasView(view: View): boolean {
     if (view === "overview" || view === "heads" || view === "matrix") return true;
     const { model, live } = this.server?.facts ?? {};
@@ -117,23 +117,23 @@ class App {
     return headAt(this.urlState);
   }
 
-  // Tokens whose lines are looked at: the one under the pointer, else those that are pinned.
+  // The highlighted tokens: the hovered one, else the pinned ones.
   get focus(): { side: Side; tokens: number[] } | null {
     return focusAt(this.urlState, this.hover);
   }
 
-  // The exact rows (or columns) of some tokens, added up; undefined until all of them are there.
+  // The exact rows (or columns) of some tokens, summed; undefined until all of them are loaded.
   summedWeights(head: HeadName, side: Side, tokens: number[]): Float32Array | undefined {
     void this.loadCount;
     return this.lazySource?.summed(head, side, tokens);
   }
 
-  // Asked for once: the overview shows them, and the matrix takes a head's largest weight from them.
+  // Fetched once: the overview draws them, the matrix takes a head's maximum from them.
   thumbnails(kind: Kind): Promise<Uint8Array> {
     return this.sourceCache.thumbnails(this.recording!, kind);
   }
 
-  // As the reader wants to see it.
+  // The recording with the chosen measure.
   private measured(recording: Recording): Source {
     const measure = this.measureOf(recording.facts);
     const { view, withoutSinks } = this.urlState;
@@ -144,7 +144,7 @@ class App {
     );
   }
 
-  // Only the matrix shows anything but weights.
+  // Only the matrix view offers other measures than weights.
   private measureOf(facts: Facts): Measure {
     const { view, measure, kind } = this.urlState;
     return view === "matrix" ? availableMeasure(measure, facts, stackOf(facts, kind)) : "raw";
@@ -154,13 +154,13 @@ class App {
     return this.measureOf(this.facts);
   }
 
-  // Sinks are set aside in what is shown.
+  // Whether the current view leaves sinks out.
   get withoutSinks(): boolean {
     const { view, withoutSinks } = this.urlState;
     return withoutSinks && (view === "heads" || (view === "matrix" && this.measure === "raw"));
   }
 
-  // What a head does, in the reader's language.
+  // The type of a head in the current language.
   typeName(type: { name: string } | undefined): string {
     return type ? (this.strings.types[type.name] ?? type.name) : this.strings.noType;
   }
@@ -172,7 +172,7 @@ class App {
     return parts.join(" · ") + (type ? ` ${type.score.toFixed(2)}` : "");
   }
 
-  // A model that also has a decoder calls what reads the text its encoder.
+  // Self-attention of a model with a decoder is called "encoder".
   kindName(kind: Kind): string {
     const translates = this.facts.stacks.some((stack) => stack.kind === "cross");
     return kind === "self" && translates ? this.strings.encoder : this.strings.kinds[kind];
@@ -188,7 +188,7 @@ class App {
     return this.byKey.get(keyOf(head));
   }
 
-  // Language and light as the reader likes them.
+  // Applies the stored or preferred language and theme.
   applyPreferences(): void {
     this.language = preferredLanguage();
     watchDarkMode((dark) => (this.dark = dark));
@@ -202,7 +202,7 @@ class App {
     await this.open();
   }
 
-  // Reads the specimen that the address asks for, else the one that the program was started with. What was there before
+  // Opens the recording that the URL names, else the first of the server. The last recording
   // stays until then.
   async open(): Promise<void> {
     const turn = ++this.opening;
@@ -235,12 +235,12 @@ class App {
     };
     if (!this.recordings.length) this.recordings = await listRecordings();
     const known = (all: ModelFacts[]) => (this.models = all);
-    if (!this.models.length) listModels().then(known, () => undefined); // without them nothing can be edited
+    if (!this.models.length) listModels().then(known, () => undefined); // without models nothing can be edited
     this.search = location.search;
     const asked = (framed && this.chosenId) || new URLSearchParams(this.search).get(kRecordingParameter);
     return openServed(this.urlState, asked || this.recordings[0]?.id || "", signal, on);
   }
-  private chosenId = ""; // among those that the program was started with, inside another page
+  private chosenId = ""; // the recording chosen in a frame, which has no URL of its own
 
   private showRecording(source: Recording | null): void {
     const before = this.recording?.facts;
@@ -253,13 +253,13 @@ class App {
     if (before) this.write(false);
   }
 
-  // What the program cannot read is said beside the text, as long as there is something else to look at.
+  // Shows a rejected text beside the field, as long as another recording is shown.
   private reject(problem: Error): void {
     if (this.recording && problem instanceof HttpError && problem.status < 500) this.rejection = problem.message;
     else this.fail(problem);
   }
 
-  // Stops reading and stays with what is there.
+  // Stops loading and keeps the current recording.
   cancel(): void {
     if (!this.loading) return;
     ++this.opening;
@@ -274,12 +274,12 @@ class App {
     this.write(false);
   }
 
-  // Looks at another specimen, or at the same under other conditions.
+  // Opens another recording, or the same under other conditions.
   openRequest(request: RecordRequest, patch: Partial<UrlState> = {}, push = true): void {
     this.navigate({ ...stateOfRequest(request), ...patch }, push);
   }
 
-  // A first visit has no head in the address: it gets the one that is worth looking at.
+  // The first URL may name no head: it gets the recommended one.
   private completeState(state: UrlState): UrlState {
     const first = !this.hasVisited;
     this.hasVisited = true;
@@ -306,7 +306,7 @@ class App {
     if (other) void this.open();
   }
 
-  // A page inside another one leaves that one's history alone.
+  // A page in a frame does not change the history of its parent.
   private write(push: boolean): void {
     clearTimeout(this.writing);
     const hash = toHash({ ...this.urlState, ...this.pendingState });
@@ -337,7 +337,7 @@ class App {
     void this.open();
   }
 
-  // Lets go of what is held, else goes one view up.
+  // Clears pins and the current cell, else goes one view up.
   back(): void {
     const { pins, row, column, view, step } = this.urlState;
     if (view === "text" && step !== null) this.navigate({ step: null, row: null, pins: [] });
@@ -375,7 +375,7 @@ class App {
   }
 
   fail(problem: Error): void {
-    if (problem.message === "left out") return; // the view says so itself
+    if (problem.message === "left out") return; // the view shows that itself
     this.problem = problem.message === kServerGone ? kServerGone : this.strings.failed(problem.message);
   }
 }

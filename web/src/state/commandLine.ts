@@ -1,4 +1,4 @@
-// The command line that draws or prints what the page shows.
+// The attnscope command that shows the same as the page.
 import { requestB } from "../api/comparison";
 import { type Facts, type HeadName, recordRequestOf, stackOf } from "../api/facts";
 import { parsePicture } from "../api/headSearch";
@@ -8,7 +8,7 @@ import { type RecordRequest, sameRequest } from "../api/recordRequest";
 import type { UrlState, View } from "./urlState";
 import { isGap } from "../api/predictions";
 
-const kLongest = 2000; // characters of a text that anybody would paste into a terminal
+const kLongest = 2000; // characters: longer texts are no use in a terminal
 
 const kPictures: Partial<Record<View, string>> = { overview: "overview", heads: "headview", matrix: "heatmap" };
 
@@ -17,7 +17,7 @@ export const quoted = (text: string): string =>
 
 const isPair = (facts: Facts): boolean => facts.stacks.some((s) => s.query_tokens.some((t) => t.sequence === 1));
 
-// Null: nobody but the page can show it, as what was looked at is a table, a pair whose second text is not known, or a
+// Null: only the page can show it: a table, a pair with an unknown second text, or a
 // text too long for a command line.
 export function commandOf(facts: Facts, state: UrlState): string | null {
   if (!facts.model || !facts.text) return null;
@@ -31,7 +31,7 @@ export function commandOf(facts: Facts, state: UrlState): string | null {
   return pictureCommand(facts, state);
 }
 
-// The model, and what it reads.
+// The command with the model and its texts.
 function readCommand(name: string, facts: Facts): string[] {
   const { pair, target } = recordRequestOf(facts) ?? { pair: facts.pair };
   const parts = ["attnscope", name, "--model", quoted(facts.model!.name)];
@@ -41,7 +41,7 @@ function readCommand(name: string, facts: Facts): string[] {
   return parts;
 }
 
-// Pictures are of texts that are read as they are.
+// Figures exist only for texts without mask, ablation or generation.
 function pictureCommand(facts: Facts, state: UrlState): string | null {
   const { mask, off, generate } = recordRequestOf(facts) ?? {};
   if (mask || off?.length || generate) return null;
@@ -76,21 +76,21 @@ function traceCommand(facts: Facts, state: UrlState): string | null {
   return [...parts, "--layer", layer, "--head", head, "--query", row, "--key", column].join(" ");
 }
 
-// Of all heads together.
+// Rollout combines all heads.
 function rolloutCommand(facts: Facts, state: UrlState): string | null {
   if (state.words) return null;
   const parts = [...readCommand("rollout", facts), "--layer", state.layer, "--scale", "sqrt"];
   return (state.map === "viridis" ? parts : [...parts, "--cmap", state.map]).join(" ");
 }
 
-// A painted picture has no name.
+// A painted picture cannot be written as a pattern.
 function findCommand(facts: Facts, state: UrlState): string | null {
   if (state.words || parsePicture(state.pattern) || state.pattern.startsWith("-")) return null;
   const kind = facts.stacks.length > 1 ? ["--kind", state.kind] : [];
   return [...readCommand("find", facts), ...kind, quoted(state.pattern)].join(" ");
 }
 
-// What is generated, words for gaps, or labels. Predictions elsewhere, and at other temperatures, only the page has.
+// Generation, words for gaps, or labels. Only the page has other predictions and temperatures.
 function wordsCommand(facts: Facts, state: UrlState): string | null {
   const { mask, off, generate, pair } = recordRequestOf(facts) ?? {};
   if (mask || off?.length) return null;
@@ -111,7 +111,7 @@ function wordsCommand(facts: Facts, state: UrlState): string | null {
 // "3.7", "cross:3.7"
 const named = ({ kind, layer, head }: HeadName): string => `${kind === "self" ? "" : `${kind}:`}${layer}.${head}`;
 
-// With all heads on: what each of them does by itself.
+// With all heads on, the command ranks each of them.
 function ablateCommand(facts: Facts, state: UrlState): string | null {
   const { mask, off, generate } = recordRequestOf(facts) ?? {};
   if (mask || generate || state.temperature !== 1) return null;
@@ -138,7 +138,7 @@ function compareCommand(facts: Facts, state: UrlState): string | null {
 
 const kMostOfMask = 4096; // tokens that the command draws
 
-// What holds: the mask and the model's own rule.
+// The effective mask: the written one and the model's own rule.
 function maskCommand(facts: Facts, state: UrlState): string | null {
   const stack = stackOf(facts, "self");
   const size = state.size || (state.words ? 0 : stack.queries);

@@ -1,4 +1,4 @@
-// What the page compares: A is what is looked at, B is read here; the view and its panel share it.
+// State of the compare view and its panel: A is the current recording, B is loaded here.
 import { app } from "./app.svelte";
 import { requestStream, type Progress, HttpError } from "../api/http";
 import { oncePerFrame } from "../draw/canvas";
@@ -25,10 +25,10 @@ export interface Compared {
   differences: LazySource;
   ofA: LazySource;
   ofB: LazySource;
-  largest: Map<Kind, Promise<Uint8Array>>; // a byte for each head: how far from the middle it goes
+  largest: Map<Kind, Promise<Uint8Array>>; // per head: the largest distance of a byte from the middle
 }
 
-const kRetry = 5000; // ms: what was let go is read again, but not for ever
+const kRetry = 5000; // ms between attempts to reload a dropped recording
 
 class Comparing {
   result = $state.raw<Compared | null>(null);
@@ -42,7 +42,7 @@ class Comparing {
   private retried = 0;
   private readonly countLoad = oncePerFrame(() => ++this.loadCount);
 
-  // Starts anew; what was found before stays until then, unless it was of another A.
+  // Starts a comparison; the last result stays until then, unless A changed.
   async start(a: Source, request: RecordRequest | null, words: boolean): Promise<void> {
     this.turn.abort();
     const turn = (this.turn = new AbortController());
@@ -62,7 +62,7 @@ class Comparing {
     this.progress = null;
   }
 
-  showMostChanged = false; // the reader has chosen no head yet: the most changed one is shown
+  showMostChanged = false; // no head chosen yet: show the most changed one
 
   private show(found: Compared): void {
     const [most] = found.comparison.heads;
@@ -120,7 +120,7 @@ class Comparing {
     };
   }
 
-  // Thumbnails hold the largest differences: they know how far the colours have to reach before any tile has come.
+  // Thumbnails hold the largest differences: they give the colour range before any tile is loaded.
   largest(found: Compared, kind: Kind): Promise<Uint8Array> {
     let bytes = found.largest.get(kind);
     if (!bytes) {

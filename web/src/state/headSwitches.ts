@@ -1,4 +1,4 @@
-// Heads that are switched on and off.
+// Switching heads on and off.
 import { type Facts, type HeadName, indices, type Kind, sameHead, type Stack } from "../api/facts";
 import { withoutGeneration } from "../input/textEditing";
 import type { RecordRequest } from "../api/recordRequest";
@@ -6,7 +6,7 @@ import { isGap, outputStack } from "../api/predictions";
 
 const kKinds: Kind[] = ["self", "decoder", "cross"];
 
-// Always in the same order, so that the same heads make the same specimen.
+// Sorts heads, so that equal sets make equal requests.
 const inOrder = (heads: HeadName[]): HeadName[] =>
   [...heads].sort((a, b) => kKinds.indexOf(a.kind) - kKinds.indexOf(b.kind) || a.layer - b.layer || a.head - b.head);
 
@@ -20,7 +20,7 @@ export function toggleHead(off: HeadName[], { kind, layer, head }: HeadName): He
 export const isLayerOff = (off: HeadName[], stack: Stack, layer: number): boolean =>
   indices(stack.heads).every((head) => isOff(off, { kind: stack.kind, layer, head }));
 
-// All heads of a layer off, or on if they are off.
+// Switches all heads of a layer off, or on if they are off.
 export function toggleLayer(off: HeadName[], stack: Stack, layer: number): HeadName[] {
   const others = off.filter((head) => head.kind !== stack.kind || head.layer !== layer);
   if (isLayerOff(off, stack, layer)) return others;
@@ -28,7 +28,7 @@ export function toggleLayer(off: HeadName[], stack: Stack, layer: number): HeadN
   return inOrder([...others, ...all]);
 }
 
-// The same tokens read with other heads off.
+// The request for the same tokens with other heads off.
 export function withHeadsOff(facts: Facts, off: HeadName[]): RecordRequest {
   return { ...withoutGeneration(facts)!, off };
 }

@@ -1,8 +1,8 @@
-// What the reader holds on to when the text changes: tokens that are still the same.
+// Keeps the selection when the text changes, on tokens that are still the same.
 import { type Facts, keysOf, stackOf, type Token } from "../api/facts";
 import type { UrlState } from "./urlState";
 
-// Where each token has gone: those before and behind what has changed are the same.
+// Maps old token indices to new ones: tokens before and after the change are the same.
 export function tokenMap(before: Token[], after: Token[]): (token: number) => number | null {
   const most = Math.min(before.length, after.length);
   let head = 0;

@@ -1,4 +1,4 @@
-// The answer to the question that was send last. What was there stays until the next answer has come.
+// The answer to the last request. The last value stays until the next answer.
 import type { Progress } from "../api/http";
 
 export class LatestRequest<T> {
@@ -9,7 +9,7 @@ export class LatestRequest<T> {
   private stopping = new AbortController();
   private clock = 0;
 
-  // `delay`: ms of quiet before it is really asked. Answers for whom nobody waits any more are not given.
+  // `delay`: ms to wait before the request is sent. Answers to older requests are dropped.
   start(send: (signal: AbortSignal, on: { progress: (far: Progress) => void }) => Promise<T>, delay = 0): void {
     this.stop();
     const { signal } = (this.stopping = new AbortController());

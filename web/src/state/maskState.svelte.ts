@@ -1,4 +1,4 @@
-// The mask that is being written: what the program says of it, shared by the view and its panel.
+// State of the masks view and its panel: the edited mask and the server's answers.
 import { app } from "./app.svelte";
 import { requestJson, HttpError } from "../api/http";
 import { recordingUrl } from "../api/routes";
@@ -16,18 +16,18 @@ import {
 } from "../api/mask";
 
 export interface Problem {
-  text: string; // that could not be read
+  text: string; // with the error
   said: string;
   column?: number;
 }
 
 class Masking {
-  effective = $state.raw<MaskAnswer | null>(null); // what is written, and the model's own rule
-  written = $state.raw<MaskAnswer | null>(null); // alone
-  answeredSize = $state(0); // the size of what `holds`
+  effective = $state.raw<MaskAnswer | null>(null); // the written mask and the model's own rule
+  written = $state.raw<MaskAnswer | null>(null); // the written mask
+  answeredSize = $state(0); // the size of `effective`
   problem = $state.raw<Problem | null>(null);
-  stroke = $state.raw<Shares | null>(null); // painted, and not yet answered
-  tokenStack = $state.raw<{ id: string; stack: Stack } | null>(null); // the tokens, while the page shows words
+  stroke = $state.raw<Shares | null>(null); // painted, not yet answered
+  tokenStack = $state.raw<{ id: string; stack: Stack } | null>(null); // of tokens, while the page shows words
 
   readonly text = $derived(app.urlState.draft || app.recordRequest?.mask || kNoMask);
   readonly stack: Stack | null = $derived(
@@ -52,7 +52,7 @@ class Masking {
 
   private turn = new AbortController();
 
-  // Asks the program; what was there stays until it has answered.
+  // Requests the mask; the last answer stays until then.
   async update(text: string, size: number, causal: boolean): Promise<void> {
     this.turn.abort();
     const turn = (this.turn = new AbortController());
@@ -70,7 +70,7 @@ class Masking {
     }
   }
 
-  // A mask is between tokens: where the page shows words, the tokens are asked for.
+  // A mask is between tokens: fetches them where the page shows words.
   async loadTokens(): Promise<void> {
     const { id } = app.facts;
     if (!app.urlState.words || this.tokenStack?.id === id) return;

@@ -1,4 +1,4 @@
-// How a reader likes the page: as it was last set, else as the browser and the system have it.
+// Language and theme: the stored choice, else that of the browser or the system.
 import { writeStored, readStored } from "./storage";
 
 export type Language = "en" | "zh";
@@ -8,7 +8,7 @@ export function preferredLanguage(): Language {
   return set === "zh" || (!set && /^zh/i.test(navigator.language)) ? "zh" : "en";
 }
 
-// Tells `set` whether the page is dark, now and whenever the system changes; what was set by hand stays.
+// Calls `set` now and whenever the system theme changes, unless a theme is stored.
 export function watchDarkMode(set: (dark: boolean) => void): void {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const theme = readStored("theme");

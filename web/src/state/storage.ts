@@ -1,4 +1,4 @@
-// What is remembered of a reader's choices. A page inside another one may have no store: then nothing is.
+// Choices kept in localStorage. A page in a frame may have no storage: then nothing is kept.
 
 export type StorageKey = "visited" | "language" | "theme" | "course";
 

@@ -1,4 +1,4 @@
-// What the text view and its panel share: predictions, and the step of a generated text that is looked at.
+// State of the text view and its panel: predictions, and the current step of a generated text.
 import { app } from "./app.svelte";
 import { type HeadName, stackOf, type Step } from "../api/facts";
 import { predictedToken, type Predictions, outputStack } from "../api/predictions";
@@ -7,7 +7,7 @@ import { LatestRequest } from "./latestRequest.svelte";
 class Writing {
   readonly predictions = new LatestRequest<Predictions>();
 
-  // The token at which predictions are asked for: a row of what is spoken, not of an encoder that only listens.
+  // The token with predictions: a row of the output stack.
   get row(): number | null {
     if (this.step !== null) return this.attendingToken;
     const { kind } = outputStack(app.facts);
@@ -23,24 +23,24 @@ class Writing {
     return app.facts.generated?.steps ?? [];
   }
 
-  // Which step is looked at; null: none.
+  // The current step; null: none.
   get step(): number | null {
     const { step } = app.urlState;
     return step !== null && step < this.steps.length && !app.urlState.words ? step : null;
   }
 
-  // Where the first generated token stands behind those that were read: an answer begins behind its start token.
+  // The index of the first generated token: a target begins after its start token.
   get from(): number {
     const { from } = app.facts.generated!;
     return app.facts.model?.form === "encoder-decoder" ? from + 1 : from;
   }
 
-  // The last token that had been read when it was written: its row says where the model looked.
+  // The last token before the step: its row has the attention of that step.
   get attendingToken(): number | null {
     return this.step === null ? null : this.from + this.step - 1;
   }
 
-  // The head whose row is shown: one that looks from what is spoken.
+  // The head whose row is shown, in a stack with output tokens as queries.
   get head(): HeadName {
     const { kind } = outputStack(app.facts);
     if (kind === "self" || app.urlState.kind !== "self") return app.head;
@@ -55,7 +55,7 @@ class Writing {
     return there ? app.summedWeights(this.head, "query", [row]) : undefined;
   }
 
-  // The other views show the row of the step that is looked at.
+  // Selects a step; the other views show its row.
   showStep(step: number, push = false): void {
     const row = this.from + step - 1;
     const { kind, layer, head } = this.head;

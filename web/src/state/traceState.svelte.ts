@@ -1,4 +1,4 @@
-// What is looked at within one weight: the view draws it, the panel says it.
+// State of the trace view and its panel.
 import { app } from "./app.svelte";
 import { isHighlighted, largestAt, orderOf, runningSums, scoresOf, type Term, type Trace } from "../api/trace";
 
@@ -26,7 +26,7 @@ class Tracing {
     );
   }
 
-  // A view that was opened without a cell gets the strongest key of a token; the address then has both.
+  // Without a cell in the URL, chooses the strongest key of a token.
   async choose(signal: AbortSignal): Promise<void> {
     const { row, column, pins, side } = app.urlState;
     const { queries, causal } = app.stack;
@@ -57,14 +57,14 @@ class Tracing {
     this.loading = false;
   }
 
-  // By `step` places in the order that is shown.
+  // Moves by `step` positions in the shown order.
   move(step: number): void {
     if (!this.order.length) return;
     const at = this.d === null ? (step > 0 ? -1 : this.order.length) : this.order.indexOf(this.d);
     this.d = this.order[Math.min(Math.max(at + step, 0), this.order.length - 1)];
   }
 
-  // True: there was something to let go.
+  // True: there was a selection to clear.
   clearSelection(): boolean {
     const held = this.d !== null || this.pinned !== null;
     this.d = this.pinned = this.hovered = this.focused = null;

@@ -1,4 +1,4 @@
-// Where the reader is: one state, kept in the URL behind #.
+// The state of the page that the URL holds behind #.
 import { type Facts, type HeadName, type Kind, stackOf } from "../api/facts";
 import type { MapName } from "../draw/colour";
 
@@ -18,12 +18,12 @@ export type Side = "query" | "key";
 export interface MapWindow {
   x: number; // of the cell in the upper left corner
   y: number;
-  scale: number; // pixels a cell
+  scale: number; // pixels per cell
 }
 
 export interface UrlState {
   view: View;
-  // What is looked at: as api/recordRequest.ts says it. No model: what the program was started with.
+  // The record request. No model: the recording that the server was started with.
   model: string;
   text: string;
   pair: string;
@@ -35,29 +35,29 @@ export interface UrlState {
   layer: number;
   head: number;
   others: { layer: number; head: number }[]; // shown beside it in the head view
-  row: number | null; // the cell that is looked at
+  row: number | null; // the pinned cell
   column: number | null;
-  pins: number[]; // tokens whose lines are kept and added up
-  side: Side; // on which they are
+  pins: number[]; // pinned tokens, whose lines are summed
+  side: Side; // of the pins
   rule: "threshold" | "top";
   threshold: number;
   top: number;
-  sentences: Sentences; // from which text to which the lines go
+  sentences: Sentences; // filter of lines by text
   sort: Sort;
   type: string;
   words: boolean;
   withoutSinks: boolean;
   measure: Measure;
   temperature: number;
-  step: number | null; // of a generated text: up to which token it is shown
-  pattern: string; // that heads are searched for
-  modelB: string; // what it is compared with; no model: nothing yet
+  step: number | null; // of a generated text: the current token
+  pattern: string; // of the head search
+  modelB: string; // the other side of a comparison; "": none yet
   textB: string;
   pairB: string;
   maskB: string;
   offB: HeadName[];
-  draft: string; // a mask that is being written
-  size: number; // of how many tokens it is shown; 0: of those that are looked at
+  draft: string; // the edited mask
+  size: number; // tokens of the edited mask; 0: as many as the text has
   fit: boolean; // the last colour is the largest weight instead of 1
   map: MapName;
   window: MapWindow | null; // null: the whole head
@@ -150,7 +150,7 @@ const word = (text: string): string | undefined => (/^[a-z ]{1,40}$/.test(text) 
 const kHashNames: Partial<Record<keyof UrlState, string>> = { withoutSinks: "aside" };
 const hashName = (key: keyof UrlState): string => kHashNames[key] ?? key;
 
-// How each part is read; undefined: not understood, so that what was there before stays.
+// Parsers per member; undefined: invalid, so the default stays.
 const readers: { [K in keyof UrlState]: (text: string) => UrlState[K] | undefined } = {
   view: one(kViews),
   model: anything,
@@ -192,7 +192,7 @@ const readers: { [K in keyof UrlState]: (text: string) => UrlState[K] | undefine
   window: windowOf,
 };
 
-// As the address has it: what is read back draws the same picture.
+// Rounds to the precision of the URL, so that reloading draws the same picture.
 export function roundWindow({ x, y, scale }: MapWindow): MapWindow {
   const digits = (value: number) => Number(value.toPrecision(7));
   return { x: digits(x), y: digits(y), scale: digits(scale) };
@@ -214,7 +214,7 @@ function written(value: UrlState[keyof UrlState]): string {
   return String(value);
 }
 
-// Only what differs from `start`, except that the view is always said.
+// Writes only what differs from the default, and always the view.
 export function toHash(state: UrlState): string {
   const parts = (Object.keys(kDefaultState) as (keyof UrlState)[]).flatMap((key) => {
     const said = state[key] === null ? "" : written(state[key]);
@@ -244,20 +244,20 @@ export const headsAt = (state: UrlState): HeadName[] => [
   ...state.others.map((other) => ({ kind: state.kind, ...other })),
 ];
 
-// From lines to the matrix, the token that is pinned stays the one that is looked at.
+// A pinned token becomes the current row or column when the head view switches to the matrix.
 export function withPinnedCell({ view, pins, side, row, column }: UrlState, to: Partial<UrlState>): Partial<UrlState> {
   if (view !== "heads" || to.view !== "matrix" || pins.length !== 1 || row !== null || column !== null) return {};
   return side === "query" ? { row: pins[0] } : { column: pins[0] };
 }
 
-// What the pointer is at.
+// The hovered head, row or column.
 export interface Hover {
   head?: HeadName;
   row?: number | null;
   column?: number | null;
 }
 
-// Tokens whose lines are looked at: the one under the pointer, else those that are pinned.
+// The highlighted tokens: the hovered one, else the pinned ones.
 export function focusAt({ pins, side }: UrlState, hover: Hover | null): { side: Side; tokens: number[] } | null {
   const { row, column } = hover ?? {};
   if (row != null) return { side: "query", tokens: [row] };
@@ -265,13 +265,13 @@ export function focusAt({ pins, side }: UrlState, hover: Hover | null): { side: 
   return pins.length ? { side, tokens: pins } : null;
 }
 
-// The head that is worth looking at, where the address names none.
+// Selects the recommended head if the URL names none.
 export function withFirstHead(state: UrlState, hash: string, { look_at: look }: Facts): UrlState {
   if (!look || /[#&](layer|head|kind)=/.test(hash)) return state;
   return { ...state, kind: look.kind, layer: look.layer, head: look.head };
 }
 
-// What a specimen has: heads and tokens that are not there are let go.
+// Drops heads and tokens that the recording does not have.
 export function validState(state: UrlState, facts: Facts): UrlState {
   const stack = stackOf(facts, state.kind);
   const there = ({ layer, head }: { layer: number; head: number }) => layer < stack.layers && head < stack.heads;

@@ -24,18 +24,18 @@ const a: RecordRequest = {
   off: [{ kind: "self", layer: 1, head: 2 }],
 };
 
-describe("what is compared", () => {
-  it("is nothing until a model is named", () => {
+describe("the compared request", () => {
+  it("is null until a model is named", () => {
     expect(requestB({ ...kDefaultState, textB: "words" }, a)).toBeNull();
     expect(requestB({ ...kDefaultState, modelB: "tiny-bert" }, null)).toBeNull();
   });
 
-  it("is the same without heads off and mask, unless the address says so", () => {
+  it("has no heads off and no mask, unless the URL says so", () => {
     const b = requestB({ ...kDefaultState, modelB: "tiny-bert", textB: "The cat sat." }, a);
     expect(b).toEqual({ model: "tiny-bert", text: "The cat sat." });
   });
 
-  it("says what A says, and generates as A does where it is the same model", () => {
+  it("has A's target, and A's generation for the same model", () => {
     const generate = { tokens: 5, temperature: 1, top_k: 0, top_p: 1, seed: 0 };
     const from = { ...a, target: "Il", generate };
     expect(requestB({ ...kDefaultState, modelB: "tiny-bert", textB: "x" }, from)).toMatchObject({
@@ -45,12 +45,12 @@ describe("what is compared", () => {
     expect(requestB({ ...kDefaultState, modelB: "other", textB: "x" }, from)).not.toHaveProperty("generate");
   });
 
-  it("comes back from the address as it went in, so that A and B can change places", () => {
+  it("survives the URL, so that A and B can be swapped", () => {
     expect(requestB({ ...kDefaultState, ...stateOfB(a) }, a)).toEqual(a);
   });
 });
 
-describe("tokens beside each other", () => {
+describe("aligned tokens", () => {
   // A: the cat sat down; B: the big dog sat down
   const pairs: [number, number][] = [
     [0, 0],
@@ -63,7 +63,7 @@ describe("tokens beside each other", () => {
     expect([...unpaired(partnerIndices(pairs, 4))]).toEqual([1]);
   });
 
-  it("stand in the order of both texts", () => {
+  it("keep the order of both texts", () => {
     expect(alignTokens(pairs, 4, 5).all).toEqual([
       { a: 0, b: 0 },
       { a: 1, b: null },
@@ -74,7 +74,7 @@ describe("tokens beside each other", () => {
     ]);
   });
 
-  it("also where nothing is the same, and at the very end", () => {
+  it("include texts without common tokens, and the end", () => {
     expect(alignTokens([], 1, 2).all).toEqual([
       { a: 0, b: null },
       { a: null, b: 0 },
@@ -86,7 +86,7 @@ describe("tokens beside each other", () => {
     ]);
   });
 
-  it("are counted where nothing changes for long, and cut where there is too much", () => {
+  it("shorten long equal runs, and are cut at the limit", () => {
     const same = Array.from({ length: 100 }, (_, i): [number, number] => [i, i < 50 ? i : i + 1]);
     const { all } = alignTokens(same, 100, 101, 3);
     expect(all.map(({ same: left }) => left ?? 0)).toEqual([47, 0, 0, 0, 0, 0, 0, 0, 47]);
@@ -95,8 +95,8 @@ describe("tokens beside each other", () => {
   });
 });
 
-describe("a row of both", () => {
-  it("has the largest difference first, then what only A has, and what B gives elsewhere", () => {
+describe("a row of A and B", () => {
+  it("has the largest difference first, then keys of A alone, and B's weight elsewhere", () => {
     const rowA = Float32Array.of(0.5, 0.25, 0.25, 0);
     const rowB = Float32Array.of(0.25, 0.125, 0.5, 0.125);
     const { rows, elsewhere } = rowDifferences(rowA, rowB, Int32Array.of(0, -1, 2, 3));
@@ -119,7 +119,7 @@ describe("a row of both", () => {
   });
 });
 
-describe("ready examples", () => {
+describe("suggested variants", () => {
   it.each([
     ["The film was great.", "The film was terrible."],
     ["Good films last.", "Bad films last."],
@@ -129,7 +129,7 @@ describe("ready examples", () => {
     ["Hm", "H"],
   ])("change one word of %s", (text, other) => expect(changeOneWord(text)).toBe(other));
 
-  it("never touch a word inside another one", () => {
+  it("never change part of a word", () => {
     expect(changeOneWord("Catalogues this thesis")).toBe("thesis this Catalogues");
   });
 
@@ -146,7 +146,7 @@ describe("ready examples", () => {
     labels: [],
   });
 
-  it("put the same words into another order", () => {
+  it("swap words", () => {
     expect(swapWords("The film was great, wonderful.")).toBe("The film was wonderful, great.");
     expect(swapWords("你好")).toBe("你");
   });
@@ -179,7 +179,7 @@ describe("colours of differences", () => {
     expect(colours[0][2]).toBeGreaterThan(colours[0][0]);
   });
 
-  it("leave open what only one side has, and reach to the largest there is", () => {
+  it("are transparent for unpaired tokens, and reach to the largest difference", () => {
     const { pixels } = differenceShade(10);
     expect(pixels[0]).toBe(0);
     expect(pixels[138]).toBe(pixels[255]);
@@ -187,7 +187,7 @@ describe("colours of differences", () => {
     expect(pixels[128]).not.toBe(pixels[130]);
   });
 
-  it("bytes are numbers again, and numbers carry their sign", () => {
+  it("map bytes back to numbers with a sign", () => {
     expect([1, 128, 255].map(differenceOfByte)).toEqual([-1, 0, 1]);
     expect(differenceOfByte(128 + 64)).toBeCloseTo((64 / 127) ** 2, 12);
     expect(formatSigned(-0.5, String)).toBe("−0.5");
@@ -196,7 +196,7 @@ describe("colours of differences", () => {
     expect(differenceShade(127).text(NaN)).toBe("");
   });
 
-  it("weights keep theirs, on any scale", () => {
+  it("leave those of weights unchanged, on any scale", () => {
     const map = colourMap("viridis");
     expect(weightShade("viridis", 255).colour(0.25)).toEqual(map[128]);
     expect(weightShade("viridis", 255, 4).colour(1)).toEqual(map[128]);
@@ -204,7 +204,7 @@ describe("colours of differences", () => {
   });
 });
 
-it("addresses name both sides", () => {
+it("URLs name both sides", () => {
   expect(compareUrl("1", "2", true, "row", { kind: "self", row: 3 })).toBe(
     "api/compare/row?a=1&b=2&kind=self&row=3&words=1",
   );

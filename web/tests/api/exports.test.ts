@@ -18,8 +18,8 @@ const raw = { measure: "raw", withoutSinks: false };
 
 afterEach(() => vi.unstubAllGlobals());
 
-describe("what can be taken away", () => {
-  test("is the picture of the view, the head's table, the recording and the page where the reader is", () => {
+describe("exports", () => {
+  test("are the figure of the view, the head's table, the recording and the page in its current state", () => {
     const place = { ...kDefaultState, view: "matrix" as const, layer: 1, head: 2, row: 3, column: 1, words: true };
     const all = availableExports({ ...facts, bytes: 4321 }, place, { measure: "value", withoutSinks: false });
     expect(all.map(({ name }) => name)).toEqual(["png", "svg", "csv", "npy", "recording", "page"]);
@@ -32,7 +32,7 @@ describe("what can be taken away", () => {
     expect(fromHash(String(page.query.state))).toEqual(place);
   });
 
-  test("a picture of lines has the heads that are shown; a trace has none", () => {
+  test("a figure of lines has the shown heads; a trace has no figure", () => {
     const lines = { ...kDefaultState, view: "heads" as const, layer: 1, head: 2, others: [{ layer: 1, head: 0 }] };
     expect(figureQuery(lines, { measure: "raw", withoutSinks: true }, "svg")).toEqual({
       view: "headview",
@@ -50,7 +50,7 @@ describe("what can be taken away", () => {
     expect(names).toEqual(["csv", "npy", "page"]);
   });
 
-  test("a table of an offline page is written as the program writes it", async () => {
+  test("an offline page writes tables as the server does", async () => {
     const source = new EmbeddedSource(await unpack(made.embedded(16)));
     const lines = (await csvOf(source, { kind: "self", layer: 1, head: 2 })).split("\n");
     expect(lines[0].startsWith(',[CLS],The,cat,",",')).toBe(true);
@@ -59,7 +59,7 @@ describe("what can be taken away", () => {
     made.row(1, 2, 1).forEach((weight, j) => expect(Math.abs(numbers[j] - weight)).toBeLessThan(4e-5));
   });
 
-  test("sizes and names can be read", async () => {
+  test("formats sizes and reads file names", async () => {
     expect([0, 999, 1420, 56_789_000].map(formatBytes)).toEqual(["0 B", "999 B", "1.42 kB", "56.8 MB"]);
     expect(fileName('attachment; filename="tiny-bert-layer1.png"', "x")).toBe("tiny-bert-layer1.png");
     expect(fileName(null, "x.csv")).toBe("x.csv");
@@ -70,7 +70,7 @@ describe("what can be taken away", () => {
 });
 
 describe("measures", () => {
-  test("what cannot be shown says why, and weights are shown instead", () => {
+  test("unavailable ones have a reason, and weights are shown instead", () => {
     const [stack] = facts.stacks;
     expect(unavailableReason("rollout", facts, stack)).toBe("");
     expect(unavailableReason("rollout", facts, { ...stack, kind: "cross" })).toBe("self");
@@ -80,7 +80,7 @@ describe("measures", () => {
     expect(availableMeasure("value", { ...facts, measures: ["raw"] }, stack)).toBe("raw");
   });
 
-  test("tables are asked for by measure, and the scale of their bytes is kept", async () => {
+  test("requests name the measure, and tiles keep the scale of their bytes", async () => {
     const asked: string[] = [];
     const answer = (url: string) => {
       asked.push(url);
@@ -114,7 +114,7 @@ describe("measures", () => {
 });
 
 describe("a search for heads", () => {
-  test("a painted picture goes through the address and is sent as numbers", () => {
+  test("keeps a painted picture in the URL and sends it as numbers", () => {
     const text = "table(100,010,001)";
     expect(maskTable(parsePicture(text)!)).toBe(text);
     expect(fromHash(toHash({ ...kDefaultState, pattern: text })).pattern).toBe(text);
@@ -130,7 +130,7 @@ describe("a search for heads", () => {
     expect(blankPicture().bytes.every((b) => b === 0)).toBe(true);
   });
 
-  test("similarities are found by head, and a mistake by its column", () => {
+  test("maps similarities to heads, and errors to columns", () => {
     const heads = [{ kind: "self" as const, layer: 1, head: 0, similarity: 0.75 }];
     expect(similarities({ pattern: "same", heads }).get("self/1/0")).toBe(0.75);
     expect(errorColumn({ message: "mask: column 10: unknown name 'windw'" })).toBe(10);
@@ -142,7 +142,7 @@ describe("a search for heads", () => {
 describe("command lines", () => {
   const text = "--model made-up --text 'The cat , it '\\''s here .'";
 
-  test("trace, measures, sinks set aside and searches have theirs", () => {
+  test("exist for trace, measures, hidden sinks and searches", () => {
     const matrix = { ...kDefaultState, view: "matrix" as const, layer: 1, head: 2, row: 3, column: 1 };
     expect(commandOf(facts, { ...matrix, view: "trace" })).toBe(
       `attnscope trace ${text} --layer 1 --head 2 --query 3 --key 1`,
@@ -160,14 +160,14 @@ describe("command lines", () => {
     );
   });
 
-  test("what only the page can show has none", () => {
+  test("do not exist for what only the page can show", () => {
     expect(commandOf(facts, { ...kDefaultState, view: "trace" })).toBeNull();
     expect(commandOf(facts, { ...kDefaultState, view: "trace", row: 1, column: 1, words: true })).toBeNull();
     expect(commandOf(facts, { ...kDefaultState, pattern: "table(10,01)" })).toBeNull();
   });
 });
 
-test("from lines to the matrix, the pinned token stays", () => {
+test("the pinned token stays from the head view to the matrix", () => {
   const lines = { ...kDefaultState, view: "heads" as const, pins: [4] };
   expect(withPinnedCell(lines, { view: "matrix" })).toEqual({ row: 4 });
   expect(withPinnedCell({ ...lines, side: "key" }, { view: "matrix" })).toEqual({ column: 4 });

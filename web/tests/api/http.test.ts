@@ -32,35 +32,35 @@ const stream = (...parts: string[]) => {
   return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
 };
 
-describe("a stream of events", () => {
-  test("is cut where events end, however it arrives", () => {
+describe("an event stream", () => {
+  test("is split at the ends of events, however it arrives", () => {
     const { events, rest } = parseEvents('event: progress\ndata: {"done":1}\n\nevent: token\ndata: {"te');
     expect(events).toEqual([{ name: "progress", data: { done: 1 } }]);
     expect(rest).toBe('event: token\ndata: {"te');
   });
 
-  test("tells what comes before the answer", async () => {
+  test("passes on events before the answer", async () => {
     program(() => stream("event: progress\nda", 'ta: {"done":1}\n\nevent: answer\ndata: {"id":"7"}\n', "\n"));
     const progress = vi.fn();
     expect(await requestStream("api/x", { on: { progress } })).toEqual({ id: "7" });
     expect(progress).toHaveBeenCalledWith({ done: 1 });
   });
 
-  test("may end with a refusal, or with nothing", async () => {
+  test("may end with an error, or without an answer", async () => {
     program(() => stream('event: error\ndata: {"error":"too long","status":413}\n\n'));
     await expect(requestStream("api/x", {})).rejects.toMatchObject({ message: "too long", status: 413 });
     program(() => stream('event: progress\ndata: {"done":1}\n\n'));
     await expect(requestStream("api/x", {})).rejects.toThrow(kServerGone);
   });
 
-  test("may be a plain answer where there is nothing to wait for", async () => {
+  test("may be plain JSON", async () => {
     program(() => json({ id: "3" }));
     expect(await requestRecording({ model: "m", text: "t" })).toBe("3");
   });
 });
 
-describe("a question", () => {
-  test("that is refused says why, and one that nobody hears says so", async () => {
+describe("a request", () => {
+  test("reports why it was rejected, and that the server has ended", async () => {
     program(() => json({ error: "no such head", column: 4 }, 400));
     await expect(request("api/x")).rejects.toMatchObject({ message: "no such head", status: 400, column: 4 });
     await expect(request("api/x")).rejects.toBeInstanceOf(HttpError);
@@ -72,8 +72,8 @@ describe("a question", () => {
 const made = new FakeRecording("1", { name: "tiny", layers: 1, heads: 2, text: "a cat sat" });
 const kHead: HeadName = { kind: "self", layer: 0, head: 1 };
 
-describe("a specimen that the program has let go", () => {
-  test("is made again by its origin, once for all that ask", async () => {
+describe("a recording that the server has dropped", () => {
+  test("is recorded again from its request, once for all callers", async () => {
     const origin = { model: "tiny", text: "a cat sat" };
     let id = "1";
     const asked = program((url, init) => {
@@ -91,14 +91,14 @@ describe("a specimen that the program has let go", () => {
     expect(source.facts.id).toBe("2");
   });
 
-  test("stays away where nobody knows how it was made", async () => {
+  test("fails if its request is unknown", async () => {
     program((url) => (url.includes("/row") ? json({ error: "no specimen" }, 404) : json(made.facts())));
     const source = await ServedSource.open("1", false);
     await expect(source.row(kHead, 0)).rejects.toThrow("no specimen");
   });
 });
 
-test("what was on the screen is fetched for the specimen that takes its place, if that has it", async () => {
+test("prefetches what was on the screen for the next recording, if it has that", async () => {
   vi.stubGlobal("window", globalThis);
   const shorter = new FakeRecording("2", { name: "tiny", layers: 1, heads: 2, text: "a" });
   const asked: number[] = [];

@@ -13,7 +13,7 @@ import {
 
 const shares = sharesOf({ rows: ["110", "011"], picture: { rows: 0, columns: 0, cells: "" } });
 
-describe("a mask that is painted", () => {
+describe("a painted mask", () => {
   it("is a table of its rows", () => {
     expect(maskTable(shares)).toBe("table(110,011)");
     expect(seenAt(shares, { row: 0, column: 2 })).toBe(false);
@@ -44,7 +44,7 @@ it("a long mask comes as shares of seen pairs", () => {
   expect([...sharesOf({ rows: null, picture: { rows: 2, columns: 2, cells } }).bytes]).toEqual([0, 128, 255, 64]);
 });
 
-it("rows that may see nothing are found", () => {
+it("finds rows that see no key", () => {
   expect(emptyRows(["010", "000", "111", "000"])).toEqual([1, 3]);
 });
 
@@ -61,13 +61,13 @@ describe("tiles of the engine", () => {
     skipped: 2,
   };
 
-  it("are computed as large as they are", () => {
+  it("count with their real size at the edges", () => {
     expect(computedShare(tiles, 10, 100)).toBeCloseTo((4 * 64 + 4 * 64 + 2 * 64 + 2 * 36) / 1000, 12);
     expect(computedShare({ ...tiles, covers: null }, 10, 100)).toBeNull();
     expect(computedShare({ ...tiles, covers: null, skipped: 0 }, 10, 100)).toBe(1);
   });
 
-  it("are known under a cell", () => {
+  it("are found by cell", () => {
     expect(coverAt(tiles, { row: 0, column: 0 })).toBe(1);
     expect(coverAt(tiles, { row: 3, column: 64 })).toBe(0);
     expect(coverAt(tiles, { row: 9, column: 63 })).toBe(2);
@@ -76,7 +76,7 @@ describe("tiles of the engine", () => {
 });
 
 describe("a mask as text", () => {
-  it("holds together with the model's own rule", () => {
+  it("combines with the model's own rule", () => {
     expect(withCausal("window(2) | global(1)", true)).toBe("causal & (window(2) | global(1))");
     expect(withCausal("window(2)", false)).toBe("window(2)");
     expect(withCausal("everything", true)).toBe("causal");
@@ -106,11 +106,11 @@ describe("a mask as text", () => {
     expect(next.cursor).toBe(whole.length);
   });
 
-  it("keeps what stands behind the cursor", () => {
+  it("keeps the text after the cursor", () => {
     expect(inserted("causal & window(2)", "global(1)", 9, 18)).toEqual({ text: "causal & global(1)", cursor: 18 });
   });
 
-  it("ready ones fit the text", () => {
+  it("has presets that fit the text", () => {
     for (const size of [1, 2, 11, 128, 4096]) {
       for (const { text } of presets(size)) expect(text).not.toMatch(/\((0|-|NaN)/);
     }

@@ -43,8 +43,8 @@ const facts = (form: ModelFacts["form"], ...stacks: Stack[]): Facts => ({
   rule: "",
 });
 
-describe("where a model is asked", () => {
-  test("an encoder in its gaps, else at one token", () => {
+describe("the predicted token", () => {
+  test("of an encoder is a gap, else one token", () => {
     const gaps = facts("encoder", stack("self", tokens("[CLS]", "a", "[MASK]", "[SEP]")));
     expect(predictedToken(gaps, null)).toBeNull();
     expect(predictedToken(gaps, 2)).toBeNull();
@@ -54,7 +54,7 @@ describe("where a model is asked", () => {
     expect(predictedToken(none, 9)).toBe(1);
   });
 
-  test("a decoder behind its last token or another, what is answered at a row of it", () => {
+  test("of a decoder follows its last token or another; of an encoder-decoder it is a row of the target", () => {
     const decoder = facts("decoder", stack("self", tokens("a", "b", "c")));
     expect([null, 0, 2].map((row) => predictedToken(decoder, row))).toEqual([null, 0, null]);
     const both = facts("encoder-decoder", stack("self", tokens("a")), stack("decoder", tokens("<s>", "x")));
@@ -62,13 +62,13 @@ describe("where a model is asked", () => {
     expect([null, 0].map((row) => predictedToken(both, row))).toEqual([1, 0]);
   });
 
-  test("gaps are counted from the front", () => {
+  test("counts gaps from the start", () => {
     const read = tokens("[CLS]", "[MASK]", "a", "<mask>");
     expect(read.map(isGap)).toEqual([false, true, false, true]);
     expect(gapAt(read, 3)).toBe(1);
   });
 
-  test("a long text is ablated at one place", () => {
+  test("of an ablated long text is a single one", () => {
     const long = tokens(...Array.from({ length: 65 }, (_, i) => `t${i}`));
     expect(ablatedToken(facts("encoder", stack("self", long)), null)).toBe(64);
     expect(ablatedToken(facts("encoder", stack("self", long)), 7)).toBe(7);
@@ -78,7 +78,7 @@ describe("where a model is asked", () => {
 });
 
 describe("small numbers", () => {
-  test("the slider of temperatures goes by factors from end to end", () => {
+  test("the temperature slider is logarithmic", () => {
     expect([temperatureOfSlider(0), temperatureOfSlider(1)]).toEqual([kLeast, kMost]);
     expect(temperatureOfSlider(sliderOfTemperature(1))).toBe(1);
     expect(temperatureOfSlider(0.5)).toBe(0.5);
@@ -89,7 +89,7 @@ describe("small numbers", () => {
     expect(restOf([{ probability: 1 }, { probability: 1e-9 }])).toBe(0);
   });
 
-  test("a stretch of tokens has the one that is looked at", () => {
+  test("the visible range contains the current token", () => {
     expect(visibleRange(0, 10, null, 240)).toEqual([0, 10]);
     expect(visibleRange(0, 1000, 999, 240)).toEqual([760, 1000]);
     expect(visibleRange(0, 1000, 500, 240)).toEqual([380, 620]);
@@ -102,14 +102,14 @@ describe("switches", () => {
   const self = stack("self", tokens("a"));
   const head = (layer: number, head: number): HeadName => ({ kind: "self", layer, head });
 
-  test("go off and on, always in the same order", () => {
+  test("toggle heads, always in the same order", () => {
     const off = toggleHead(toggleHead([], head(1, 0)), head(0, 2));
     expect(off).toEqual([head(0, 2), head(1, 0)]);
     expect(isOff(off, head(1, 0))).toBe(true);
     expect(toggleHead(off, head(1, 0))).toEqual([head(0, 2)]);
   });
 
-  test("of a whole layer", () => {
+  test("toggle a whole layer", () => {
     const off = toggleLayer([head(0, 1), head(1, 1)], self, 1);
     expect(off).toEqual([head(0, 1), head(1, 0), head(1, 1), head(1, 2)]);
     expect(isLayerOff(off, self, 1)).toBe(true);
@@ -117,7 +117,7 @@ describe("switches", () => {
     expect(toggleLayer(off, self, 1)).toEqual([head(0, 1)]);
   });
 
-  test("keep everything else of the specimen", () => {
+  test("keep everything else of the request", () => {
     expect(withHeadsOff(facts("encoder", self), [head(0, 1)])).toMatchObject({
       model: "m",
       text: "t",

@@ -10,18 +10,18 @@ const short = new FakeRecording("1", { name: "short", layers: 2, heads: 2, text:
 const long = new FakeRecording("2", { name: "long", layers: 1, heads: 2, text: kText });
 const kHead: HeadName = { kind: "self", layer: 0, head: 1 };
 
-const opened = async (specimen: FakeRecording, bits: 8 | 16) =>
-  new EmbeddedSource(await unpack(specimen.embedded(bits)));
+const opened = async (recording: FakeRecording, bits: 8 | 16) =>
+  new EmbeddedSource(await unpack(recording.embedded(bits)));
 
 describe("bytes", () => {
-  test("are the nearest on the square-root scale", () => {
+  test("are the nearest values on the square-root scale", () => {
     for (let b = 0; b < 256; ++b) expect(byteOfWeight(kWeightOfByte[b])).toBe(b);
     expect(byteOfWeight(1.0000002)).toBe(255);
   });
 });
 
 describe("data inside the page", () => {
-  test("16 bits give weights to seven hundred-thousandths, 8 bits to half a per cent", async () => {
+  test("has an error of at most 7e-5 with 16 bits and 0.5 % with 8 bits", async () => {
     for (const [bits, error] of [
       [16, 2e-5],
       [8, 0.004],
@@ -35,13 +35,13 @@ describe("data inside the page", () => {
     }
   });
 
-  test("a column is made of the rows", async () => {
+  test("has columns that match its rows", async () => {
     const source = await opened(short, 16);
     const column = await source.column(kHead, 3);
     for (let i = 0; i < short.size; ++i) expect(column[i]).toBe((await source.row(kHead, i))[3]);
   });
 
-  test.each([8, 16] as const)("tiles of every level are the server's (%i bits)", async (bits) => {
+  test.each([8, 16] as const)("has the server's tiles on every level (%i bits)", async (bits) => {
     const source = await opened(long, bits);
     for (const [level, row, column] of [
       [0, 0, 0],
@@ -58,14 +58,14 @@ describe("data inside the page", () => {
     }
   });
 
-  test("the profile is what rows and columns say", async () => {
+  test("has a profile that matches rows and columns", async () => {
     const { received, entropy } = await (await opened(short, 16)).profile(kHead);
     const wanted = short.profile(0, 1);
     wanted.received.forEach((sum, j) => expect(received![j]).toBeCloseTo(sum, 3));
     wanted.entropy.forEach((nats, i) => expect(entropy[i]).toBeCloseTo(nats, 3));
   });
 
-  test("a head whose table was left out says so", async () => {
+  test("reports a head whose table was left out", async () => {
     const source = new EmbeddedSource(await unpack(short.embedded(8, (_, layer) => layer === 1)));
     expect(source.has(kHead)).toBe(false);
     expect(source.has({ ...kHead, layer: 1 })).toBe(true);
@@ -81,7 +81,7 @@ function without(weights: number[], sinks: number[]): number[] {
   return rest.map((w) => w / sum);
 }
 
-describe("sinks set aside", () => {
+describe("without sinks", () => {
   const sinks = [0, short.size - 1];
 
   test("rows have no sink and sum to 1", async () => {
@@ -97,7 +97,7 @@ describe("sinks set aside", () => {
     }
   });
 
-  test("columns are those of the rows", async () => {
+  test("columns match the rows", async () => {
     const source = new WithoutSinksSource(await opened(short, 16));
     for (const j of [0, 3]) {
       const column = await source.column(kHead, j);
@@ -105,7 +105,7 @@ describe("sinks set aside", () => {
     }
   });
 
-  test("the entropy of a row is that of what is left", async () => {
+  test("the entropy of a row is that of its other weights", async () => {
     const source = new WithoutSinksSource(await opened(short, 16));
     const { entropy } = await source.profile(kHead);
     for (let i = 0; i < short.size; ++i) {
@@ -114,7 +114,7 @@ describe("sinks set aside", () => {
     }
   });
 
-  test("a reduced picture holds maxima of renormalised cells", async () => {
+  test("coarser tiles hold maxima of renormalised cells", async () => {
     const source = new WithoutSinksSource(await opened(long, 16));
     const tile = await source.tile(kHead, { level: 1, row: 0, column: 0 });
     expect([tile.rows, tile.columns]).toEqual([151, 151]);

@@ -22,12 +22,12 @@ describe("a traced weight", () => {
   const k = Array.from({ length: 40 }, () => 4 * next() - 2);
   const products = q.map((value, d) => value * k[d]);
 
-  test("its products stand in order, or the largest first with equals as they were", () => {
+  test("orders products by index, or largest first with ties in order", () => {
     expect(orderOf([1, -3, 3, 0.5], false)).toEqual([0, 1, 2, 3]);
     expect(orderOf([1, -3, 3, 0.5], true)).toEqual([1, 2, 0, 3]);
   });
 
-  test("sums run to the dot product in any order", () => {
+  test("running sums end at the dot product in any order", () => {
     const dot = products.reduce((a, b) => a + b, 0);
     for (const bySize of [false, true]) {
       const sums = runningSums(products, orderOf(products, bySize));
@@ -37,7 +37,7 @@ describe("a traced weight", () => {
     }
   });
 
-  test("scores of a row come back from its weights and lse", () => {
+  test("recovers the scores of a row from its weights and lse", () => {
     const scores = [1.5, -0.25, 3, -Infinity];
     const lse = Math.log(scores.reduce((sum, s) => sum + Math.exp(s), 0));
     const weights = Float32Array.from(scores, (s) => Math.exp(s - lse));
@@ -45,19 +45,19 @@ describe("a traced weight", () => {
     scores.forEach((s, j) => (s === -Infinity ? expect(back[j]).toBe(s) : expect(back[j]).toBeCloseTo(s, 5)));
   });
 
-  test("a scale is named where it is that of the width", () => {
+  test("names the scale 1/√D", () => {
     expect(scaleName({ scale: Math.fround(1 / Math.sqrt(40)), q })).toBe("1/√40");
     expect(scaleName({ scale: 1, q })).toBeNull();
   });
 
-  test("a number lights up what made it, and nothing else", () => {
+  test("highlights the inputs of a number, and nothing else", () => {
     expect(inputsOf("score")).toContain("bias");
     expect(isHighlighted("q", "products")).toBe(true);
     expect(isHighlighted("products", "products")).toBe(true);
     expect(isHighlighted("x", "products")).toBe(false);
     expect(isHighlighted("weight", "contribution")).toBe(true);
     expect(isHighlighted("weight", null)).toBe(false);
-    // Whatever is made goes back to what the model gives, and never to itself.
+    // Inputs lead back to what the model provides, without cycles.
     const reached = (term: Term, seen: Term[] = []): Term[] => {
       expect(seen).not.toContain(term);
       return inputsOf(term).flatMap((maker) => [maker, ...reached(maker, [...seen, term])]);
@@ -66,7 +66,7 @@ describe("a traced weight", () => {
     expect(["x", "contribution"].every((term) => isVector(term as Term)) && !isVector("lse")).toBe(true);
   });
 
-  test("all products are copied with all digits", () => {
+  test("copies all products with all digits", () => {
     const lines = productsText({ q: [0.1, 2], k: [3, -1], products: [0.30000001192092896, -2] }).split("\n");
     expect(lines).toEqual(["d\tq\tk\tq k", "0\t0.1\t3\t0.30000001192092896", "1\t2\t-1\t-2", ""]);
   });
@@ -78,7 +78,7 @@ describe("a traced weight", () => {
 });
 
 describe("bars", () => {
-  test("every number has one as long as there is a pixel for it", () => {
+  test("draws one bar per number while there are enough pixels", () => {
     const bars = barsOf([1, -2, 0.5, Infinity], null, 400);
     expect(bars.map(({ low, high }) => [low, high])).toEqual([
       [0, 1],
@@ -90,7 +90,7 @@ describe("bars", () => {
     expect(barsOf([1, 2, 3], [2, 0, 1], 30).map(({ high }) => high)).toEqual([3, 1, 2]);
   });
 
-  test("many numbers share bars, and the largest of both signs are kept", () => {
+  test("keeps the extremes of both signs where numbers share a bar", () => {
     const next = random(9);
     const values = Array.from({ length: 5000 }, () => next() - 0.5);
     values[1234] = 9;
@@ -104,7 +104,7 @@ describe("bars", () => {
     expect(extremesOf(values)).toEqual([-7, 9]);
   });
 
-  test("the number under the pointer is the one that is drawn there", () => {
+  test("finds the number that is drawn under the pointer", () => {
     for (const [count, width] of [
       [40, 400],
       [5000, 300],
@@ -119,7 +119,7 @@ describe("bars", () => {
   });
 });
 
-test("a picture in flight begins where it was", () => {
+test("a transition begins where the picture was", () => {
   const from = { x: 10, y: 20, width: 50, height: 40 };
   const to = { x: 100, y: 80, width: 500, height: 400 };
   expect(transformBetween(from, to)).toBe("translate(-90px, -60px) scale(0.1, 0.1)");

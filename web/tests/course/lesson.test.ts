@@ -26,7 +26,7 @@ function array(numbers: Nested, made: Made = { by: "given" }): LessonArray {
   return { shape, numbers, made };
 }
 
-describe("where a number came from", () => {
+describe("the inputs of a number", () => {
   const arrays = {
     A: array([
       [1, 2, 3],
@@ -116,7 +116,7 @@ describe("where a number came from", () => {
     ]);
   });
 
-  test("of what was given, or of arrays that do not fit, is nothing", () => {
+  test("of an input array, or of arrays that do not fit: none", () => {
     expect(sourceOf(arrays, "A", [0, 0]).parts).toEqual([]);
     expect(sourceOf({ ...arrays, B: array([[1, 0]]) }, "P", [0, 0]).parts).toEqual([]);
     expect(sourceOf(arrays, "nothing", [0]).parts).toEqual([]);
@@ -124,7 +124,7 @@ describe("where a number came from", () => {
 });
 
 describe("numbers", () => {
-  test("that JSON has no word for come back in their places", () => {
+  test("that JSON cannot represent are restored", () => {
     const told = {
       ...array([
         [0, null],
@@ -138,7 +138,7 @@ describe("numbers", () => {
     ]);
   });
 
-  test("of one array have as many digits behind the point", () => {
+  test("of one array have equal decimal places", () => {
     expect(digitsOf([1, 2, -Infinity])).toBe(0);
     expect(digitsOf([0.5, 3])).toBe(4);
     expect(digitsOf([0.5, 1234])).toBe(1);
@@ -148,13 +148,13 @@ describe("numbers", () => {
     expect(numberText(-Infinity, 0)).toBe("−∞");
   });
 
-  test("of very different sizes have each its own digits", () => {
+  test("of very different sizes have their own decimal places", () => {
     expect(hasWideRange([0.25, 16384])).toBe(true);
     expect(hasWideRange([0.25, 164, 0])).toBe(false);
     expect(hasWideRange([1, 16384])).toBe(false);
   });
 
-  test("are weights where each row shares out 1", () => {
+  test("are weights if each row sums to 1", () => {
     expect(areWeights(array([[0.25, 0.75]]))).toBe(true);
     expect(areWeights(array([[0.25, 0.7]]))).toBe(false);
     expect(areWeights(array([[1, 0]]))).toBe(false);
@@ -168,7 +168,7 @@ describe("numbers", () => {
     ).toBe(true);
   });
 
-  test("that changed are known by their place", () => {
+  test("that changed are found by cell", () => {
     const [before, after] = [
       { a: array([[1, 2]]), b: array([1]) },
       { a: array([[1, 3]]), b: array([1, 2]) },
@@ -177,7 +177,7 @@ describe("numbers", () => {
   });
 });
 
-describe("what the reader changes", () => {
+describe("input", () => {
   const setting = (least: number, most: number, whole = true): Setting => ({
     name: "n",
     what: "",
@@ -196,7 +196,7 @@ describe("what the reader changes", () => {
     },
   );
 
-  test("small numbers of a wide range have room", () => expect(valueAtSlider(setting(1, 512), 0.5)).toBe(31));
+  test("a wide range leaves room for small numbers", () => expect(valueAtSlider(setting(1, 512), 0.5)).toBe(31));
 
   test("a matrix is lines of numbers, or JSON", () => {
     expect(matrixOf("1 2\n3 −4")).toEqual([
@@ -212,7 +212,7 @@ describe("what the reader changes", () => {
     expect(matrixOf("")).toBeNull();
   });
 
-  test("is kept in the address", () => {
+  test("is kept in the URL", () => {
     expect(toAddress("masks", { n: 8, rate: 0.5 })).toBe("#masks?n=8&rate=0.5");
     expect(fromAddress("#masks?n=8&rate=0.5&x=y")).toEqual({ name: "masks", settings: { n: 8, rate: 0.5 } });
     expect(fromAddress("")).toEqual({ name: "", settings: {} });

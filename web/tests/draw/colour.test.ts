@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { colourMap, headStyles, textColourOn, kHues, kMapNames, pixels } from "../../src/draw/colour";
 
-// What matplotlib says at 65 places from 0 to 1.
+// matplotlib's colours at 65 values from 0 to 1.
 const published = JSON.parse(readFileSync(new URL("../../../tests/golden/colour_maps.json", import.meta.url), "utf8"));
 
 describe("colours", () => {
@@ -40,7 +40,7 @@ describe("colours", () => {
     expect(fitted[20]).toBe(pixels("viridis")[128]);
   });
 
-  test("numbers can be read on both ends of a map", () => {
+  test("text is readable on both ends of a map", () => {
     expect(textColourOn(colourMap("viridis")[0])).toBe("#fff");
     expect(textColourOn(colourMap("viridis")[255])).toBe("#000");
   });

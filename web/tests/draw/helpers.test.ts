@@ -9,20 +9,20 @@ import { FakeRecording, random } from "../fakeRecording";
 describe("lines", () => {
   const row = [0.2, 0.2, 0.05, 0.2, 0.3, 0.05];
 
-  test("what is below the threshold is hidden and counted", () => {
+  test("below the threshold are hidden and counted", () => {
     const beams = selectLines(row, { rule: "threshold", threshold: 0.1, top: 1 }, null);
     expect(beams.keys).toEqual([0, 1, 3, 4]);
     expect(beams.hidden).toBeCloseTo(0.1);
     expect(beams.mass).toBeCloseTo(1);
   });
 
-  test("the largest are drawn whatever comes before them, equals from the left", () => {
+  test("of the largest weights are drawn, ties from the left", () => {
     const beams = selectLines(row, { rule: "top", threshold: 0, top: 2 }, null);
     expect(beams.keys).toEqual([0, 4]);
     expect(beams.hidden).toBeCloseTo(0.5);
   });
 
-  test("keys that are filtered out are neither drawn nor counted", () => {
+  test("to filtered keys are neither drawn nor counted", () => {
     const beams = selectLines(row, { rule: "top", threshold: 0, top: 9 }, (j) => j < 3);
     expect(beams.keys).toEqual([0, 1, 2]);
     expect(beams.mass).toBeCloseTo(0.45);
@@ -95,7 +95,7 @@ describe("tokens", () => {
 describe("the overview", () => {
   const { heads, ranking } = new FakeRecording("1", { name: "m", layers: 3, heads: 5, text: "a b c" }).facts();
 
-  test("every head is found where it is drawn", () => {
+  test("finds every head where it is drawn", () => {
     for (const grid of [layerGrid(3, 5, { width: 600, height: 400 }), sortedGrid(15, { width: 360, height: 300 })]) {
       for (let place = 0; place < 15; ++place) {
         const x = grid.left + (place % grid.columns) * grid.pitchX + grid.cell / 2;
@@ -106,7 +106,7 @@ describe("the overview", () => {
     }
   });
 
-  test("a list of heads has room beside them, else below, else they are made smaller for it", () => {
+  test("places the list of heads beside the grid, else below, else shrinks the grid", () => {
     const wide = gridWithList(4, 4, { width: 912, height: 560 });
     expect(wide.list).toEqual({ beside: 912 - wide.grid.width });
     const high = gridWithList(2, 4, { width: 912, height: 560 });
@@ -131,7 +131,7 @@ describe("the overview", () => {
 describe("the loader", () => {
   const later = () => new Promise((done) => setTimeout(done, 5));
 
-  test("asks once, tells when it is there and then has it", async () => {
+  test("requests once, reports the arrival and keeps the value", async () => {
     const changed = vi.fn();
     const load = vi.fn(async () => new Uint8Array(3));
     const loader = new Loader(changed, () => {});
@@ -143,7 +143,7 @@ describe("the loader", () => {
     expect(changed).toHaveBeenCalledTimes(1);
   });
 
-  test("lets the least used go when there is no room", async () => {
+  test("evicts the least recently used entry", async () => {
     const loader = new Loader(
       () => {},
       () => {},
@@ -161,7 +161,7 @@ describe("the loader", () => {
     ]);
   });
 
-  test("stops what nobody wants any more and does not call it a failure", async () => {
+  test("aborts unwanted requests without reporting a failure", async () => {
     const failed = vi.fn();
     const loader = new Loader(() => {}, failed, 1000, 1);
     const asked: string[] = [];
@@ -180,7 +180,7 @@ describe("the loader", () => {
     expect(failed).not.toHaveBeenCalled();
   });
 
-  test("tells a failure once and does not ask again", async () => {
+  test("reports a failure once and does not request again", async () => {
     const failed = vi.fn();
     const load = vi.fn(async () => Promise.reject(new Error("no")));
     const loader = new Loader(() => {}, failed);

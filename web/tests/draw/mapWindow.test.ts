@@ -37,7 +37,7 @@ describe("tiles", () => {
     }
   });
 
-  test.each([1, 2, 3, 4])("tiles cover the window and nothing that is out of it (seed %i)", (seed) => {
+  test.each([1, 2, 3, 4])("tiles cover the window and nothing outside (seed %i)", (seed) => {
     const next = random(seed);
     const shape = { rows: 1 + Math.floor(5000 * next()), columns: 1 + Math.floor(5000 * next()) };
     const window = clampWindow({ x: 5000 * next(), y: 5000 * next(), scale: 4 * next() }, kSize, shape);
@@ -72,7 +72,7 @@ describe("tiles", () => {
     expect(zoomWindow({ x: 10, y: 10, scale: 1 }, 1e6, [0, 0], kSize, shape).scale).toBe(kLargestCell);
   });
 
-  test("a cell out of sight is brought into it, and one in sight moves nothing", () => {
+  test("reveals an invisible cell, and does not move for a visible one", () => {
     const shape = { rows: 1000, columns: 1000 };
     const window = { x: 0, y: 0, scale: 20 };
     const moved = revealCell(window, 400, 500, kSize, shape);

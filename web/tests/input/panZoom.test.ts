@@ -35,17 +35,17 @@ const on = {
 };
 beforeEach(() => vi.clearAllMocks());
 
-describe("a panZoom on a map", () => {
+describe("pan and zoom", () => {
   const panZoom = new PanZoom(() => under, on);
 
-  it("points at cells, and at nothing outside", () => {
+  it("finds cells, and none outside", () => {
     panZoom.move(pointer(5, 5));
     expect(on.hover).toHaveBeenLastCalledWith({ row: 20, column: 10 });
     panZoom.move(pointer(-1, 5));
     expect(on.hover).toHaveBeenLastCalledWith(null);
   });
 
-  it("picks where it did not move", () => {
+  it("picks a cell on a click", () => {
     panZoom.down(pointer(25, 5));
     panZoom.move(pointer(26, 6));
     panZoom.up(pointer(26, 6));
@@ -53,7 +53,7 @@ describe("a panZoom on a map", () => {
     expect(on.moveWindow).not.toHaveBeenCalled();
   });
 
-  it("moves the map with one pointer, and picks nothing then", () => {
+  it("drags the map with one pointer, and picks nothing then", () => {
     panZoom.down(pointer(100, 100));
     panZoom.move(pointer(80, 70));
     expect(on.moveWindow).toHaveBeenLastCalledWith({ x: 12, y: 23, scale: 10 });
@@ -73,7 +73,7 @@ describe("a panZoom on a map", () => {
     panZoom.up(pointer(100, 100));
   });
 
-  it("zooms with the wheel around the pointer, and moves aside with shift", () => {
+  it("zooms with the wheel around the pointer, and pans sideways with shift", () => {
     const wheel = (more: object) =>
       ({
         ...pointer(100, 50),
@@ -93,10 +93,10 @@ describe("a panZoom on a map", () => {
   });
 });
 
-describe("a panZoom that paints", () => {
+describe("painting on a map", () => {
   const panZoom = new PanZoom(() => ({ ...under, paints: true }), on);
 
-  it("tells every cell of a stroke with where it began and where it was, and picks nothing", () => {
+  it("reports every cell of a stroke with its first and last cell, and picks nothing", () => {
     panZoom.down(pointer(5, 5));
     panZoom.move(pointer(7, 7));
     panZoom.move(pointer(35, 5));
@@ -124,7 +124,7 @@ describe("keys on a map", () => {
     expect(cellAfterArrow(press("x"), { row: 5, column: 5 }, under)).toBeUndefined();
   });
 
-  it("zoom around the cell that is looked at", () => {
+  it("zoom around the current cell", () => {
     expect([zoomFactor("+"), zoomFactor("="), zoomFactor("0"), zoomFactor("a")]).toEqual([1.5, 1.5, 0, undefined]);
     expect(cellCentre({ row: 21, column: 12 }, under)).toEqual([25, 15]);
     expect(cellCentre({ row: null, column: null }, under)).toEqual([200, 150]);

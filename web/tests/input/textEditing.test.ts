@@ -44,8 +44,8 @@ const model = (form: ModelFacts["form"]): ModelFacts => ({
 });
 const step = (text: string): Step => ({ id: 1, text, probability: 0.5, choices: [], entropy: 1 });
 
-describe("an origin", () => {
-  test("goes into the address and comes back", () => {
+describe("a record request", () => {
+  test("survives the URL", () => {
     const all: RecordRequest = {
       ...origin,
       mask: "causal",
@@ -57,14 +57,14 @@ describe("an origin", () => {
     expect(requestAt(kDefaultState)).toBeNull();
   });
 
-  test("is the same whatever is empty in it", () => {
+  test("is equal whichever members are empty", () => {
     const empty = { ...origin, target: null, mask: "", off: [], generate: null };
     expect(sameRequest(empty, origin)).toBe(true);
     expect(compact(empty)).toEqual(origin);
     expect(sameRequest(origin, { ...origin, text: "The" })).toBe(false);
   });
 
-  test("loses what was written for another text or model", () => {
+  test("drops what belongs to another text or model", () => {
     const answer = { ...origin, target: "le chat", generate: parseGenerate("5,0,0,1,0") };
     expect(compact(withText(answer, "A dog"))).toEqual({ model: "tiny-bert", text: "A dog", pair: origin.pair });
     const off = [{ kind: "self" as const, layer: 3, head: 3 }];
@@ -73,7 +73,7 @@ describe("an origin", () => {
   });
 });
 
-describe("words that are put into a text", () => {
+describe("words put into a text", () => {
   test("fill the gap they are for, in the second text too", () => {
     expect(fillGap(origin, 0, "sat")!.text).toBe("The cat sat on the [MASK].");
     expect(fillGap(origin, 1, " mat")!.text).toBe("The cat [MASK] on the mat.");
@@ -82,7 +82,7 @@ describe("words that are put into a text", () => {
     expect(fillGap(origin, 3, "red")).toBeNull();
   });
 
-  test("take the place of a token where that can be found", () => {
+  test("replace a token if it is found in the text", () => {
     const read = tokens("[CLS]", "the", "un", "##able", "cafe", "sat", ".", "[SEP]");
     const text = "The unable café sat.";
     expect(tokenSpans(text, read, 0)).toEqual([null, [0, 3], [4, 6], [6, 10], null, [16, 19], [19, 20], null]);
@@ -91,7 +91,7 @@ describe("words that are put into a text", () => {
     expect(replaceToken({ model: "m", text }, read, 0, "tea")).toBeNull();
   });
 
-  test("go behind it with the spaces that they have, or need", () => {
+  test("are appended with the spaces that they have, or need", () => {
     expect(appendToken("The", { text: " cat" }, tokens("The", " dog"))).toBe("The cat");
     expect(appendToken("The ca", { text: "t" }, tokens("The", " ca"))).toBe("The cat");
     expect(appendToken("the", { text: "cat" }, tokens("the", "dog"))).toBe("the cat");
@@ -122,8 +122,8 @@ describe("words that are put into a text", () => {
   });
 });
 
-describe("what is held when the text changes", () => {
-  test("are the tokens that are still the same", () => {
+describe("the selection after a change of text", () => {
+  test("follows tokens that are still the same", () => {
     const to = tokenMap(
       tokens("[CLS]", "a", "cat", "sat", "[SEP]"),
       tokens("[CLS]", "a", "big", "old", "cat", "sat", "[SEP]"),
@@ -134,7 +134,7 @@ describe("what is held when the text changes", () => {
     expect([0, 1, 2, 3].map(tokenMap(tokens("a", "a", "a"), tokens("a", "a")))).toEqual([0, 1, null, null]);
   });
 
-  test("rows, columns and pins go with them", () => {
+  test("includes row, column and pins", () => {
     const facts = (text: string) => new FakeRecording("1", { name: "m", layers: 1, heads: 1, text }).facts();
     const before = facts("the cat sat");
     const after = facts("the old cat sat");
@@ -194,7 +194,7 @@ describe("the command for words", () => {
     expect(commandOf(facts({ mask: "causal" }), place)).toBeNull();
   });
 
-  test("is not there for pictures of a text that is not read as usual", () => {
+  test("does not exist for figures under conditions", () => {
     for (const origin of [
       { mask: "causal" },
       { off: [{ kind: "self" as const, layer: 0, head: 0 }] },
@@ -205,7 +205,7 @@ describe("the command for words", () => {
     expect(commandOf(facts({}), kDefaultState)).toContain("attnscope overview");
   });
 
-  test("what was generated can be read as a text of its own", () => {
+  test("a generated text becomes a plain request", () => {
     const begun = facts({ generate: parseGenerate("2,0,0,1,0") }, { form: "decoder" });
     expect(withoutGeneration({ ...begun, generated: { from: 3, steps: [step(" sat"), step(" down")] } })).toMatchObject(
       {

@@ -23,7 +23,7 @@ describe("the command that compares", () => {
     expect(commandOf(facts({ target: "un" }), place)).toContain(" --target un ");
   });
 
-  it("is not there for what only the page can compare", () => {
+  it("is null for what only the page can compare", () => {
     const off = [{ kind: "self" as const, layer: 0, head: 0 }];
     expect(commandOf(facts(), { ...place, modelB: "" })).toBeNull();
     expect(commandOf(facts(), { ...place, modelB: "other" })).toBeNull();
@@ -38,7 +38,7 @@ describe("the command that compares", () => {
 describe("the command that draws a mask", () => {
   const place: UrlState = { ...kDefaultState, view: "masks", draft: "window(2) | global(1)" };
 
-  it("draws it for the text's tokens, or for as many as were asked for", () => {
+  it("draws it for the text's tokens, or for a chosen size", () => {
     const { queries } = made(false).stacks[0];
     expect(commandOf(facts(), place)).toBe(`attnscope mask 'window(2) | global(1)' --size ${queries}`);
     expect(commandOf(facts(), { ...place, size: 64 })).toMatch(/ --size 64$/);
@@ -46,7 +46,7 @@ describe("the command that draws a mask", () => {
     expect(commandOf(facts(), { ...place, words: true })).toBeNull();
   });
 
-  it("has the mask that holds, and the model's own rule", () => {
+  it("includes the model's own rule", () => {
     expect(commandOf(facts({ mask: "window(1)" }), { ...place, draft: "" })).toMatch(/^attnscope mask 'window\(1\)' /);
     expect(commandOf(facts(), { ...place, draft: "" })).toMatch(/^attnscope mask everything /);
     expect(commandOf(facts({}, true), place)).toMatch(/^attnscope mask 'causal & \(window\(2\) \| global\(1\)\)' /);

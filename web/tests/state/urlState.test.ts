@@ -52,13 +52,13 @@ const kElsewhere: UrlState = {
 
 const facts = new FakeRecording("1", { name: "tiny", layers: 2, heads: 3, text: "it's a cat ." }).facts();
 
-describe("the place in the address", () => {
+describe("the URL state", () => {
   test("is read as it was written", () => {
     expect(fromHash(toHash(kElsewhere))).toEqual(kElsewhere);
     expect(fromHash(toHash(kDefaultState))).toEqual(kDefaultState);
   });
 
-  test("says only what is not usual", () => {
+  test("contains only what differs from the default", () => {
     expect(toHash(kDefaultState)).toBe("#view=overview");
     expect(toHash({ ...kDefaultState, view: "matrix", layer: 1, head: 2 })).toBe("#view=matrix&layer=1&head=2");
   });
@@ -70,7 +70,7 @@ describe("the place in the address", () => {
     "#layer=99999999999",
   ])("is the usual one where %s cannot be understood", (hash) => expect(fromHash(hash)).toEqual(kDefaultState));
 
-  test("keeps only heads and tokens that the specimen has", () => {
+  test("keeps only heads and tokens that the recording has", () => {
     const place = validState(
       {
         ...kElsewhere,
@@ -94,13 +94,13 @@ describe("the command line", () => {
     );
   });
 
-  test("has all heads of the head view and what is not drawn", () => {
+  test("has all heads of the head view and its threshold", () => {
     const place: UrlState = { ...kDefaultState, view: "heads", layer: 1, head: 2, others: [{ layer: 1, head: 0 }] };
     expect(commandOf(facts, place)).toContain("headview");
     expect(commandOf(facts, place)).toContain("--layer 1 --heads 2,0 --threshold 0.02");
   });
 
-  test("is not there where no command draws the same", () => {
+  test("is null if no command draws the same", () => {
     expect(commandOf({ ...facts, model: null }, kDefaultState)).toBeNull();
     const pair = new FakeRecording("1", { name: "tiny", layers: 1, heads: 1, text: "a cat | a dog" }).facts();
     expect(commandOf(pair, kDefaultState)).toBeNull();

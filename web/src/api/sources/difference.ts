@@ -4,7 +4,7 @@ import { compareUrl, type Query } from "../routes";
 import { headQuery, readMapTile } from "./served";
 import type { MapTile, MapTileName, Profile, Source } from "./source";
 
-// A's tokens with what A has more than B of each head: a map like a head's, of numbers from -1 to 1.
+// Differences A - B per head on A's tokens: numbers from -1 to 1.
 export class DifferenceSource implements Source {
   readonly canMergeWords = true;
   readonly exact = true;

@@ -32,7 +32,7 @@ export class EmbeddedSource implements Recording {
   readonly exact: boolean;
   readonly facts: Facts;
   private readonly blocks = new Map<string, Block>();
-  private readonly tiles = new Map<string, MapTile>(); // reduced ones of the head last looked at
+  private readonly tiles = new Map<string, MapTile>(); // coarser tiles of the last head
   private tilesOf = "";
   private readonly start: number;
 

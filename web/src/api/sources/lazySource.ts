@@ -1,16 +1,16 @@
-// Rows, columns, tiles and profiles of a source, as they arrive.
+// Rows, columns, tiles and profiles of a source, loaded on demand.
 import { type HeadName, keyOf, stackOf } from "../facts";
 import { Loader } from "./loader";
 import type { Side } from "../../state/urlState";
 import { kMapTileSize, kWeightOfByte, type Profile, type Source, type MapTile, type MapTileName } from "./source";
 
 const kLast = 48; // as many as a screen may need
-const kFewKeys = 1024; // up to here the rows on a screen come faster as tiles than one by one
+const kFewKeys = 1024; // up to here tiles load faster than single rows
 
 export const mapTileKey = (head: HeadName, { level, row, column }: MapTileName): string =>
   `tile/${keyOf(head)}/${level}/${row}/${column}`;
 
-// What was asked for, and the first row and column that a specimen must have for it.
+// A request, and the row and column that a recording must have for it.
 interface Wanted {
   head: HeadName;
   row: number;
@@ -29,8 +29,8 @@ export class LazySource {
     this.loader = new Loader(changed, failed);
   }
 
-  // Asks for what `before` was last asked for, so that one picture can take the other's place at once. Resolves when it is
-  // there, or after `most` milliseconds.
+  // Repeats the last requests of `before`, so that one picture can replace the other at once. Resolves when all is
+  // loaded, or after `most` milliseconds.
   async prefetch(before: LazySource, most: number): Promise<void> {
     const until = performance.now() + most;
     for (const { head, row, column, ask } of before.last.values()) {
@@ -61,7 +61,7 @@ export class LazySource {
     return this.loader.get(key, (signal) => this.source.column(head, column, signal));
   }
 
-  // The exact rows (or columns) of some tokens, added up; undefined until all of them are there.
+  // The exact rows (or columns) of some tokens, summed; undefined until all of them are loaded.
   summed(head: HeadName, side: Side, tokens: number[]): Float32Array | undefined {
     const parts = tokens.map((token) => (side === "query" ? this.row(head, token) : this.column(head, token)));
     if (parts.length === 1) return parts[0];
@@ -91,7 +91,7 @@ export class LazySource {
     this.loader.keepOnly("tile/", keys);
   }
 
-  // Good enough to draw: a row as bytes have it, where many rows are wanted at once.
+  // A row to draw, decoded from tiles where many rows are needed at once.
   approximateRow(head: HeadName, row: number): Float32Array | undefined {
     const exact = this.loader.peek<Float32Array>(`row/${keyOf(head)}/${row}`);
     const { keys } = stackOf(this.source.facts, head.kind);
@@ -104,7 +104,7 @@ export class LazySource {
     return tiles.length * kMapTileSize >= keys ? this.joinedRow(tiles, row % kMapTileSize, keys) : undefined;
   }
 
-  // Kept with its first tile: every frame asks for the rows in sight.
+  // Cached with the row's first tile: every frame reads all visible rows.
   private joinedRow(tiles: MapTile[], row: number, keys: number): Float32Array {
     const rows = this.joined.get(tiles[0]) ?? [];
     this.joined.set(tiles[0], rows);

@@ -1,5 +1,5 @@
-// What has been asked for and what has come: a few requests at a time, the newest first, and what nobody wants any more
-// is not asked for. The least used goes when there is no room.
+// A cache with a request queue: a few requests at a time, the newest first; requests that are no longer wanted are
+// dropped. A full cache evicts the least recently used entry.
 
 interface Asked {
   load: (signal: AbortSignal) => Promise<unknown>;
@@ -27,14 +27,14 @@ export class Loader {
     private readonly atOnce = 6,
   ) {}
 
-  // Undefined: asked for, and changed() will be called.
+  // Undefined: requested; changed() is called when it arrives.
   get<T>(key: string, load: (signal: AbortSignal) => Promise<T>): T | undefined {
     const value = this.peek<T>(key);
     if (value !== undefined || this.failures.has(key)) return value;
     const before = this.asked.get(key);
     if (before) {
       if (before.running) return undefined;
-      this.asked.delete(key); // to the end: the newest is asked for first
+      this.asked.delete(key); // moves it to the end: the newest is requested first
     }
     this.asked.set(key, before ?? { load, stop: new AbortController(), running: false });
     queueMicrotask(() => this.start());
@@ -49,7 +49,7 @@ export class Loader {
     return value as T;
   }
 
-  // Of those that begin with `prefix`, only these are still wanted.
+  // Drops queued requests that begin with `prefix`, except for these keys.
   keepOnly(prefix: string, keys: Set<string>): void {
     for (const [key, asked] of this.asked) {
       if (!key.startsWith(prefix) || keys.has(key)) continue;

@@ -22,21 +22,21 @@ export class ServedSource implements Recording {
   private constructor(
     readonly facts: Facts,
     private readonly words: boolean,
-    private readonly measured: Query = {}, // how tables are looked at
+    private readonly measured: Query = {}, // the measure of all tables
   ) {}
 
   withMeasure(measure: Measure, withoutSinks: boolean): Source {
     return new ServedSource(this.facts, this.words, measureQuery(measure, withoutSinks));
   }
 
-  // All weights are looked over once before the first answer: `on.progress` is told how far that is.
+  // The server scans all weights once before the first answer, and reports that to `on.progress`.
   static async open(id: string, words: boolean, signal?: AbortSignal, on?: Listeners): Promise<ServedSource> {
     const url = recordingUrl(id, words);
     await requestStream(url, { signal, on });
     return new ServedSource(await requestJson<Facts>(url, { signal }), words);
   }
 
-  // Questions that a single view has; `long` ones tell `on` how far they are.
+  // Requests of single views; long() reports progress.
   answer(what: string, query: Query = {}, options: RequestOptions = {}): Promise<Response> {
     return this.retried(() => request(this.url(what, query, false), options));
   }
@@ -54,7 +54,7 @@ export class ServedSource implements Recording {
     return this.retried(() => requestStream<T>(this.url(what, query, false), options));
   }
 
-  // The program may have let go of this specimen: then it is made again, once per request.
+  // Records again, at most once per request, if the server has dropped the recording.
   private async retried<T>(put: () => Promise<T>): Promise<T> {
     const { id } = this.facts;
     const request = recordRequestOf(this.facts);

@@ -1,4 +1,4 @@
-// Where tables come from. Two kinds exist, a server and data inside the page; nothing else knows which it is.
+// Sources of attention tables: a server, or data inside the page. Callers do not know which.
 import type { Facts, HeadName, Kind } from "../facts";
 import type { Measure } from "../../state/urlState";
 
@@ -9,7 +9,7 @@ export interface MapTile {
   rows: number;
   columns: number;
   bytes: Uint8Array;
-  scale?: number; // what byte 255 stands for; 1 where none is said
+  scale?: number; // the value of byte 255; default 1
 }
 
 export interface MapTileName {
@@ -28,9 +28,9 @@ export interface Source {
   readonly canMergeWords: boolean;
   // False where an offline file left a head's table out.
   has(head: HeadName): boolean;
-  // Whether row() and column() are what was computed, not what bytes allow to say.
+  // Whether row() and column() are exact, not decoded from bytes.
   readonly exact: boolean;
-  // Tiles above this level show the weights as they are, whatever else this source does to them.
+  // Tiles above this level show plain weights, without what this source changes.
   readonly highestLevel: number;
   thumbnails(kind: Kind): Promise<Uint8Array>;
   tile(head: HeadName, tile: MapTileName, signal?: AbortSignal): Promise<MapTile>;
@@ -39,7 +39,7 @@ export interface Source {
   profile(head: HeadName, signal?: AbortSignal): Promise<Profile>;
 }
 
-// A specimen as it is, which can be seen in other ways.
+// A recording: a source that also offers other measures.
 export interface Recording extends Source {
   // The same heads by another measure, or without their sinks; thumbnails stay as they are.
   withMeasure(measure: Measure, withoutSinks: boolean): Source;

@@ -1,4 +1,4 @@
-// What has been fetched or made of each source, kept for as long as the source is.
+// Caches per source what was fetched or derived, as long as the source lives.
 import { type Kind, stackOf } from "../facts";
 import { LazySource } from "./lazySource";
 import type { Measure } from "../../state/urlState";
@@ -44,7 +44,7 @@ export class SourceCache {
     return lazySource;
   }
 
-  // Fetches what is on the screen for the source that takes the other's place, so that nothing is empty in between.
+  // Fetches what is on the screen for the next source, so that nothing is empty in between.
   async prefetch(source: Source, before: Source, kind: Kind): Promise<void> {
     const thumbnailBytes = this.thumbnails(source, stackOf(source.facts, kind).kind).catch(() => undefined);
     await Promise.race([thumbnailBytes, new Promise((done) => setTimeout(done, kMostWait))]);

@@ -1,5 +1,5 @@
-// The same heads with their sinks set aside: the first key and the special ones weigh 0, and the rest of each row is
-// divided by what is left of it. A row of which nothing is left stays 0.
+// Heads without their sinks: the first key and special keys weigh 0, and the rest of each row is
+// renormalised. A row without other weight stays 0.
 import { type Facts, type HeadName, type Kind, keyOf, sinkColumns, stackOf } from "../facts";
 import {
   byteOfWeight,
@@ -12,8 +12,8 @@ import {
   type MapTileName,
 } from "./source";
 
-const kLeast = 1e-6; // what is left of a row must be more than rounding
-const kMostCells = 1 << 24; // reduced pictures need every single cell: 4,096 x 4,096 are 16 MB
+const kLeast = 1e-6; // smaller remainders are rounding errors
+const kMostCells = 1 << 24; // coarser tiles need every cell: 4,096 x 4,096 are 16 MB
 
 interface Rest {
   factor: Float64Array; // [N] 1 / (1 - mass on sinks), or 0
@@ -43,7 +43,7 @@ export class WithoutSinksSource implements Source {
     return this.whole.has(head);
   }
 
-  // As they are: they say what there is before anything is set aside.
+  // Thumbnails always show the plain weights.
   thumbnails(kind: Kind): Promise<Uint8Array> {
     return this.whole.thumbnails(kind);
   }

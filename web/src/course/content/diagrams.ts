@@ -1,4 +1,4 @@
-// How arrays flow, as boxes and arrows on a grid: those that lesson/diagram.cc draws with text.
+// Diagrams of boxes and arrows: those that lesson/diagram.cc draws as text.
 
 export interface Box {
   id: string;

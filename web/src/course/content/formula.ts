@@ -1,4 +1,4 @@
-// Formulas as the lessons write them, "softmax(Q K^T / sqrt(d_k)) V", taken apart so that they can be set well.
+// Formulas as the lessons write them, "softmax(Q K^T / sqrt(d_k)) V", parsed for typesetting.
 
 export type Piece =
   | { kind: "name" | "word" | "number" | "sign" | "space"; text: string }
@@ -42,7 +42,7 @@ class Reader {
   private at = 0;
   constructor(private readonly text: string) {}
 
-  // Up to the bracket that closes, which is left where it is; all of it where there is none.
+  // Parses up to the closing bracket, which is not consumed, or to the end.
   pieces(close = ""): Piece[] {
     const out: Piece[] = [];
     while (this.at < this.text.length && !(close && this.text[this.at] === close)) {
@@ -78,7 +78,7 @@ class Reader {
     out.push({ kind: "fraction", over: this.bare(over), under });
   }
 
-  // Brackets that a line or a place says as well.
+  // Removes brackets that a fraction bar or a script makes redundant.
   private bare(pieces: Piece[]): Piece[] {
     const [first, last] = [pieces[0], pieces[pieces.length - 1]];
     const isWrapped = first?.kind === "sign" && first.text === "(" && last?.kind === "sign" && last.text === ")";
@@ -91,7 +91,7 @@ class Reader {
     return pieces.slice(1, -1);
   }
 
-  // A thing with all that hangs on it: a call with its brackets, a name with its scripts.
+  // Parses a term: a call with its brackets, a name with its scripts.
   private next(): Piece[] {
     const space = this.take(/^\s+/);
     if (space) return [{ kind: "space", text: space }];
@@ -153,7 +153,7 @@ class Reader {
   }
 }
 
-// Where the product that ends here begins.
+// The index at which the last product begins.
 function numeratorOf(pieces: Piece[]): number {
   let [from, depth] = [pieces.length, 0];
   while (from > 0) {
@@ -172,7 +172,7 @@ function numeratorOf(pieces: Piece[]): number {
 
 export const parseFormula = (formula: string): Piece[] => new Reader(formula).pieces();
 
-// The same on one line, for those who listen and for tests.
+// The formula as one line of text.
 export function plain(pieces: Piece[]): string {
   return pieces
     .map((piece) => {

@@ -1,4 +1,4 @@
-// Lessons as the program tells them, and where each number of theirs came from.
+// Lessons in the server's JSON, and the inputs of each of their numbers.
 
 export type Nested = number | null | Nested[];
 
@@ -59,7 +59,7 @@ export interface Lesson extends LessonName {
   arrays: Record<string, LessonArray>;
   code: Record<string, { cpp?: string; python?: string }>;
   words: Record<string, string>;
-  data: Data; // with what they were told from
+  data: Data; // the input of the lesson
   figures: Record<string, string>; // SVG
 }
 
@@ -72,7 +72,7 @@ export interface Checked {
 
 const kNotFinite: Record<string, number> = { "-inf": -Infinity, inf: Infinity, nan: NaN };
 
-// JSON has no word for some numbers: they come beside it.
+// Restores numbers that JSON cannot represent.
 export function completed(array: LessonArray): LessonArray {
   if (!array.not_finite) return array;
   const names = array.not_finite.values();
@@ -102,7 +102,7 @@ export function indicesOf(shape: number[]): number[][] {
 
 export const shapeText = (shape: number[]): string => `[${shape.join(", ")}]`;
 
-// As many digits behind the point for all numbers of an array, as the texts have them: four of small ones.
+// The decimal places for all numbers of an array: four for small numbers.
 export function digitsOf(numbers: number[]): number {
   const finite = numbers.filter((one) => Number.isFinite(one) && Math.abs(one) < 1e6);
   if (finite.every(Number.isInteger)) return 0;
@@ -110,7 +110,7 @@ export function digitsOf(numbers: number[]): number {
   return largest < 10 ? 4 : largest < 100 ? 3 : largest < 1000 ? 2 : 1;
 }
 
-// Numbers of very different sizes have each its own.
+// Whether numbers differ so much in size that each needs its own decimal places.
 export function hasWideRange(numbers: number[]): boolean {
   const sizes = numbers.map(Math.abs).filter((size) => size > 0 && size < 1e6);
   const least = sizes.reduce((a, b) => Math.min(a, b), Infinity);
@@ -126,7 +126,7 @@ export function numberText(value: number, digits: number): string {
   return value.toFixed(digits).replace("-", "−");
 }
 
-// Shares of a whole: they are tinted by their value.
+// Whether the rows of an array sum to 1: such arrays are tinted.
 export function areWeights({ shape, numbers }: LessonArray): boolean {
   const width = shape[shape.length - 1];
   if (shape.length < 1 || width < 2) return false;
@@ -139,7 +139,7 @@ export function areWeights({ shape, numbers }: LessonArray): boolean {
   return true;
 }
 
-// ---- where a number came from ----
+// ---- inputs of a number ----
 
 export interface Part {
   name: string;
@@ -215,8 +215,8 @@ export const cellKey = (index: number[]): string => index.join(",");
 
 const kMostCompared = 20_000; // numbers of an array: of larger ones only a corner is shown
 
-// Which cells of which arrays have other numbers than before; arrays of another shape have changed as a whole and are
-// not among them.
+// Cells with changed numbers, per array; arrays of another shape are
+// left out.
 export function changedCells(
   before: Record<string, LessonArray>,
   after: Record<string, LessonArray>,
@@ -234,9 +234,9 @@ export function changedCells(
   return changed;
 }
 
-// ---- what the reader changes ----
+// ---- inputs of the reader ----
 
-// From 0 to 1 along a slider; wide ranges by their logarithm, so that small numbers have room.
+// Slider positions from 0 to 1; logarithmic for wide ranges.
 const isWide = ({ least, most }: Setting): boolean => least >= 0 && most - least >= 100;
 export const isSeed = ({ most }: Setting): boolean => most > 1e8;
 
@@ -255,7 +255,7 @@ export function valueAtSlider(setting: Setting, along: number): number {
   return Math.min(most, Math.max(least, rounded));
 }
 
-// A matrix as it is typed or pasted: lines of numbers, or JSON. Null: it is none.
+// Parses a matrix: lines of numbers, or JSON. Null: neither.
 export function matrixOf(text: string): number[][] | null {
   const lines = text
     .trim()

@@ -1,4 +1,4 @@
-// A lesson's text in pieces: plain words, `code`, names with an index (W_q), and numbers that are not what they were.
+// Parses the text of a lesson: words, `code`, names with an index (W_q), and changed numbers.
 
 export interface Piece {
   kind: "text" | "code" | "name";
@@ -12,7 +12,7 @@ const kPieces =
   /`([^`]+)`|sqrt\((\w+)\)|(?<![\w/.-])([A-Za-z]{1,2})_([a-z]+|\d)(?![\w[(])|(?<![\w/.-])([A-Za-z])\^([T\d])(?!\w)/g;
 const kNumber = /[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?%?/g;
 
-// Where nothing but numbers differs, those that do are marked.
+// Marks changed numbers if only numbers differ.
 export function prose(text: string, before = text): Piece[] {
   const [now, old] = [text.match(kNumber) ?? [], before.match(kNumber) ?? []];
   const isSame = text !== before && text.replace(kNumber, "#") === before.replace(kNumber, "#");
