@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ring attention takes: a model of its time and memory, and the tables of docs/scale.md.
+"""The cost of ring attention: a model of its time and memory, and the tables of docs/scale.md.
 
 python3 docs/scale/model.py     prints the tables
 """
@@ -45,25 +45,25 @@ class Rank:
     """Where a rank runs."""
 
     cores: float
-    flops: float = MEASURED["core"]["flops"]  # a second and core
-    merging: float = MEASURED["core"]["merging_s"]  # seconds of a core, for one number of out
-    planning: float = MEASURED["core"]["planning_s"]  # seconds, for each pair of ranks
+    flops: float = MEASURED["core"]["flops"]  # per second and core
+    merging: float = MEASURED["core"]["merging_s"]  # seconds of a core, per number of out
+    planning: float = MEASURED["core"]["planning_s"]  # seconds, per pair of ranks
 
 
 @dataclass(frozen=True)
 class Network:
     name: str
-    bytes: float  # a second, into and out of each rank at once
+    bytes: float  # per second, into and out of each rank at once
     latency: float  # seconds
 
 
-# A rank is a machine. The latencies are assumptions: usual ones of TCP, and of cards that write into memory themselves.
+# A rank is a machine. The latencies are assumptions: typical of TCP, and of network cards with RDMA.
 NETWORKS = (
     Network("10 Gbit/s", 10e9 / 8, 30e-6),
     Network("100 Gbit/s", 100e9 / 8, 5e-6),
     Network("400 Gbit/s", 400e9 / 8, 5e-6),
 )
-# The attention of one layer of Llama 3 8B, as its config.json has it.
+# The attention of one layer of Llama 3 8B, from its config.json.
 LAYER = Layer(heads=32, key_heads=8, width=128, element=2)
 MACHINE = Rank(cores=64)
 LENGTHS = (128 * K, 1 * M, 4 * M, 16 * M)
@@ -89,13 +89,13 @@ class Step:
 def step(layer: Layer, rank: Rank, network: Network, tokens: int, ranks: int) -> Step:
     share, pieces = tokens / ranks, laps(tokens, ranks)
     computing = layer.flops(share, share / pieces) / (rank.flops * rank.cores)
-    # Two blocks of keys a step; each row that sees one adds what it gave.
+    # Two blocks of keys per step; each row that sees one merges its result.
     merging = 2 * layer.seen * share * layer.heads * layer.width * rank.merging / rank.cores if ranks > 1 else 0.0
     return Step(computing + merging, network.latency + layer.parcel(share / pieces) / network.bytes)
 
 
 def seconds(layer: Layer, rank: Rank, network: Network, tokens: int, ranks: int) -> float:
-    """On the last step of a lap nothing travels. First the ranks agree on shapes, each with each."""
+    """The last step of a lap has no communication. First, all pairs of ranks agree on shapes."""
     one = step(layer, rank, network, tokens, ranks)
     lap = (ranks - 1) * max(one.computing, one.travelling) + one.computing
     agreeing = ranks**2 * rank.planning + (2 * network.latency if ranks > 1 else 0.0)
@@ -103,7 +103,7 @@ def seconds(layer: Layer, rank: Rank, network: Network, tokens: int, ranks: int)
 
 
 def memory(layer: Layer, tokens: int, ranks: int) -> float:
-    """Bytes of a rank: q, k, v, out and lse, and what the ring adds: three parcels, a slice of out, lse again."""
+    """Bytes per rank: q, k, v, out and lse, and what the ring adds: three messages, a slice of out, lse again."""
     share = tokens / ranks
     queries = layer.heads * share * (layer.width * (layer.element + 4) + 4)
     if ranks == 1:
@@ -114,7 +114,7 @@ def memory(layer: Layer, tokens: int, ranks: int) -> float:
 
 
 def least_tokens(layer: Layer, rank: Rank, network: Network) -> float:
-    """Tokens a rank from which on the keys travel unseen, whatever R; latency left aside.
+    """Tokens per rank from which on communication is hidden, for any R; without latency.
 
     4 H D s^2 seen / F  >  2 G D s element / W    <=>    s  >  G element F / (2 H seen W)
     """
@@ -122,7 +122,7 @@ def least_tokens(layer: Layer, rank: Rank, network: Network) -> float:
 
 
 def best_ranks(layer: Layer, rank: Rank, network: Network, tokens: int) -> int:
-    """The fewest that are within a tenth of the fastest."""
+    """The smallest number within a tenth of the fastest."""
     times = {ranks: seconds(layer, rank, network, tokens, ranks) for ranks in RANKS}
     return next(ranks for ranks in RANKS if times[ranks] <= 1.1 * min(times.values()))
 
@@ -154,7 +154,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def time_table() -> str:
-    """A time in bold: on the way the keys take longer than what is computed meanwhile."""
+    """Bold: communication takes longer than the computation it overlaps."""
     rows = []
     for tokens in LENGTHS:
         for ranks in (2, 16, 128, 1024):
@@ -167,7 +167,7 @@ def time_table() -> str:
             rows.append(
                 [in_tokens(tokens), str(ranks), in_bytes(memory(LAYER, tokens, ranks)), in_bytes(parcel), *cells]
             )
-    return table(["tokens", "ranks", "memory of a rank", "a parcel", *(n.name for n in NETWORKS)], rows)
+    return table(["tokens", "ranks", "memory per rank", "message", *(n.name for n in NETWORKS)], rows)
 
 
 def limit_table() -> str:
@@ -180,7 +180,7 @@ def limit_table() -> str:
     rows = [
         [name, *(f"{least_tokens(layer, rank, network):,.0f}" for network in NETWORKS)] for name, layer, rank in cases
     ]
-    return table(["a rank has", *(n.name for n in NETWORKS)], rows)
+    return table(["per rank", *(n.name for n in NETWORKS)], rows)
 
 
 def best_table() -> str:
@@ -197,7 +197,7 @@ def hop_table() -> str:
         took = [hops[way][n] for way in hops["ways"]]
         name = f"{size // K} KiB" if size < M else f"{size // M} MiB"
         rows.append([name, *(f"{in_seconds(t)}, {in_bytes(size / t)}/s" for t in took)])
-    return table(["a parcel of", *hops["ways"]], rows)
+    return table(["message size", *hops["ways"]], rows)
 
 
 def layer_of(point: dict) -> Layer:
@@ -206,8 +206,8 @@ def layer_of(point: dict) -> Layer:
 
 
 def rank_here(point: dict, cores: int) -> Rank:
-    """A rank of one thread; more of them than cores share these. F is that of one process with a thread a core in the
-    same rounds."""
+    """A rank of one thread; more of them than cores share these. F is that of one process with one thread per core in
+    the same rounds."""
     speed = layer_of(point).flops(point["tokens"], point["tokens"]) / point["one_s"] / cores
     return Rank(min(1.0, cores / point["ranks"]), speed)
 
@@ -227,18 +227,18 @@ def check_row(point: dict, cores: int, way: Network) -> list[str]:
     ]
 
 
-CHECK_HEAD = ["tokens", "mask", "ranks", "one process", "the ranks", "the model", "off by", "waiting"]
+CHECK_HEAD = ["tokens", "mask", "ranks", "one process", "the ring", "the model", "off by", "waiting"]
 
 
 def check_table() -> str:
-    """The model beside what was measured, ranks of Open MPI that share memory."""
+    """The model beside the measurements, with ranks of Open MPI that share memory."""
     here = MEASURED["points"]
     way = Network("memory", MEASURED["core"]["copying"], MEASURED["core"]["latency_s"])
     return table(CHECK_HEAD, [check_row(point, here["cores"], way) for point in here["rows"]])
 
 
 def network_table() -> str:
-    """The same over networks of a known speed (networks.sh), ranks of MPICH. Of each packet a part is payload."""
+    """The same over networks of a known speed (networks.sh), with ranks of MPICH. Part of each packet is payload."""
     here = MEASURED["networks"]
     rows = []
     for point in here["rows"]:

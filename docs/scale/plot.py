@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The plot of docs/scale.md: time against ranks, a panel a network.
+"""The plot of docs/scale.md: time against ranks, one panel per network.
 
 python3 docs/scale/plot.py > docs/scale/scale.svg
 """
@@ -14,7 +14,7 @@ PANEL, GAP, TOP, BOTTOM, LEFT, RIGHT = 260, 62, 58, 66, 76, 52
 HEIGHT = 300
 WIDTH = LEFT + len(NETWORKS) * PANEL + (len(NETWORKS) - 1) * GAP + RIGHT
 LEAST, MOST = 0.012, 3e5  # seconds
-COLOURS = ("one", "two", "three", "four")  # classes, a length each
+COLOURS = ("one", "two", "three", "four")  # classes, one per length
 
 STYLE = """
   text { font: 12px system-ui, sans-serif; fill: #1d2329 }
@@ -65,7 +65,7 @@ def axes(panel: int, network: Network) -> list[str]:
 
 
 def curve(panel: int, network: Network, tokens: int, colour: str) -> list[str]:
-    """Solid while the keys travel unseen, dotted from the first R on at which they are waited for."""
+    """Solid while communication is hidden, dotted from the first R at which ranks wait for it."""
     times = {ranks: seconds(LAYER, MACHINE, network, tokens, ranks) for ranks in RANKS}
     points = {ranks: (x_of(panel, ranks), y_of(times[ranks])) for ranks in RANKS}
     seen = [ranks for ranks in RANKS if not step(LAYER, MACHINE, network, tokens, ranks).hidden]
