@@ -63,7 +63,7 @@ __all__ = [
     "window",
 ]
 
-# Loaded when they are first used: importing torch takes seconds, and figures need cairo.
+# Loaded on first use: importing torch takes seconds, and figures need cairo.
 _SUBMODULES = ("datasets", "nn", "torch", "transformers")
 _HOMES = {
     "Comparison": "_compare",
@@ -116,7 +116,7 @@ def __getattr__(name: str):
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_importlib.import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value  # the next time it is there
+    globals()[name] = value  # the next lookup does not come here
     return value
 
 

@@ -1,4 +1,4 @@
-"""Heads switched off."""
+"""Switches heads off and measures how the model's predictions change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CHOICE = ("word", "id", "probability")
 
 
 def ablate(recording: Recording, heads: Any, at: Any, top: int) -> dict[str, Any]:
-    """What Recording.ablate() gives."""
+    """Implements Recording.ablate()."""
     if recording._model is None:
         raise ValueError("ablate() runs the model again: it takes a recording that Model.record() made")
     places = _places(recording, at)
@@ -24,7 +24,7 @@ def ablate(recording: Recording, heads: Any, at: Any, top: int) -> dict[str, Any
         raise TypeError(f"heads must be a list of (layer, head), not {type(heads).__name__}")
     off = [_head(recording, head) for head in heads]
     if not off:
-        raise ValueError("heads is empty: name some, or leave it out to have each by itself")
+        raise ValueError("heads is empty: name some, or leave it out to switch each head off by itself")
     found = _scope.ablate(recording._held, recording._model, off, places, whole(top, "top", 1))
     positions = [_moved(*each) for each in found]
     return {
@@ -35,7 +35,7 @@ def ablate(recording: Recording, heads: Any, at: Any, top: int) -> dict[str, Any
 
 
 def _places(recording: Recording, at: Any) -> list[int]:
-    """Numbers of tokens: of the text, or of what an encoder-decoder says."""
+    """Returns the indices of tokens: in the text, or in the output of an encoder-decoder."""
     if at is None:
         return []
     tokens = recording._stack("decoder" if "decoder" in recording.kinds else "self").queries
@@ -43,7 +43,7 @@ def _places(recording: Recording, at: Any) -> list[int]:
 
 
 def _head(recording: Recording, head: Any) -> tuple[str, int, int]:
-    """(layer, head) or (kind, layer, head)."""
+    """Checks (layer, head) or (kind, layer, head) and returns (kind, layer, head), counted from 0."""
     if not isinstance(head, Iterable):
         raise TypeError(f"heads must be a list of (layer, head) or (kind, layer, head), not of {type(head).__name__}")
     parts = tuple(head)

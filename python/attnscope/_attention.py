@@ -1,4 +1,4 @@
-"""Attention: exact, fused; and linear attention."""
+"""Exact fused attention, and linear attention."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,24 +27,26 @@ def attention(
     return_lse: bool = False,
     return_weights: bool = False,
 ) -> Any:
-    """softmax(scale q k^T + bias) v over the keys that the mask allows; no N x M array is stored.
+    """Computes softmax(scale q k^T + bias) v over the keys that the mask allows, without storing an N x M array.
 
-    q [B, H, N, D], k [B, G, M, D], v [B, G, M, E]; H query heads share G key heads. The first axis, or the first two,
-    may be left out of all. numpy arrays, torch tensors on the CPU or a KvCache's k and v; float32, float16 or bfloat16,
-    each for itself. They are read where they lie; only a last axis that is not dense is copied, with a warning.
+    q is [B, H, N, D], k [B, G, M, D] and v [B, G, M, E]; H query heads share G key heads. The first axis, or the first
+    two, may be omitted from all three. Each is a numpy array, a torch tensor on the CPU, or a KvCache's k or v, and may
+    have its own dtype: float32, float16 or bfloat16. Inputs are read in place; one whose last axis is not contiguous is
+    copied, with a warning.
 
-    Returns the output [B, H, N, E], numpy or torch as q is, in q's dtype (computed in float32). With return_lse also
-    log sum exp of the scores [B, H, N], with return_weights also the weights [B, H, N, M]; both are float32.
+    Returns the output [B, H, N, E], numpy or torch as q is, in q's dtype (computed in float32). return_lse adds the
+    log-sum-exp of the scores [B, H, N], return_weights adds the weights [B, H, N, M]; both are float32.
 
-    mask      see mask(), causal(), window() ...; also text, a table of bool or floats, or a plan(). A query that may
-              see no key gets zeros, and lse -inf.
-    scale     1 / sqrt(D) unless given
-    softcap   scores become softcap tanh(score / softcap)
-    bias      added to the scores: [N, M], [H, N, M] or [B, H, N, M], an axis of 1 serves all; or distance_bias()
-    sink      [H]: a logit a head that takes part in the softmax and has no value
-    dropout   the share of weights that is dropped, by seed; lse and the weights returned are those before it
+    mask      a mask from mask(), causal(), window() ...; or text, a table of bool or floats, or a plan(). A query that
+              may see no key gets an output of zeros and an lse of -inf.
+    scale     factor of q k^T (default: 1 / sqrt(D))
+    softcap   turns each score into softcap tanh(score / softcap)
+    bias      added to the scores: [N, M], [H, N, M] or [B, H, N, M], where an axis of 1 broadcasts; or distance_bias()
+    sink      [H]: one extra logit per head that takes part in the softmax and has no value
+    dropout   share of the weights to drop, chosen by seed; lse and the returned weights are those before dropout
 
-    A torch tensor that requires a gradient gets one, unless inside torch.no_grad(): see attnscope.torch.attention().
+    A torch tensor that requires a gradient gets one, except inside torch.no_grad(): see attnscope.torch.attention().
+    Raises ValueError if shapes disagree, TypeError for an argument of the wrong type or dtype.
 
     >>> import numpy as np, attnscope as at
     >>> rng = np.random.default_rng(0)
@@ -72,13 +74,13 @@ def attention(
 
 
 def _length(array):
-    """How many queries or keys; what is no array is left for the module to refuse, which says what was wanted."""
+    """Returns the number of queries or keys; 0 for a non-array, which the C++ module then rejects with a message."""
     shape: tuple[int, ...] = getattr(array, "shape", ())
     return shape[-2] if len(shape) > 1 else 0
 
 
 def _range(part, size, name):
-    """Where a slice, a range, a number or None begins, and how many it takes."""
+    """Returns the first index and the length of a slice, a range, a number or None (everything)."""
     if part is None:
         return 0, size
     if isinstance(part, slice):
@@ -88,7 +90,7 @@ def _range(part, size, name):
             raise TypeError(f"{name} must be a slice, a range or a number, not {type(part).__name__}")
         part = range(part, part + 1) if part >= 0 else range(part + size, part + size + 1)
     if len(part) > 1 and part.step != 1:
-        raise ValueError(f"{name} must be neighbours (step 1), not step {part.step}")
+        raise ValueError(f"{name} must be contiguous (step 1), not step {part.step}")
     if len(part) and not 0 <= part.start <= part.stop <= size:
         raise ValueError(f"{name} {part.start} to {part.stop} are not all within 0 to {size}")
     return (part.start, len(part)) if len(part) else (0, 0)
@@ -107,10 +109,11 @@ def weights(
     bias: Any = None,
     sink: Any = None,
 ) -> Any:
-    """Rebuilds a rectangle of the weights, exactly, from what attention(..., return_lse=True) returned.
+    """Rebuilds a rectangle of the weights, exactly, from the lse that attention(..., return_lse=True) returned.
 
     rows and cols are slices, ranges or single numbers (which keep their axis); None takes all. The other options must
-    be those of the call that gave lse. Returns [B, H, rows, cols] in float32, without the axes that q lacks.
+    be those of the call that returned lse. Returns float32 [B, H, rows, cols], without the axes that q lacks. Raises
+    ValueError for rows or cols out of range or with a step other than 1.
 
     >>> import numpy as np, attnscope as at
     >>> q = k = v = np.eye(4, dtype=np.float32)
@@ -128,11 +131,11 @@ def weights(
 
 
 def _feature(q, k, feature):
-    """q and k as the module takes them, and its number for the feature map."""
+    """Returns q and k as the C++ module takes them, and its number for the feature map."""
     if callable(feature):
         q, k, feature = feature(q), feature(k), "identity"
     if feature not in _FEATURES:
-        raise ValueError(f"feature is {feature!r}; take one of {', '.join(map(repr, _FEATURES))} or a function")
+        raise ValueError(f"feature is {feature!r}; use one of {', '.join(map(repr, _FEATURES))} or a function")
     return q, k, _FEATURES[feature]
 
 
@@ -145,11 +148,11 @@ def linear_attention(
     feature: str | Callable[[Any], Any] = "elu+1",
     epsilon: float = 1e-6,
 ) -> Any:
-    """phi(q) S / (phi(q) z + epsilon), where S = sum phi(k)^T v and z = sum phi(k): time and memory grow as N.
+    """Computes phi(q) S / (phi(q) z + epsilon), where S = sum phi(k)^T v and z = sum phi(k), in O(N) time and memory.
 
-    The sums run over all keys or, causal, over j <= i. feature is phi: "elu+1" (Katharopoulos et al., 2020), "relu",
+    The sums run over all keys or, if causal, over j <= i. feature is phi: "elu+1" (Katharopoulos et al., 2020), "relu",
     "identity" (q and k hold phi already), or a function that takes an array [..., D] and returns one [..., F]. Shapes,
-    kinds and dtypes are those of attention().
+    array types and dtypes are those of attention(). Raises ValueError for an unknown feature.
 
     >>> import numpy as np, attnscope as at
     >>> rng = np.random.default_rng(0)

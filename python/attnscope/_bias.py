@@ -7,9 +7,9 @@ from ._masks import _integer
 
 
 class DistanceBias:
-    """A bias that depends on j - i alone: see distance_bias(), alibi(), t5_bias(), clamped_relative().
+    """A bias that depends on j - i alone: see distance_bias(), alibi(), t5_bias() and clamped_relative().
 
-    ``table`` is [H, N+M-1], where query i and key j meet at index j - i + N - 1.
+    ``table`` is [H, N+M-1]; the bias of query i and key j is at index j - i + N - 1.
     """
 
     __slots__ = ("table",)
@@ -19,7 +19,9 @@ class DistanceBias:
 
 
 def distance_bias(table: Any) -> DistanceBias:
-    """A bias by distance, for attention(bias=...): table [H, N+M-1] (or one row for all heads), at j - i + N - 1.
+    """Makes a bias by distance for attention(bias=...) from a table [H, N+M-1], or [N+M-1] for all heads.
+
+    The bias of query i and key j is at index j - i + N - 1.
 
     >>> import numpy as np, attnscope as at
     >>> q = k = v = np.eye(3, dtype=np.float32)
@@ -36,9 +38,9 @@ def _positions(queries, keys, query_offset):
 
 
 def alibi(heads: int, queries: int, keys: int, query_offset: int = 0) -> DistanceBias:
-    """-slope[h] |i - j| (Press, Smith, Lewis: Train Short, Test Long, ICLR 2022).
+    """Makes the ALiBi bias -slope[h] |i - j| (Press, Smith, Lewis: Train Short, Test Long, ICLR 2022).
 
-    Query i stands at position i + query_offset: a cache that held older keys passes their number.
+    Query i has position i + query_offset: with a cache, pass the number of keys that are older than the queries.
 
     >>> import attnscope as at
     >>> at.alibi(heads=8, queries=1, keys=4, query_offset=3).table[0]
@@ -50,7 +52,7 @@ def alibi(heads: int, queries: int, keys: int, query_offset: int = 0) -> Distanc
 def t5_bias(
     table: Any, queries: int, keys: int, query_offset: int = 0, *, bidirectional: bool = True, max_distance: int = 128
 ) -> DistanceBias:
-    """A T5 model's table [buckets, H], looked up by the bucket of each distance (Raffel et al., JMLR 2020).
+    """Looks up a T5 model's table [buckets, H] by the bucket of each distance (Raffel et al., JMLR 2020).
 
     >>> import numpy as np, attnscope as at
     >>> bias = at.t5_bias(np.arange(32, dtype=np.float32)[:, None], queries=3, keys=3)
@@ -63,7 +65,7 @@ def t5_bias(
 
 
 def clamped_relative(table: Any, queries: int, keys: int, query_offset: int = 0) -> DistanceBias:
-    """table [2 R + 1, H], a row for each distance j - i from -R to R; farther ones count as -R and R.
+    """Makes a bias from a table [2 R + 1, H] with one row per distance j - i, from -R to R; others are clamped to it.
 
     >>> import numpy as np, attnscope as at
     >>> at.clamped_relative(np.array([[-1.0], [0.0], [1.0]]), queries=3, keys=3).table

@@ -1,4 +1,4 @@
-"""Two recordings beside each other."""
+"""Compares two recordings, head by head."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """What two recordings have different: see Recording.compare()."""
+    """The differences between two recordings: see Recording.compare()."""
 
     def __init__(self, held: _scope.Difference) -> None:
         self._held = held
@@ -22,24 +22,24 @@ class Comparison:
 
     @property
     def heads(self) -> list[dict[str, Any]]:
-        """layer, head, kind, change (0 to 1), entropy_a, entropy_b; the most changed first."""
+        """One dict per head, the most changed first: layer, head, kind, change (0 to 1), entropy_a, entropy_b."""
         return self._found["heads"]
 
     @property
     def aligned(self) -> list[dict[str, Any]]:
-        """Of each kind, which tokens of the two texts are the same: pairs of their numbers."""
+        """The tokens that the two texts share, per kind: pairs of indices."""
         return self._found["aligned"]
 
     def to_dict(self) -> dict[str, Any]:
-        """As `attnscope compare --json` writes it."""
+        """Returns what `attnscope compare --json` writes."""
         return self._found
 
     def difference(self) -> Recording:
-        """The weights of the first less those of the second, on the tokens that are the same: -1 to 1."""
+        """Returns the weights of the first recording minus those of the second, -1 to 1, on the tokens they share."""
         return Recording(_scope.difference(self._held))
 
     def figure(self, layer: int | None = None, head: int | None = None, **options: Any) -> Figure:
-        """The difference of one head, the most changed one unless it is named; options as of Recording.figure()."""
+        """Draws the difference of one head (default: the most changed one); takes the options of Recording.figure()."""
         if layer is None or head is None:
             best = self._most_changed(layer, head, options.get("attention"))
             layer, head = best["layer"], best["head"]

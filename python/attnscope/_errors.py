@@ -1,8 +1,8 @@
-"""What is raised when a file is not what it should be."""
+"""The exception for files that cannot be read or written."""
 
 
 class Error(OSError):
-    """A file that cannot be read or written, or that is not what it should be: the message names it and says why.
+    """Raised for a file that cannot be read or written, or that is malformed; the message names it and says why.
 
     >>> import attnscope as at
     >>> at.open("README.md")

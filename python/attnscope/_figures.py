@@ -95,11 +95,11 @@ def _dpi(dpi: float) -> float:
 def figure_of(
     recording: Recording, kind: str, which: dict[str, Any], view: dict[str, Any], look: dict[str, Any]
 ) -> Figure:
-    """Implements Recording.figure(). which: the heads; seen: measure and words; look: colours and labels."""
+    """Implements Recording.figure(). which: the heads; view: the ViewOptions; look: colours and labels."""
     if kind not in _FIGURES:
         raise ValueError(f"there is no figure {kind!r}; choose from {', '.join(_FIGURES)}")
     if view["measure"] not in ("raw", "value"):
-        raise ValueError(f"there is no measure {view['measure']!r}; there are raw and value")
+        raise ValueError(f"there is no measure {view['measure']!r}; choose raw or value")
     _check_kind(kind, {**which, **look})
     stack = recording._stack(which["attention"])
     options = {"attention": stack.kind, **_checked(look)}
@@ -114,7 +114,7 @@ def _check_kind(kind: str, options: dict[str, Any]) -> None:
     for name, kinds in _BELONGS.items():
         said = options[name] is not None and not (name in _UNSAID and options[name] == _UNSAID[name])
         if said and kind not in kinds:
-            hint = "; a heatmap shows one head: give head" if (kind, name) == ("heatmap", "heads") else ""
+            hint = "; a heatmap shows one head: pass head" if (kind, name) == ("heatmap", "heads") else ""
             raise ValueError(f"{name} belongs to {' and '.join(kinds)}, not to {kind}{hint}")
 
 

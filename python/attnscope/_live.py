@@ -1,4 +1,4 @@
-"""Recording a model of transformers while it runs."""
+"""Records a transformers model while it runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._recording import Recording
 
 
 class LiveRecording(Recording):
-    """What a model did inside a `with` block: behind it the recording of the first text, and a list of all."""
+    """The recording of a `with` block: after it, a Recording of the first text, and a list of all texts."""
 
     def __init__(self, model: Any, tokenizer: Any, values: bool) -> None:
         self._watched = (model, tokenizer, values)
@@ -31,7 +31,7 @@ class LiveRecording(Recording):
         from ._hf.live import Session
 
         if self._under_way is not None or self._texts:
-            raise RuntimeError("a recording is made once: call at.record() again for another one")
+            raise RuntimeError("this recording is already made: call at.record() again for another one")
         session = Session(*self._watched)
         session.begin()
         self._under_way = session
@@ -65,7 +65,7 @@ class LiveRecording(Recording):
         try:
             text = operator.index(text)
         except TypeError:
-            raise TypeError(f"a text is named by its number, rec[0], not by {type(text).__name__}") from None
+            raise TypeError(f"texts are indexed by number, as in rec[0], not by {type(text).__name__}") from None
         if not -len(self._texts) <= text < len(self._texts):
             raise IndexError(f"there is no text {text}: {len(self._texts)} were recorded")
         return self._texts[text]
@@ -74,7 +74,7 @@ class LiveRecording(Recording):
         return True
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the first text. Of several, each has its own file: rec[1].save(path); a warning says so."""
+        """Writes the first text, and warns if there are more: rec[1].save(path) writes the second."""
         if len(self._texts) > 1:
             warnings.warn(
                 f"only the first of {len(self._texts)} texts is written: rec[1].save(...) writes the second",
@@ -85,19 +85,20 @@ class LiveRecording(Recording):
 
 
 def record(model: Any, tokenizer: Any = None, *, values: bool = False) -> LiveRecording:
-    """Records what the attention of a model of transformers does inside a `with` block, without its tables.
+    """Records the attention of a transformers model inside a `with` block, without storing its tables.
 
-    Kept are Q and K as they enter the product, and one number a row: memory grows as N, also where
-    output_attentions=True would need N x N numbers a head. Behind the block it is a Recording like any other: of the
-    first text; all of them are rec[0], rec[1] ... rec[len(rec) - 1], in the order in which the model read them, each
-    without its padding and without what generate() appends to a text that has ended. generate() continues its text; a
-    call that begins anew is another text. rec.save() writes the first, rec[1].save() the second.
+    It stores Q and K as they enter the product, and one number per row: memory grows as N, while output_attentions=True
+    would need N x N numbers per head. After the block, the result is a Recording of the first text; rec[0], rec[1] ...
+    rec[len(rec) - 1] are all texts in the order in which the model read them, each without its padding and without what
+    generate() appends to a text that has ended. generate() continues its text; a call that starts over is another text.
 
-    What cannot be recorded, such as beam search, is an error at the end of the block: the model itself runs on. If an
-    exception leaves the block, what was read before it is kept. Compiled models run uncompiled inside it.
+    A call that cannot be recorded, such as beam search, raises an error at the end of the block; the model itself is
+    not interrupted. If an exception leaves the block, the texts before it are kept. Compiled models run uncompiled
+    inside it.
 
-    A model that runs on another attn_implementation is switched to "attnscope" for the block. The tokenizer names the
-    tokens; without one they are called by their ids. values also keeps V.
+    A model with another attn_implementation is switched to "attnscope" for the block. The tokenizer names the tokens
+    (default: by their ids). values also keeps V. Raises TypeError for anything but a transformers model, ValueError
+    for one that does not compute its attention through transformers' AttentionInterface.
 
     >>> import torch, transformers, attnscope as at
     >>> config = transformers.GPT2Config(n_embd=32, n_layer=2, n_head=4, vocab_size=50, bos_token_id=0, eos_token_id=0)

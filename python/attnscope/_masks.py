@@ -8,7 +8,7 @@ from . import _attnscope
 from ._attnscope import Mask, Plan
 
 _LIMIT = 2**63
-_NO_GRADIENT = "requires a gradient, which a mask has not: pass it as bias=, or detached"
+_NO_GRADIENT = "requires a gradient, but masks have none: pass it as bias=, or detach it"
 
 
 def _integer(value, name):
@@ -19,7 +19,7 @@ def _integer(value, name):
 
 
 def _integers(values, name):
-    """A number or a sequence of numbers, as a list."""
+    """Returns a number or a sequence of numbers as a list of 64-bit integers."""
     if hasattr(values, "tolist"):
         values = values.tolist()
     if hasattr(values, "__index__"):
@@ -28,7 +28,7 @@ def _integers(values, name):
 
 
 def _to_numpy(array, name):
-    """numpy's view of an array, and the lowest number that its own type can hold."""
+    """Returns numpy's view of an array, and the lowest number of its original dtype (None unless it is a float)."""
     import numpy as np
 
     torch = sys.modules.get("torch")
@@ -50,7 +50,7 @@ def _to_numpy(array, name):
 
 
 def _table(array, name="mask"):
-    """A boolean or additive table as the module reads it: numpy, bool or float32, last axis dense."""
+    """Returns a boolean or additive table as the C++ module reads it: numpy, bool or float32, last axis contiguous."""
     import numpy as np
 
     table, lowest = _to_numpy(array, name)
@@ -62,7 +62,7 @@ def _table(array, name="mask"):
             dense = np.where(dense <= lowest, np.float32(-np.inf), dense)
     else:
         raise TypeError(
-            f"{name} has the dtype {table.dtype}; pass bool (True may be seen) or a float type (added to the scores)"
+            f"{name} has the dtype {table.dtype}; pass bool (True: visible) or a float type (added to the scores)"
         )
     if dense.ndim and (dense.strides[-1] != dense.itemsize or any(s % dense.itemsize for s in dense.strides)):
         dense = np.ascontiguousarray(dense)
@@ -70,35 +70,37 @@ def _table(array, name="mask"):
 
 
 def _ids(array, name):
-    """Numbers [N] or [B, N] as int64, dense."""
+    """Returns ids [N] or [B, N] as a contiguous int64 array."""
     import numpy as np
 
     ids, _ = _to_numpy(array, name)
     if ids.dtype.kind not in "iub":
-        raise TypeError(f"{name} has the dtype {ids.dtype}; integers are taken")
+        raise TypeError(f"{name} has the dtype {ids.dtype}; it must hold integers")
     if ids.ndim not in (1, 2):
-        raise ValueError(f"{name} has the shape {ids.shape}; [N] or [B, N] is taken")
+        raise ValueError(f"{name} has the shape {ids.shape}; it must be [N] or [B, N]")
     if ids.dtype == np.uint64 and ids.size and ids.max() >= _LIMIT:
         raise OverflowError(f"{name} holds {ids.max()}, which does not fit into 64 bits")
     return np.ascontiguousarray(ids, dtype=np.int64)
 
 
 def _argument(mask):
-    """What mask= may be, as the module takes it."""
+    """Converts a mask= argument for the C++ module."""
     if isinstance(mask, str):
         return _attnscope.parse_mask(mask)
     return _table(mask)
 
 
 def mask(rule: Any, axes: str | None = None) -> Mask:
-    """A mask from its text, or from a table.
+    """Makes a mask from text or from a table.
 
-    A table of bool says what may be seen. A table of floats is added to the scores; a value at or below -1e9, or the
-    lowest of its own type, forbids. Its axes are ``"M"``, ``"NM"``, ``"BNM"`` or ``"BHNM"`` by their number, unless
-    ``axes`` names them otherwise, as ``"BM"`` or ``"HNM"``. An axis of length 1 serves all.
+    In a table of bool, True means visible. A table of floats is added to the scores; a value at or below -1e9, or the
+    lowest of its dtype, forbids. The axes are ``"M"``, ``"NM"``, ``"BNM"`` or ``"BHNM"``, by their number, unless
+    ``axes`` names them, such as ``"BM"`` or ``"HNM"``. An axis of length 1 broadcasts.
 
     (A table passed as ``attention(mask=table)`` is read as [M], [N,M], [B,M], [B,1,M], [B,N,M] or [B,H,N,M], by its
-    sizes; what could be [N,M] and [B,M] is [N,M]. If q is [H,N,D], three axes are [H,N,M].)
+    sizes; where both [N,M] and [B,M] fit, it is [N,M]. If q is [H,N,D], three axes are [H,N,M].)
+
+    Raises ValueError for text that is not a mask, or axes that do not fit the table; TypeError for a table of integers.
 
     >>> import numpy as np, attnscope as at
     >>> at.mask("causal & window(256)")
@@ -125,9 +127,9 @@ def mask(rule: Any, axes: str | None = None) -> Mask:
 
 
 def causal(offset: int = 0) -> Mask:
-    """Key j may be seen by query i if j <= i + offset.
+    """Lets query i see key j if j <= i + offset.
 
-    A cache that holds older keys passes their number: len(cache) - N.
+    With a cache, offset is the number of keys that are older than the queries: len(cache) - N.
 
     >>> import attnscope as at
     >>> print(at.causal().draw(3, 3))
@@ -139,7 +141,7 @@ def causal(offset: int = 0) -> Mask:
 
 
 def window(left: int | None, right: int | str | None = "same") -> Mask:
-    """Key j may be seen by query i if i - left <= j <= i + right; window(w) looks w to both sides. None: no limit.
+    """Lets query i see key j if i - left <= j <= i + right; window(w) is window(w, w). None means no limit.
 
     >>> import attnscope as at
     >>> print(at.window(1).draw(4, 4))
@@ -162,7 +164,7 @@ def window(left: int | None, right: int | str | None = "same") -> Mask:
 
 
 def padding(lengths: Any) -> Mask:
-    """Hides the keys behind the end of each sequence: from lengths, or from a table [B, M] of 0 and 1.
+    """Hides the keys after the end of each sequence, given lengths [B] or a table [B, M] of 0 and 1.
 
     >>> import attnscope as at
     >>> at.padding([3, 5])
@@ -175,10 +177,10 @@ def padding(lengths: Any) -> Mask:
     array, _ = _to_numpy(lengths, "padding")
     if array.ndim < 2:
         if array.dtype.kind not in "iu":
-            raise TypeError(f"lengths have the dtype {array.dtype}; integers are taken")
+            raise TypeError(f"lengths have the dtype {array.dtype}; they must be integers")
         return _attnscope.padding(_integers(array, "length"))
     if array.ndim != 2 or array.dtype.kind not in "iub" or (array > 1).any() or (array < 0).any():
-        raise ValueError("padding is lengths, or a table [B, M] of 0 and 1")
+        raise ValueError("padding takes lengths, or a table [B, M] of 0 and 1")
     return _attnscope.padding_table(array.astype(bool, order="C"))
 
 
@@ -193,7 +195,7 @@ def padding_ids(ids: Any, pad: int = 0) -> Mask:
 
 
 def combined(ids: Any, pad: int = 0) -> Mask:
-    """What a decoder may see of padded texts: padding_ids(ids, pad) & causal().
+    """Combines padding and causal masks, for a decoder on padded texts: padding_ids(ids, pad) & causal().
 
     >>> import attnscope as at
     >>> at.combined([[7, 8, 0]]).table(3, 3).astype(int)
@@ -205,7 +207,7 @@ def combined(ids: Any, pad: int = 0) -> Mask:
 
 
 def document(ids: Any) -> Mask:
-    """Several documents in one sequence do not see each other: ids [N] or [B, N] says which is where.
+    """Separates documents packed into one sequence: tokens see only those with the same id, [N] or [B, N].
 
     >>> import attnscope as at
     >>> print(at.document([0, 0, 1]).draw(3, 3))
@@ -217,7 +219,7 @@ def document(ids: Any) -> Mask:
 
 
 def prefix(length: Any) -> Mask:
-    """The first keys, a number or one a sequence, may be seen; meant to be added to another mask.
+    """Shows the first `length` keys, one number or one per sequence, and no others; combine it with another mask by |.
 
     >>> import attnscope as at
     >>> print((at.causal() | at.prefix(2)).draw(3, 3))
@@ -229,7 +231,7 @@ def prefix(length: Any) -> Mask:
 
 
 def sparse(stride: int) -> Mask:
-    """|i - j| <= stride, or i or j a multiple of stride.
+    """Lets query i see key j if |i - j| <= stride, or if i or j is a multiple of stride.
 
     >>> import attnscope as at
     >>> print(at.sparse(2).draw(6, 6))
@@ -244,7 +246,7 @@ def sparse(stride: int) -> Mask:
 
 
 def global_(count: int) -> Mask:
-    """The first tokens see everything and are seen by everything.
+    """Lets the first `count` tokens see all tokens and be seen by all.
 
     >>> import attnscope as at
     >>> print((at.global_(1) | at.window(0)).draw(3, 3))
@@ -256,7 +258,7 @@ def global_(count: int) -> Mask:
 
 
 def block(size: int) -> Mask:
-    """Tokens see those of their own block of this size.
+    """Lets tokens see only their own block of `size` tokens.
 
     >>> import attnscope as at
     >>> print(at.block(2).draw(4, 4))
@@ -269,7 +271,7 @@ def block(size: int) -> Mask:
 
 
 def plan(mask: Any, batch: int, heads: int, queries: int, keys: int) -> Plan:
-    """Compiles a mask for one shape, once, for many calls: attention(..., mask=plan).
+    """Compiles a mask for one shape, to be used in many calls: attention(..., mask=plan).
 
     >>> import numpy as np, attnscope as at
     >>> p = at.plan("causal", batch=1, heads=2, queries=100, keys=100)

@@ -1,4 +1,4 @@
-"""Models: tokens, recordings, and what they say."""
+"""Models: tokenizing, recording, filling gaps, classifying and generating."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ._recording import Recording
 
 
 class Token(NamedTuple):
-    """What a model sees of a text."""
+    """One token of a text."""
 
-    text: str  #: to be read by people
+    text: str  #: human-readable
     id: int
-    piece: str  #: as the vocabulary has it: "##ing", "Ġworld"
-    special: bool  #: put there by the tokenizer: [CLS]
-    word: int | None  #: which word of the text
-    span: tuple[int, int]  #: characters of the text
+    piece: str  #: as in the vocabulary: "##ing", "Ġworld"
+    special: bool  #: added by the tokenizer, such as [CLS]
+    word: int | None  #: index of the word it belongs to
+    span: tuple[int, int]  #: first character and one past the last, in the text
     sequence: int  #: 0, or 1 in the second text of a pair
 
 
@@ -39,12 +39,12 @@ class Model:
 
     @property
     def name(self) -> str:
-        """As it was given to load()."""
+        """The name or path that load() was called with."""
         return self._held.name
 
     @property
     def type(self) -> str:
-        """config.json's model_type."""
+        """The model_type of config.json."""
         return self._facts["type"]
 
     @property
@@ -54,37 +54,37 @@ class Model:
 
     @property
     def layers(self) -> int:
-        """Of the encoder, or of the only stack."""
+        """Number of layers; in an encoder-decoder, of the encoder."""
         return self._facts["layers"]
 
     @property
     def heads(self) -> int:
-        """Of each layer of the encoder, or of the only stack."""
+        """Number of heads per layer; in an encoder-decoder, of the encoder."""
         return self._facts["heads"]
 
     @property
     def width(self) -> int:
-        """Of hidden states."""
+        """Width of the hidden states."""
         return self._facts["width"]
 
     @property
     def vocabulary(self) -> int:
-        """How many tokens there are."""
+        """Number of tokens in the vocabulary."""
         return self._facts["vocabulary"]
 
     @property
     def max_tokens(self) -> int | None:
-        """How many a text may have; None: any number."""
+        """Maximum length of a text in tokens; None means no limit."""
         return self._facts["max_tokens"]
 
     @property
     def parameters(self) -> int:
-        """How many numbers were learned."""
+        """Number of parameters."""
         return self._facts["parameters"]
 
     @property
     def labels(self) -> list[str]:
-        """Of a model that says of which kind a text is."""
+        """Class names of a classifier; empty for other models."""
         return self._facts["labels"]
 
     def __repr__(self) -> str:
@@ -97,7 +97,7 @@ class Model:
         return load, (self.name,)
 
     def tokenize(self, text: str, pair: str | None = None, bare: bool = False) -> list[Token]:
-        """The tokens that the model sees; bare: without those that the tokenizer puts around.
+        """Splits a text, or a pair of texts, into tokens; bare leaves out the special tokens around them.
 
         >>> import attnscope as at
         >>> [token.text for token in at.load("tiny-bert").tokenize("The cat sat.")]
@@ -124,13 +124,13 @@ class Model:
     ) -> list[Recording]: ...
 
     def record(self, text, pair=None, target=None, *, values=False, inputs=False, hidden=False):
-        """Reads a text (or each of a list of them) and keeps what its attention did.
+        """Runs the model over a text, or over each of a list of texts, and records its attention.
 
-        pair is the second text, for models that read pairs. Of an encoder-decoder, target is what it is given to say;
-        where there is none, it is what the model says by itself. [MASK] stands for a gap in any model that knows gaps.
+        pair is the second text, for models that take pairs. target is the output that an encoder-decoder is made to
+        produce; without it the model generates its own. [MASK] stands for a gap in any model that fills gaps.
 
-        values, inputs and hidden also keep V, what queries are projected from, and hidden states: see Recording.trace()
-        and Recording.hidden().
+        values, inputs and hidden also keep V, the vectors that queries are projected from, and the hidden states: see
+        Recording.trace() and Recording.hidden(). Raises ValueError for a text that is too long for the model.
 
         >>> import attnscope as at
         >>> at.load("tiny-bert").record("The cat sat on the mat.")
@@ -143,14 +143,16 @@ class Model:
         """
         if isinstance(text, Iterable) and not isinstance(text, (str, bytes)):
             if pair is not None or target is not None:
-                raise TypeError("many texts are recorded without pair and target: record them one by one")
+                raise TypeError("a list of texts takes no pair or target: record the texts one by one")
             return [self.record(each, values=values, inputs=inputs, hidden=hidden) for each in text]
         keep = (bool(values), bool(inputs), bool(hidden))
         given = text_of(text, "text"), maybe_text(pair, "pair"), maybe_text(target, "target")
         return Recording(self._held.record(*given, keep), self._held)
 
     def fill(self, text: str, top: int = 5) -> dict[str, Any]:
-        """Words for the gaps that [MASK] stands for: {tokens, masks: [{token, words: [{word, id, probability}]}]}.
+        """Predicts the words at each [MASK]: {tokens, masks: [{token, words: [{word, id, probability}]}]}.
+
+        words are the `top` likeliest, best first. Raises ValueError for a text without [MASK].
 
         >>> import attnscope as at
         >>> filled = at.load("tiny-bert").fill("The cat sat on the [MASK].", top=3)
@@ -165,11 +167,11 @@ class Model:
         return {"tokens": tokens, "masks": masks}
 
     def classify(self, text: str, pair: str | None = None, layer: int = -1, head: int | None = None) -> dict[str, Any]:
-        """Of which kind a text is, and what the model looked at: {label, scores, tokens, read, layer, head, words}.
+        """Classifies a text and shows the words it attended to: {label, scores, tokens, read, layer, head, words}.
 
-        scores are {label, probability, logit}, the likeliest first. words are {word, weight, span, special}: what the
-        first token, from which the label is told, attends to in that layer, the mean of all heads unless one is named.
-        A text that is too long is cut: `read` of its `tokens` were read.
+        scores are {label, probability, logit}, the likeliest first. words are {word, weight, span, special}: the
+        attention of the first token, which the classifier reads, in that layer and head (default: the mean over heads).
+        A text that is too long is cut: the model read `read` of its `tokens`.
 
         >>> import attnscope as at
         >>> found = at.load("imdb-sentiment").classify("A wonderful film, I loved every minute of it.")
@@ -199,10 +201,11 @@ class Model:
         seed: int = 0,
         on_text: Callable[[str], Any] | None = None,
     ) -> dict[str, Any]:
-        """Continues a text, or answers it (encoder-decoder): {prompt, text, ids, prompt_ids}.
+        """Continues a text, or generates the output of an encoder-decoder: {prompt, text, ids, prompt_ids}.
 
-        temperature 0 always takes the likeliest token; top_k and top_p choose among the likeliest. The same seed gives
-        the same text everywhere. on_text is called with each new piece of text; what it raises ends the work.
+        A temperature of 0 always takes the likeliest token; top_k and top_p sample among the likeliest. The same seed
+        gives the same text everywhere. on_text is called with each new piece of text; an exception it raises stops the
+        generation and propagates.
 
         >>> import attnscope as at
         >>> len(at.load("tiny-gpt").generate("Once upon a time", max_tokens=5)["ids"])
@@ -219,9 +222,10 @@ class Model:
 
 
 def load(name: str | os.PathLike) -> Model:
-    """A model: the name of one that is built in, a folder in the Hugging Face layout, or a name in the hub's cache.
+    """Loads a model: a built-in one by name, a folder in the Hugging Face layout, or a name in the hub's cache.
 
-    A bare name that is built in means that model, and ./NAME the folder. Nothing is downloaded: `attnscope pull` does.
+    A built-in name always means that model; write ./NAME for a folder of the same name. Nothing is downloaded: run
+    `attnscope pull` for that. Raises attnscope.Error if there is no such model or it cannot be read.
 
     >>> import attnscope as at
     >>> at.load("tiny-bert")
@@ -234,11 +238,11 @@ def load(name: str | os.PathLike) -> Model:
         if os.path.exists(given):
             raise
         built_in = ", ".join(models())
-        raise Error(f"{error}; built in are {built_in}" if built_in else str(error)) from None
+        raise Error(f"{error}; built-in models: {built_in}" if built_in else str(error)) from None
 
 
 def models() -> list[str]:
-    """Names of the models that are built in.
+    """Lists the built-in models.
 
     >>> import attnscope as at
     >>> at.models()

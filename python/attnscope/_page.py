@@ -1,4 +1,4 @@
-"""The microscope: a recording on a page, served by this process, in a notebook, or as one file."""
+"""The interactive page for a recording: served by this process, in a notebook, or as one file."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from typing import Any
 from . import _parts, _scope, _tables
 from ._recording import Recording
 
-_HEIGHT = 620  # of the page in a notebook, pixels
-_MOST_BYTES = 2_000_000  # of a page that a notebook keeps
-_MOST_WEIGHTS = 8_000_000  # of a recording whose page could be as small as that
+_HEIGHT = 620  # of the page in a notebook, in pixels
+_MOST_BYTES = 2_000_000  # a larger page is not stored in a notebook
+_MOST_WEIGHTS = 8_000_000  # the page of a larger recording cannot fit into _MOST_BYTES
 
 _open: set[Page] = set()
 
 
 class Page:
-    """A page that this process serves, on this machine alone, until close() or the end of the process.
+    """A page that this process serves, to this machine only, until close() or the end of the process.
 
-    A script that ends while its page is open stays until Ctrl-C, if a browser was opened or somebody sits at a
-    terminal; in a pipe it ends, and the page with it. wait() stays wherever it is called.
+    A script that reaches its end with an open page keeps running until Ctrl-C if it opened a browser or its output is a
+    terminal; otherwise it ends, and the page with it. wait() blocks in either case.
 
     >>> import attnscope as at
     >>> page = at.load("tiny-bert").record("The cat sat on the mat.").view(open=False)
@@ -38,31 +38,31 @@ class Page:
 
     def __init__(self, recording: Recording, port: int | None, state: str = "") -> None:
         if port is not None and not 0 <= port <= 65535:
-            raise ValueError(f"a port is a number from 0 to 65535, not {port}")
+            raise ValueError(f"port must be from 0 to 65535, not {port}")
         self._server = _scope.serve(recording._held, port)
         self._state = f"#{state}" if state else ""
         self._process = os.getpid()
-        self._shown = False  # by a browser
-        _open.add(self)  # else it would end with the last name for it
+        self._shown = False  # whether a browser was opened
+        _open.add(self)  # keeps it alive when the caller drops it
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The address of the page."""
         return self._server.url + self._state
 
     @property
     def closed(self) -> bool:
-        """Whether it has ended."""
+        """Whether the page is no longer served."""
         return self not in _open
 
     def close(self) -> None:
-        """Ends it; a script that closes its pages ends with its last line. May be called again."""
+        """Stops serving the page; a script that closes its pages does not wait at its end. May be called repeatedly."""
         if self in _open:
             _open.discard(self)
             self._server.stop()
 
     def wait(self) -> None:
-        """Waits here until Ctrl-C or close(), then closes it; for scripts that have something to do afterwards."""
+        """Blocks until Ctrl-C or close(), then closes the page; for scripts that do something afterwards."""
         try:
             while not self.closed:
                 time.sleep(0.2)
@@ -93,16 +93,16 @@ def _close_all() -> None:
 def _is_terminal(stream: Any) -> bool:
     try:
         return stream.isatty()
-    except (AttributeError, ValueError):  # none, or closed
+    except (AttributeError, ValueError):  # missing or closed
         return False
 
 
 def _stay() -> list[Page]:
-    """The pages that somebody may still look at when a script has come to its end."""
+    """Returns the pages that keep a script running at its end."""
     asked = hasattr(sys, "ps1") or sys.flags.interactive or sys.flags.inspect or in_notebook()
-    if asked or hasattr(sys, "last_value"):  # a prompt has been left, or an error has ended the script
+    if asked or hasattr(sys, "last_value"):  # the user left a prompt, or an error ended the script
         return []
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background: nobody could end it by Ctrl-C
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background: Ctrl-C cannot end it
         return []
     seen = _is_terminal(sys.stdout) or _is_terminal(sys.stderr)
     return [page for page in _open if page._process == os.getpid() and (seen or page._shown)]
@@ -114,13 +114,13 @@ def _end() -> None:
     if pages:
         where = " and ".join(sorted(page.url for page in pages))
         with contextlib.suppress(KeyboardInterrupt):
-            print(f"attnscope: the page is at {where}; Ctrl-C ends it", file=sys.stderr, flush=True)
+            print(f"attnscope: serving at {where}; press Ctrl-C to stop", file=sys.stderr, flush=True)
             pages[0].wait()
     _close_all()
 
 
 class Html:
-    """A page as text, as IPython's HTML has it: .data, and it shows itself in a notebook."""
+    """A page as text in .data, like IPython's HTML: a notebook displays it."""
 
     def __init__(self, data: str) -> None:
         self.data = data
@@ -136,7 +136,7 @@ class Html:
 
 
 def _frame(attribute: str, value: str) -> str:
-    # What is inside has no part in the notebook; of a page with an address of its own, the address is its origin.
+    # Isolates the page from the notebook. One with an address of its own keeps that as its origin.
     inside = "allow-scripts allow-downloads allow-popups" + (" allow-same-origin" if attribute == "src" else "")
     return (
         f'<iframe {attribute}="{html.escape(value)}" sandbox="{inside}" title="attnscope" '
@@ -145,19 +145,19 @@ def _frame(attribute: str, value: str) -> str:
 
 
 def in_notebook() -> bool:
-    """Whether what is displayed is shown by a browser."""
+    """Tells whether IPython displays its output in a browser."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
 
 
 def _has_browser() -> bool:
-    """Not in a terminal without a display, where a browser of text might take it over."""
+    """Tells whether to open a browser; without a display, a text browser might take over the terminal."""
     return sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))
 
 
 def view(recording: Recording, port: int | None, open: bool | None, state: str = "") -> Page:
-    """Recording.view()"""
+    """Implements Recording.view()."""
     page = Page(recording, port, state)
     if open or (open is None and _has_browser() and not in_notebook()):
         page._shown = bool(webbrowser.open(page.url))
@@ -165,7 +165,7 @@ def view(recording: Recording, port: int | None, open: bool | None, state: str =
 
 
 def offline(recording: Recording, path: str | os.PathLike | None, state: str = "") -> bytes | None:
-    """Recording.html()"""
+    """Implements Recording.html()."""
     if path is None:
         return _scope.offline(recording._held, state)
     _scope.offline_file(recording._held, state, _parts.path_of(path, "path"))
@@ -173,22 +173,22 @@ def offline(recording: Recording, path: str | os.PathLike | None, state: str = "
 
 
 def iframe(recording: Recording, state: str = "") -> str | None:
-    """The page for a notebook to keep; None where it would be too large for that, or shows no such numbers."""
+    """Returns the page for a notebook to store; None if it would be too large or the numbers are not weights."""
     weights = sum(stack.layers * stack.heads * stack.queries * stack.keys for stack in recording.stacks)
     if weights > _MOST_WEIGHTS:
         return None
     try:
         page = _scope.offline(recording._held, state)
-    except ValueError:  # no weights: view() says so
+    except ValueError:  # not weights: view() raises with the reason
         return None
     return _frame("srcdoc", page.decode()) if len(page) <= _MOST_BYTES else None
 
 
-# ---- what BertViz's functions take ----
+# ---- functions with the signatures of BertViz ----
 
 
 def _pretty(tokens: Iterable[str], prettify: bool) -> list[str]:
-    """Pieces as people read them: without the marks that BPE and SentencePiece have for spaces and ends of words."""
+    """Returns human-readable tokens: without the marks of BPE and SentencePiece for spaces and ends of words."""
     names = _tables.names_of(tokens, "tokens") or []
     if not prettify:
         return names
@@ -196,19 +196,19 @@ def _pretty(tokens: Iterable[str], prettify: bool) -> list[str]:
 
 
 def _places(given: Any, count: int, name: str, what: str) -> list[int] | None:
-    """Layers or heads from a list of numbers, of which negative ones count from the end; None: all."""
+    """Checks a list of layers or heads, where negative numbers count from the end; None means all."""
     if given is None:
         return None
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"{name} must be a list of numbers, not {type(given).__name__}")
     places = [_parts.place(_parts.whole(each, f"each of {name}", -(2**63)), count, what) for each in given]
     if not places:
-        raise ValueError(f"{name} names none; None means all")
+        raise ValueError(f"{name} is empty; None means all")
     return places
 
 
 def _layers(attention: Any) -> list:
-    """Arrays [1, H, N, M], one a layer."""
+    """Returns arrays [1, H, N, M], one per layer."""
     tables = _tables.layers_of(attention)
     tables = [table if table.ndim == 4 else table[None] for table in tables]
     if len(tables) == 1 and tables[0].shape[0] > 1:
@@ -217,7 +217,7 @@ def _layers(attention: Any) -> list:
 
 
 def _chosen(tables: list, layers: Sequence[int] | None, heads: Sequence[int] | None) -> list:
-    """Of the tables of all layers those that are asked for."""
+    """Selects layers and heads from the tables of all layers."""
     layers = _places(layers, len(tables), "include_layers", "layer")
     if layers is not None:
         tables = [tables[layer] for layer in layers]
@@ -241,20 +241,20 @@ class _Given:
         self.sentence_b_start = sentence_b_start
         if attention is not None:
             if any(each is not None for each in encoder_decoder):
-                raise ValueError("give attention and tokens, or those of an encoder and a decoder, not both")
+                raise ValueError("pass attention and tokens, or those of an encoder and a decoder, not both")
             if tokens is None:
-                raise ValueError("tokens are missing: attention needs their names")
+                raise ValueError("tokens are missing: they name the rows and columns of attention")
             names = _pretty(tokens, prettify_tokens)
             if sentence_b_start is not None:
                 self.sentence_b_start = _parts.whole(sentence_b_start, "sentence_b_start", 0, len(names) - 1)
             self.kinds = [("self", _layers(attention), names, None)]
             return
         if encoder is None and decoder is None and cross is None:
-            raise ValueError("give attention, or encoder_attention, decoder_attention or cross_attention")
+            raise ValueError("pass attention, or encoder_attention, decoder_attention or cross_attention")
         if sentence_b_start is not None:
             raise ValueError("sentence_b_start goes with attention and tokens: a decoder has one text")
         if tokens is not None:
-            raise ValueError("tokens go with attention; name encoder_tokens and decoder_tokens")
+            raise ValueError("tokens go with attention; pass encoder_tokens and decoder_tokens instead")
         known = {
             "encoder_tokens": None if encoder_tokens is None else _pretty(encoder_tokens, prettify_tokens),
             "decoder_tokens": None if decoder_tokens is None else _pretty(decoder_tokens, prettify_tokens),
@@ -263,7 +263,7 @@ class _Given:
         def needed(which: str, of: str) -> list[str]:
             names = known[which]
             if names is None:
-                raise ValueError(f"{which} are missing: {of} needs their names")
+                raise ValueError(f"{which} are missing: {of} needs them as names")
             return names
 
         if encoder is not None:
@@ -288,7 +288,7 @@ class _Given:
 
 def _show(recording: Recording, state: str, html_action: str) -> Page | Html | None:
     if html_action not in ("view", "return"):
-        raise ValueError(f"html_action is 'view' or 'return', not {html_action!r}")
+        raise ValueError(f"html_action must be 'view' or 'return', not {html_action!r}")
     if html_action == "return":
         return Html(_scope.offline(recording._held, state).decode())
     if not in_notebook():
@@ -315,13 +315,13 @@ def head_view(
     include_layers: Sequence[int] | None = None,
     html_action: str = "view",
 ) -> Page | Html | None:
-    """Lines between tokens, for tables of attention: takes what BertViz's head_view takes, and shows our page.
+    """Shows attention as lines between tokens, on attnscope's page; takes the arguments of BertViz's head_view.
 
-    attention: what a model of transformers returns as `attentions` for one text, L tensors [1, H, N, N], or any tables
-    that Recording.from_tables() takes. layer and heads say what is drawn first; negative ones count from the end.
-    html_action="return" gives the page as one file, .data of the result; "view" shows it in a notebook, and elsewhere
-    serves it and returns the Page: a script that ends then stays until Ctrl-C, where somebody may be looking (.close()
-    lets it end, .wait() waits earlier). On the page, layers count from 0 among those that are included.
+    attention is what a transformers model returns as `attentions` for one text, L tensors [1, H, N, N], or any tables
+    that Recording.from_tables() takes. layer and heads select what is drawn first; negative numbers count from the end.
+    html_action="return" returns the page as one file, in .data of the result; "view" displays it in a notebook, and
+    elsewhere serves it and returns the Page, which keeps a script running until Ctrl-C (see Page). On the page, layers
+    count from 0 among the included ones. Raises ValueError for arguments that do not go together.
 
     >>> import numpy as np, attnscope as at
     >>> attention = [np.full((1, 2, 3, 3), 1 / 3, np.float32) for layer in range(4)]
@@ -366,10 +366,10 @@ def model_view(
     include_heads: Sequence[int] | None = None,
     html_action: str = "view",
 ) -> Page | Html | None:
-    """Every head of every layer, for tables of attention: takes what BertViz's model_view takes, and shows our page.
+    """Shows every head of every layer, on attnscope's page; takes the arguments of BertViz's model_view.
 
-    As head_view(). display_mode is taken and not used: the page follows the system's setting, and has a switch. With
-    include_layers and include_heads, both count from 0 among those that are included.
+    Works like head_view(). display_mode is ignored: the page follows the system's setting, and has a switch. On the
+    page, layers and heads count from 0 among the included ones.
 
     >>> import numpy as np, attnscope as at
     >>> attention = np.full((4, 2, 3, 3), 1 / 3, np.float32)
@@ -377,7 +377,7 @@ def model_view(
     '<!doctype html>'
     """
     if display_mode not in ("dark", "light"):
-        raise ValueError(f"display_mode is 'dark' or 'light', not {display_mode!r}")
+        raise ValueError(f"display_mode must be 'dark' or 'light', not {display_mode!r}")
     given = _Given(
         attention,
         tokens,

@@ -1,4 +1,4 @@
-"""What callers give: texts, numbers, and layers, heads, rows and columns as Python users name them."""
+"""Checks arguments: texts, paths, numbers, and indices of layers, heads, rows and columns."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def _of_characters(text: str, name: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{name} holds a lone surrogate, which is no character") from None
+        raise ValueError(f"{name} contains a lone surrogate, which is not a character") from None
     return text
 
 
 def path_of(given: Any, name: str) -> str:
-    """Of a file or a folder, whatever Python takes as such."""
+    """Returns the path of a file or a folder, from anything that os.fsdecode takes."""
     path = _of_characters(os.fsdecode(given), name)
     if "\0" in path:
-        raise ValueError(f"{name} holds a null character")
+        raise ValueError(f"{name} contains a null character")
     return path
 
 
@@ -41,7 +41,7 @@ def _index(given: Any, name: str) -> int:
 
 
 def whole(given: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
-    """A whole number from `least` to `most`."""
+    """Returns a whole number from `least` to `most`; raises TypeError or ValueError."""
     number = _index(given, name)
     if not least <= number <= most:
         raise ValueError(f"{name} is {number}; it must be at {f'least {least}' if number < least else f'most {most}'}")
@@ -55,7 +55,7 @@ def number(given: Any, name: str) -> float:
 
 
 def place(index: Any, count: int, what: str) -> int:
-    """A number from 0; negative ones count from the end, as in a list."""
+    """Returns an index counted from 0; negative ones count from the end. Raises IndexError."""
     number = _index(index, what)
     if not -count <= number < count:
         raise IndexError(f"there is no {what} {number}: {what}s count from 0 to {count - 1}")
@@ -63,7 +63,7 @@ def place(index: Any, count: int, what: str) -> int:
 
 
 def part(given: Any, count: int, what: str) -> tuple[int, int, bool]:
-    """Where None (all), a number, a slice or a range begins, how many it takes, and whether its axis stays."""
+    """Returns the start and length of None (all), a number, a slice or a range, and whether its axis is kept."""
     if given is None:
         return 0, count, True
     if isinstance(given, slice):
@@ -71,7 +71,7 @@ def part(given: Any, count: int, what: str) -> tuple[int, int, bool]:
     if not isinstance(given, range):
         return place(given, count, what), 1, False
     if len(given) > 1 and given.step != 1:
-        raise ValueError(f"{what}s must be neighbours (step 1), not step {given.step}")
+        raise ValueError(f"{what}s must be contiguous (step 1), not step {given.step}")
     if len(given):
         place(given[0], count, what), place(given[-1], count, what)
         return given[0], len(given), True

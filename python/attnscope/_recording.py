@@ -1,4 +1,4 @@
-"""Recordings: what a model did with a text, or somebody's own tables, to be looked at."""
+"""Recordings: the attention of a model over a text, or tables of weights from elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Stack(NamedTuple):
-    """All attentions of one kind."""
+    """The sizes of one kind of attention."""
 
     kind: str
     layers: int
@@ -30,13 +30,14 @@ class Stack(NamedTuple):
 
 
 class Recording:
-    """Attention, to be looked at: a model's, of one text, or somebody's own tables.
+    """The attention of a model over one text, or tables of weights from elsewhere.
 
-    It is made by Model.record(), record(), open() and Recording.from_tables(). Of a model it keeps queries, keys and a
-    number a row, from which every weight is rebuilt, exactly, whenever it is asked for.
+    Model.record(), record(), open() and Recording.from_tables() make one. A model's recording stores queries, keys and
+    one number per row; every weight is rebuilt from them, exactly, on demand.
 
-    Layers and heads count from 0; negative ones count from the end. kind is "self", or of an encoder-decoder also
-    "decoder" (among the tokens that it says) and "cross" (from these to the text).
+    Layers and heads count from 0; negative numbers count from the end. kind is "self" or, in an encoder-decoder, also
+    "decoder" (among the tokens of its output) and "cross" (from these to the text). Methods raise IndexError for a
+    layer, head or token that does not exist, ValueError for a kind that the recording does not have.
 
     >>> import attnscope as at
     >>> rec = at.load("tiny-bert").record("The cat sat on the mat.")
@@ -50,7 +51,7 @@ class Recording:
 
     def __init__(self, held: _scope.Recording, model: _scope.Model | None = None) -> None:
         self._held = held
-        self._model = model  # that made it: what runs again (trace) needs it
+        self._model = model  # that made it, if it can run again: for trace() and ablate()
         self._stacks = [Stack(*each) for each in held.stacks()]
         self._report: Report | None = None
         self._weights: Recording | None = None  # of one that is value-weighted: what it was made from
@@ -63,10 +64,11 @@ class Recording:
         key_tokens: Iterable[str] | None = None,
         name: str = "",
     ) -> Recording:
-        """Somebody's own tables: [N, M], [H, N, M] or [L, H, N, M] of any float type, or a list of such.
+        """Makes a recording from tables [N, M], [H, N, M] or [L, H, N, M] of any float type, or a list of tables.
 
-        numpy, torch, nested lists, anything with DLPack; or the `attentions` that transformers returns for one text, L
-        arrays of [1, H, N, M]. tokens name the rows and, unless key_tokens do, the columns. The numbers are copied.
+        Takes numpy, torch, nested lists, anything with DLPack, or the `attentions` that transformers returns for one
+        text, L arrays [1, H, N, M]. tokens name the rows, and key_tokens the columns (default: the same). The numbers
+        are copied. Raises TypeError for anything but numbers, ValueError if shapes or names do not fit.
 
         >>> import numpy as np, attnscope as at
         >>> at.Recording.from_tables(np.full((2, 3, 3), 1 / 3), ["the", "cat", "sat"]).shape
@@ -80,55 +82,55 @@ class Recording:
 
     @property
     def name(self) -> str:
-        """Of the model or of the file."""
+        """Name of the model or of the file."""
         return self._held.name
 
     @property
     def text(self) -> str:
-        """That the model was given; of a table, empty."""
+        """The text that the model read; empty for tables."""
         return self._held.origin().get("text", "")
 
     @property
     def target(self) -> str | None:
-        """What the decoder of an encoder-decoder was given to say."""
+        """The output text of an encoder-decoder; None for other models."""
         return self._held.origin().get("target")
 
     @property
     def tokens(self) -> list[str]:
-        """Names of the rows, of the first kind."""
+        """Names of the rows of the first kind."""
         return self.queries()
 
     def queries(self, kind: str | None = None) -> list[str]:
-        """Names of the rows. Of cross-attention these are the tokens that are written."""
+        """Returns the names of the rows; in cross-attention these are the output tokens."""
         return self._held.queries(self._stack(kind).kind)
 
     def keys(self, kind: str | None = None) -> list[str]:
-        """Names of the columns."""
+        """Returns the names of the columns."""
         return self._held.keys(self._stack(kind).kind)
 
     @property
     def stacks(self) -> list[Stack]:
-        """Each kind of attention that there is, with its layers, heads, queries and keys."""
+        """One Stack per kind of attention: kind, layers, heads, queries, keys."""
         return list(self._stacks)
 
     @property
     def kinds(self) -> list[str]:
-        """self, decoder, cross: those that there are."""
+        """The kinds of attention in the recording: self, decoder, cross."""
         return [stack.kind for stack in self._stacks]
 
     @property
     def layers(self) -> int:
-        """Of the first kind, as heads and shape are."""
+        """Number of layers of the first kind, as are heads and shape."""
         return self._stacks[0].layers
 
     @property
     def heads(self) -> int:
-        """Of each layer."""
+        """Number of heads per layer."""
         return self._stacks[0].heads
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """(layers, heads, queries, keys)"""
+        """(layers, heads, queries, keys) of the first kind."""
         return self._stacks[0][1:]
 
     def _stack(self, kind: str | None) -> Stack:
@@ -140,7 +142,7 @@ class Recording:
         raise ValueError(f"there is no attention of kind {kind!r}, only: {', '.join(self.kinds)}")
 
     def _kind(self, kind: str | None) -> str | None:
-        """None, all of them, or one that there is."""
+        """Checks a kind; None means all of them."""
         return kind if kind is None else self._stack(kind).kind
 
     def __repr__(self) -> str:
@@ -158,7 +160,7 @@ class Recording:
         return self
 
     def __reduce__(self) -> Any:
-        raise TypeError("a recording is not pickled: rec.save(path) writes it, attnscope.open(path) reads it")
+        raise TypeError("recordings cannot be pickled: use rec.save(path) and attnscope.open(path)")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         from . import _page
@@ -177,9 +179,10 @@ class Recording:
         rows: int | slice | range | None = None,
         cols: int | slice | range | None = None,
     ) -> np.ndarray:
-        """Attention weights, float32 [layers, heads, rows, cols]; where a number is given, its axis is left out.
+        """Computes attention weights, float32 [layers, heads, rows, cols]; a single number drops its axis.
 
-        Only what is asked for is computed and held in memory.
+        Each of them is a number, a slice, a range of step 1, or None for all. Only the selected weights are computed
+        and held in memory. Raises IndexError for a number out of range.
 
         >>> import attnscope as at
         >>> rec = at.load("tiny-bert").record("The cat sat on the mat.")
@@ -200,7 +203,9 @@ class Recording:
         return table[tuple(slice(None) if stays else 0 for _, _, stays in parts)]
 
     def hidden(self, layer: int = -1, decoder: bool = False) -> np.ndarray:
-        """Hidden states [N, width], if the recording was made with hidden=True: 0 is what enters the first layer.
+        """Returns hidden states [N, width] of a recording made with hidden=True; 0 is the input of the first layer.
+
+        Raises ValueError if the recording has none.
 
         >>> import attnscope as at
         >>> at.load("tiny-bert").record("The cat sat.", hidden=True).hidden(0).shape
@@ -210,9 +215,10 @@ class Recording:
         return self._held.hidden(place(layer, count, "layer") if count else 0, decoder)
 
     def statistics(self, kind: str | None = None, beyond: int = 16) -> Statistics:
-        """Every head's table in a few numbers, without storing it: entropy, distance, and where attention goes.
+        """Computes entropy, distance and shares of attention per head, without storing any table.
 
-        kind: of one kind only. beyond: how many tokens away the share `beyond` begins.
+        kind selects one kind of attention (default: all). beyond is the distance, in tokens, at which the share
+        `beyond` begins.
 
         >>> import attnscope as at
         >>> statistics = at.load("tiny-bert").record("The cat sat on the mat.").statistics()
@@ -224,7 +230,9 @@ class Recording:
         return statistics_of(self._held, self._kind(kind), whole(beyond, "beyond", 0))
 
     def analyze(self, kind: str | None = None, beyond: int = 16) -> Report:
-        """What every head does, and which one to look at, with the reason in words.
+        """Describes what every head does, and ranks them by interest, with the reason in words.
+
+        kind and beyond are those of statistics(). Raises ValueError for tables that are not attention weights.
 
         >>> import attnscope as at
         >>> report = at.load("tiny-bert").record("The cat sat on the mat.").analyze()
@@ -242,7 +250,7 @@ class Recording:
     # ---- other views ----
 
     def words(self) -> Recording:
-        """The same heads between whole words: pieces of a query's word are averaged, those of a key's word added.
+        """Joins the pieces of each word: rows are averaged, columns are added.
 
         >>> import attnscope as at
         >>> rec = at.load("tiny-bert").record("Microscopes show it.")
@@ -254,10 +262,10 @@ class Recording:
         return made
 
     def value_weighted(self) -> Recording:
-        """Each weight times the norm of what it brings, |p v W_O| (Kobayashi et al., 2020). Of a model's recording.
+        """Multiplies each weight by the norm of what it brings, |p v W_O| (Kobayashi et al., 2020).
 
-        It has weights() and figure(); what takes rows for shares of attention, as analyze(), asks the recording itself.
-        save() that: its norms are in it.
+        Takes a model's recording; raises ValueError for tables. The result has weights() and figure(). Its rows do not
+        sum to 1: call analyze() and the like, and save(), on the original, which stores the norms.
 
         >>> import attnscope as at
         >>> at.load("tiny-bert").record("The cat sat.").value_weighted().weights(layer=0, head=0).shape
@@ -268,7 +276,7 @@ class Recording:
         return made
 
     def without_sinks(self) -> Recording:
-        """Remove sinks: the first key and special tokens weigh 0, and rows are renormalised.
+        """Removes sinks: the first key and special tokens weigh 0, and rows are renormalised.
 
         A row that keeps no more than a millionth of its attention stays 0. Raises ValueError where the numbers are not
         weights, as those of value_weighted().
@@ -307,22 +315,24 @@ class Recording:
         ylabel: str | None = None,
         bar_label: str | None = None,
     ) -> Figure:
-        """A picture: "heatmap" of one head, "heads" of a layer, "headview" (lines between tokens), "overview" of all.
+        """Draws a "heatmap" of one head, the "heads" of a layer, a "headview" (lines between tokens) or an "overview".
 
-        layer, head  which; those of the head that analyze() would look at first, unless they are given
-        heads        of "heads" and "headview": which of the layer's heads (default: all)
+        layer, head  what to draw (default: the head that analyze() ranks first)
+        heads        for "heads" and "headview": a list of the layer's heads (default: all)
         attention    "self", "decoder" or "cross"
         measure      "raw": the weights; "value": each times the norm of what it brings
-        words        pieces of a word are put together
+        words        join the pieces of each word
         without_sinks  remove the first key and special tokens, and renormalise rows
         cmap         viridis, magma, cividis, YlOrRd, Blues or RdBu
         scale        "linear", "sqrt" or "log": how numbers become colours
-        range        numbers of the lowest and the highest colour (default: 0 and the largest there is)
-        values       numbers in the cells of a heatmap, where they fit
-        reduce       "max" or "mean": what a cell says of many weights, in pictures of long texts
-        threshold    of "headview": weights below are not drawn
-        columns      of "heads": how many stand beside each other
-        title, xlabel, ylabel, bar_label    words around the picture
+        range        values of the lowest and the highest colour (default: 0 and the largest weight)
+        values       print numbers in the cells of a heatmap, where they fit
+        reduce       "max" or "mean": the value of a cell that stands for many weights, in pictures of long texts
+        threshold    for "headview": weights below it are not drawn
+        columns      for "heads": how many panels per row
+        title, xlabel, ylabel, bar_label    text around the picture
+
+        Raises ValueError for a value that is not listed here, or an option that the kind of figure does not have.
 
         >>> import attnscope as at
         >>> rec = at.load("tiny-bert").record("The cat sat on the mat.")
@@ -350,11 +360,11 @@ class Recording:
         return figure_of(self, kind, which, view, look)
 
     def find(self, pattern: Any, kind: str | None = None, top: int = 10) -> list[dict[str, Any]]:
-        """The heads that look most like a pattern: [{layer, head, kind, similarity}], the nearest first.
+        """Finds the `top` heads that are most similar to a pattern: [{layer, head, kind, similarity}], best first.
 
         pattern is a name (previous, next, same, offset(-3), first, separators, punctuation, duplicate, induction,
-        local, broad), a mask ("causal & window(2)", or causal() and the like), or a small picture of the table, an
-        array.
+        local, broad), a mask ("causal & window(2)", or causal() and the like), or an array: a small picture of the
+        table. Raises ValueError for an unknown name.
 
         >>> import attnscope as at
         >>> found = at.load("tiny-bert").record("The cat sat on the mat.").find("previous", top=3)
@@ -374,10 +384,10 @@ class Recording:
         return json.loads(_scope.find(self._held, pattern, self._kind(kind), whole(top, "top", 1)))
 
     def rollout(self, token: int | str | None = None, layer: int = -1) -> np.ndarray:
-        """What tokens are made of after the layers 0 to `layer` (attention rollout: Abnar & Zuidema, 2020).
+        """Follows attention down through the layers 0 to `layer` (attention rollout: Abnar & Zuidema, 2020).
 
-        Of a token, by its number or its text, [N]; of a text that several tokens say, [their number, N]; of all, [N, N]
-        (up to 512 tokens). Each row sums to 1.
+        token is an index or a text. Returns [N] for one token, [count, N] for a text that `count` tokens share, and
+        [N, N] for all (None; up to 512 tokens). Each row sums to 1. Raises ValueError for a text that no token has.
 
         >>> import attnscope as at
         >>> rec = at.load("tiny-bert").record("The cat sat on the mat.")
@@ -392,9 +402,10 @@ class Recording:
         return table[0] if len(places) == 1 else table
 
     def flow(self, token: int | str | None = None, layer: int = -1) -> np.ndarray:
-        """How much of each token of the text can reach a token above layer `layer` (attention flow, the same paper).
+        """Computes how much of each token can reach a token above layer `layer` (attention flow, in the same paper).
 
-        As rollout(), but of at most 512 tokens, and rows do not sum to 1. All tokens together take long.
+        Takes and returns what rollout() does, for at most 512 tokens; rows do not sum to 1. All tokens together take
+        long.
 
         >>> import attnscope as at
         >>> at.load("tiny-bert").record("The cat sat on the mat.").flow("cat", layer=1).shape
@@ -408,10 +419,11 @@ class Recording:
     def trace(
         self, layer: int, head: int, query: int | str, key: int | str | None = None, kind: str = "self"
     ) -> dict[str, Any]:
-        """One weight with every number on its way: q, k, products, dot, scale, bias, score, lse, weight, and more.
+        """Traces one weight with every number on its way: q, k, products, dot, scale, bias, score, lse, weight ...
 
-        query and key are tokens' numbers or texts; without a key, the one with the largest weight. What the key adds to
-        the output (contribution, share) is known if the recording was made by a Model of this process with values=True.
+        query and key are indices or texts of tokens; key defaults to the one with the largest weight. The result also
+        says what the key adds to the output (contribution, share) if a Model of this process made the recording with
+        values=True. Raises ValueError for a text that no token, or more than one, has.
 
         >>> import attnscope as at
         >>> rec = at.load("tiny-bert").record("The cat sat on the mat.", values=True)
@@ -439,21 +451,22 @@ class Recording:
         found = self._tokens(token, kind, of_keys)
         if len(found) > 1:
             numbers = ", ".join(map(str, found))
-            raise ValueError(f"{len(found)} tokens say {token!r}, choose one by its number: {numbers}")
+            raise ValueError(f"{len(found)} tokens are {token!r}; choose one by its number: {numbers}")
         return found[0]
 
     def ablate(
         self, heads: Iterable[tuple] | None = None, at: int | Iterable[int] | None = None, top: int = 10
     ) -> dict[str, Any]:
-        """What the model would predict without some of its heads. Of a recording that a Model of this process made.
+        """Switches heads off and shows how the model's predictions change.
 
-        heads are (layer, head), or (kind, layer, head), all off at once: {off, kl, positions: [{token, text, kl,
-        before, after}]}, where before and after are the `top` likeliest words. Without heads each is off by itself, and
-        they are ranked by effect: {heads: [{kind, layer, head, kl, likeliest}]}. kl is KL(before || after) in nats.
+        heads is a list of (layer, head) or (kind, layer, head), which are switched off together: {off, kl, positions:
+        [{token, text, kl, before, after}]}, where before and after are the `top` likeliest words. Without heads, each
+        is switched off by itself, and they are ranked by effect: {heads: [{kind, layer, head, kl, likeliest}]}. kl is
+        KL(before || after) in nats.
 
-        at: tokens where predictions are looked at (default: gaps, or each token itself; of a decoder after the last
-        token; all that an encoder-decoder says). Other heads may do the same work: a small effect does not make a head
-        useless.
+        at lists the tokens whose predictions are compared (default: gaps, or else every token; for a decoder the one
+        after the last token; for an encoder-decoder its whole output). Other heads may do the same work: a small effect
+        does not make a head useless. Raises ValueError unless a Model of this process made the recording.
 
         >>> import attnscope as at
         >>> rec = at.load("tiny-bert").record("The cat sat on the [MASK].")
@@ -468,7 +481,9 @@ class Recording:
         return ablate(self, heads, at, top)
 
     def compare(self, other: Recording) -> Comparison:
-        """Which heads attend to something else in another recording: of another text, or of a model of the same shape.
+        """Compares every head with that of another recording: of another text, or of a model of the same shape.
+
+        Raises ValueError if the shapes differ or the texts share no token.
 
         >>> import attnscope as at
         >>> model = at.load("tiny-bert")
@@ -479,16 +494,16 @@ class Recording:
         from ._compare import Comparison
 
         if not isinstance(other, Recording):
-            raise TypeError(f"a recording is compared with another one, not with {type(other).__name__}")
+            raise TypeError(f"other must be a Recording, not {type(other).__name__}")
         return Comparison(_scope.compare(self._held, other._held))
 
     def view(self, port: int | None = None, open: bool | None = None) -> Page:
-        """Serves the page with this recording, on 127.0.0.1, from a thread of this process, and opens it.
+        """Serves the page with this recording on 127.0.0.1, from a thread of this process, and opens it.
 
-        port: 7865 or the next that is free, unless it is named; 0 is any. open: whether a browser is opened (default:
-        where there is a display); a notebook shows the page that is returned instead. It ends with close() or with the
-        process; a script whose page is still open stays until Ctrl-C, if a browser was opened or its output is a
-        terminal. Only weights from 0 to 1 can be shown: ValueError for other tables.
+        port defaults to 7865 or the next free one; 0 picks any. open tells whether to open a browser (default: if there
+        is a display); a notebook displays the returned Page instead. The page lives until close() or the end of the
+        process; a script with an open page keeps running until Ctrl-C if it opened a browser or its output is a
+        terminal. Raises ValueError for tables whose numbers are not weights from 0 to 1.
 
         >>> import attnscope as at
         >>> with at.load("tiny-bert").record("The cat sat on the mat.").view(open=False) as page:
@@ -500,10 +515,10 @@ class Recording:
         return _page.view(self, port, open)
 
     def html(self, path: str | os.PathLike | None = None) -> bytes | None:
-        """The page with this recording as one HTML file that needs no network: its bytes, or written to `path`.
+        """Makes one HTML file of the page with this recording that works offline: returns its bytes, or writes `path`.
 
-        Up to 750,000 weights they are exact to 5 digits, beyond that to 2; of very long texts only the most interesting
-        heads are in it, and the page says so.
+        Up to 750,000 weights are stored to 5 digits, more to 2; for very long texts the file holds the most interesting
+        heads only, and the page says so. Raises ValueError for tables whose numbers are not weights from 0 to 1.
 
         >>> import attnscope as at
         >>> at.load("tiny-bert").record("The cat sat on the mat.").html()[:15]
@@ -514,7 +529,9 @@ class Recording:
         return _page.offline(self, path)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes a recording (.attn) that open() and the program read. It appears whole or not at all.
+        """Writes an .attn file, whole or not at all, that open() and the command line read.
+
+        Raises attnscope.Error if it cannot be written, ValueError for a recording that cannot be saved.
 
         >>> import attnscope as at
         >>> rec = at.load("tiny-bert").record("The cat sat on the mat.")

@@ -1,4 +1,4 @@
-"""What heads do: statistics of all, and an order in which to look at them."""
+"""Statistics of heads, and a ranking of them by interest."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from . import _scope
 
 @dataclasses.dataclass(frozen=True)
 class Shares:
-    """Where attention goes: means over queries of the mass that lies on some keys."""
+    """Where attention goes: the share of it on some keys, as a mean over queries."""
 
     first: float  #: the first key
-    separators: float  #: special tokens other than that
+    separators: float  #: other special tokens
     punctuation: float
-    duplicate: float  #: equal tokens before the query
-    induction: float  #: what followed these
+    duplicate: float  #: earlier tokens equal to the query
+    induction: float  #: the tokens that followed those
     near: float  #: at most 4 tokens away
     beyond: float  #: farther away than `beyond` tokens
     previous: float
     same: float
     next: float
-    sink: float  #: first and separators
-    offsets: np.ndarray = dataclasses.field(repr=False)  #: of keys that are -16 to 16 tokens away
+    sink: float  #: first plus separators
+    offsets: np.ndarray = dataclasses.field(repr=False)  #: [33]: keys at distances -16 to 16
 
 
 @dataclasses.dataclass(frozen=True)
 class HeadStatistics:
-    """One head's table in a few numbers: see Recording.statistics()."""
+    """The statistics of one head: see Recording.statistics()."""
 
     layer: int
     head: int
@@ -41,17 +41,17 @@ class HeadStatistics:
     queries: int
     keys: int
     entropy: float  #: nats, mean over queries
-    entropy_share: float  #: of the largest that the mask allows
+    entropy_share: float  #: entropy divided by the largest that the mask allows
     distance: float  #: in tokens, weighted by attention
     shares: Shares
-    even: Shares = dataclasses.field(repr=False)  #: the same of a head that looks at all that it may see equally
+    even: Shares = dataclasses.field(repr=False)  #: the baseline: shares of a head that attends evenly
     received: np.ndarray = dataclasses.field(repr=False)  #: [M], sums over queries
     outgoing: np.ndarray = dataclasses.field(repr=False)  #: [N], sums over keys
     diagonal: np.ndarray = dataclasses.field(repr=False)  #: [min(N, M)]
 
 
 class HeadType(NamedTuple):
-    """What a head does, how clearly, and why it is said."""
+    """A pattern that a head shows, how clearly (0 to 1), and the evidence in words."""
 
     name: str
     score: float
@@ -60,7 +60,7 @@ class HeadType(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class HeadReport(HeadStatistics):
-    """One head's statistics, what it does, and its place in the order in which to look."""
+    """The statistics of one head, what it does, and its rank by interest."""
 
     rank: int  #: from 1
     interest: float
@@ -80,7 +80,7 @@ def _head(kind: type, numbers: dict[str, Any]) -> Any:
 
 
 class Statistics(Sequence):
-    """Statistics of heads, layer by layer: a list of HeadStatistics that also gives arrays.
+    """Statistics of heads, layer by layer: a list of HeadStatistics that also makes arrays.
 
     >>> import attnscope as at
     >>> statistics = at.load("tiny-bert").record("The cat sat on the mat.").statistics()
@@ -108,26 +108,26 @@ class Statistics(Sequence):
         return f"<attnscope.Statistics of {len(self)} heads>"
 
     def array(self, name: str, kind: str | None = None) -> np.ndarray:
-        """[layers, heads] of one number: entropy, entropy_share, distance, or a share, as previous or sink.
+        """Returns one statistic as an array [layers, heads]: entropy, entropy_share, distance, or a share such as sink.
 
-        kind: where there are several kinds of attention, whose; the first one unless it is said.
+        kind selects the kind of attention (default: the first). Raises ValueError for an unknown name or kind.
         """
         if name not in (*_NUMBERS, *_SHARES):
-            raise ValueError(f"there is no number {name!r}; there are {', '.join((*_NUMBERS, *_SHARES))}")
+            raise ValueError(f"there is no statistic {name!r}; choose from {', '.join((*_NUMBERS, *_SHARES))}")
         kinds = list(dict.fromkeys(head.kind for head in self))
         kind = kinds[0] if kind is None else kind
         chosen = [head for head in self if head.kind == kind]
         if not chosen:
-            raise ValueError(f"there are no heads of kind {kind!r}, only of: {', '.join(kinds)}")
+            raise ValueError(f"there are no heads of kind {kind!r}, only: {', '.join(kinds)}")
         values = [getattr(head if name in _NUMBERS else head.shares, name) for head in chosen]
         return np.array(values).reshape(1 + max(head.layer for head in chosen), -1)
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """A dict for each head, all the way down, with lists in place of arrays."""
+        """Returns one nested dict per head, with lists in place of arrays."""
         return [_plain(dataclasses.asdict(head)) for head in self]
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame with a line for each head: layer, head, kind, the numbers and the shares."""
+        """Returns a pandas.DataFrame with one row per head: layer, head, kind, the statistics and the shares."""
         import pandas
 
         return pandas.DataFrame(
@@ -151,7 +151,7 @@ def _plain(value: Any) -> Any:
 
 
 class Report:
-    """What every head does, and which one to look at: see Recording.analyze().
+    """What every head does, and which one to look at first: see Recording.analyze().
 
     >>> import attnscope as at
     >>> report = at.load("tiny-bert").record("The cat sat on the mat.").analyze()
@@ -167,12 +167,12 @@ class Report:
 
     @classmethod
     def of_corpus(cls, sums: _scope.Corpus) -> Report:
-        """Of many texts."""
+        """Makes the report of many texts."""
         return cls(sums.report())
 
     @property
     def heads(self) -> list[HeadReport]:
-        """Every head, the one to look at first in front."""
+        """Every head, the most interesting first."""
         return self._heads
 
     @property
@@ -182,36 +182,36 @@ class Report:
 
     @property
     def texts(self) -> int:
-        """How many texts the numbers are means over."""
+        """The number of texts that the statistics are means over."""
         return self._held.texts()
 
     @property
     def check(self) -> tuple[bool, str]:
-        """Whether each row's weights sum to 1, none is negative, and all are 0 where the mask forbids; and in words."""
+        """(passed, words): whether rows sum to 1, no weight is negative, and all are 0 where the mask forbids."""
         return self._held.check() or (True, f"means over {self.texts} texts")
 
     @property
     def statistics(self) -> Statistics:
-        """Of the same heads, layer by layer."""
+        """The statistics of the same heads, layer by layer."""
         order = {"self": 0, "decoder": 1, "cross": 2}
         return Statistics(sorted(self._heads, key=lambda head: (order[head.kind], head.layer, head.head)))
 
     def figure(self) -> Any:
-        """Entropy by layer: the mean over heads, the lowest and the highest."""
+        """Draws entropy by layer: the mean over heads, the lowest and the highest."""
         from ._figures import Figure
 
         return Figure(self._held.curves())
 
     def to_dict(self) -> dict[str, Any]:
-        """As `attnscope analyze --json` writes it."""
+        """Returns what `attnscope analyze --json` writes."""
         return json.loads(self._held.json())
 
     def text(self, top: int = 12, width: int = 80) -> str:
-        """As `attnscope analyze` prints it: the first `top` heads, in lines of at most `width` columns."""
+        """Returns what `attnscope analyze` prints: the first `top` heads, in lines of at most `width` columns."""
         more = len(self._heads) - top
         lines = [self._held.table(top, width).rstrip("\n")]
         if more > 0:
-            lines.append(f"{more} more: .heads has them all")
+            lines.append(f"{more} more: see .heads for all")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -239,11 +239,9 @@ class Report:
         best = self.look_at
         where = f"{'' if best.kind == 'self' else best.kind + ' '}layer {best.layer}, head {best.head}"
         more = len(self._heads) - len(lines)
-        note = f"<p>{more} more: .heads has them all.</p>" if more else ""
+        note = f"<p>{more} more: see .heads for all.</p>" if more else ""
         passed, words = self.check
-        failed = (
-            "" if passed else f"<p><b>Check failed</b>: {html.escape(words)}: these are not weights of attention.</p>"
-        )
+        failed = "" if passed else f"<p><b>Check failed</b>: {html.escape(words)}: these are not attention weights.</p>"
         return failed + (
             f"<p>Look at <b>{where}</b>: {html.escape(best.reason)}.</p>"
             f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>{note}"
@@ -255,9 +253,10 @@ def statistics_of(recording: _scope.Recording, kind: str | None, beyond: int) ->
 
 
 def analyze(weights: Any, tokens: Any = None, key_tokens: Any = None, *, beyond: int = 16) -> Report:
-    """What every head of somebody's own tables does, and which one to look at.
+    """Describes what every head does in tables of weights, and ranks them by interest.
 
-    weights and tokens are those of heatmap(): [N, M], [H, N, M], [L, H, N, M], or transformers' `attentions`.
+    weights and tokens are those of heatmap(): [N, M], [H, N, M], [L, H, N, M], or transformers' `attentions`. Raises
+    ValueError for tables that are not attention weights.
 
     >>> import numpy as np, attnscope as at
     >>> weights = np.stack([np.eye(8, k=-1), np.full((8, 8), 1 / 8)])

@@ -1,4 +1,4 @@
-"""Somebody's own tables of attention weights, in whatever they come."""
+"""Converts tables of attention weights, from whatever array type, for the C++ module."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from ._parts import text_of
 
 
 def names_of(tokens: Any, what: str) -> list[str] | None:
-    """Names of rows or columns."""
+    """Returns the names of rows or columns as a list of str."""
     if tokens is None:
         return None
     if isinstance(tokens, str):
-        raise TypeError(f"{what} is one text; pass a list of them, as {what}=text.split()")
+        raise TypeError(f"{what} is a single string; pass a list of strings, such as {what}=text.split()")
     return [text_of(str(token), what) for token in tokens]
 
 
 def _array(table: Any, what: str) -> Any:
-    """An array that the module reads: floats, without a gradient."""
+    """Returns an array that the C++ module reads: floats, without a gradient."""
     if table is None:
         raise TypeError(
-            f"{what} is None, not a table of numbers. (A model of transformers gives None as its attentions unless it is "
+            f"{what} is None, not a table of numbers. (A transformers model returns no attentions unless it is "
             'loaded with attn_implementation="eager" and called with output_attentions=True; attnscope.record(model) '
             "needs neither.)"
         )
@@ -39,7 +39,7 @@ def _array(table: Any, what: str) -> Any:
         array = array.astype(np.float32)
     array = np.ascontiguousarray(array)
     if array.dtype.kind != "f" and array.dtype.name != "bfloat16":
-        raise TypeError(f"{what} must be numbers, in rows of one length, not {type(table).__name__} of {array.dtype}")
+        raise TypeError(f"{what} must be numbers in rows of equal length, not {type(table).__name__} of {array.dtype}")
     return array
 
 
@@ -48,10 +48,10 @@ def _is_array(x: Any) -> bool:
 
 
 def layers_of(weights: Any, what: str = "weights") -> list:
-    """Arrays [L, H, N, M] whose layers follow one another.
+    """Returns arrays [L, H, N, M] (or with fewer axes) whose layers follow one another.
 
-    A list of arrays is what stacking them would give: of [N, M] the heads of one layer, of [H, N, M] layers. Those of
-    [1, H, N, M] are layers too, as transformers has them in `attentions`.
+    A list of arrays means what stacking them would: arrays [N, M] are the heads of one layer, [H, N, M] are layers.
+    Arrays [1, H, N, M] are layers too, as in the `attentions` of transformers.
     """
     if not (isinstance(weights, (list, tuple)) and weights and all(map(_is_array, weights))):
         return [_array(weights, what)]
@@ -67,7 +67,7 @@ def layers_of(weights: Any, what: str = "weights") -> list:
         texts = arrays[0].shape[0]
         if texts != 1:
             raise ValueError(
-                f"the weights are of {texts} texts (the first axis); pass those of one: "
+                f"the weights are of {texts} texts (the first axis); pass those of a single text: "
                 "[layer[:1] for layer in weights]"
             )
     return arrays

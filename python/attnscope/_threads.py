@@ -1,4 +1,4 @@
-"""How many threads a call may use."""
+"""The number of threads that a call uses."""
 
 import operator
 
@@ -8,9 +8,9 @@ _MOST = 1024
 
 
 def set_num_threads(threads: int) -> None:
-    """Uses this many threads, the caller's own included, in every call that begins from now on.
+    """Sets the number of threads, the caller's included, for every call that begins from now on.
 
-    The result of a call has the same bits whatever their number.
+    Results are bit-identical for any number of threads. Raises ValueError unless it is from 1 to 1024.
 
     >>> import attnscope as at
     >>> before = at.get_num_threads()
@@ -21,10 +21,10 @@ def set_num_threads(threads: int) -> None:
     """
     count = operator.index(threads)
     if not 1 <= count <= _MOST:
-        raise ValueError(f"threads is {count}; 1 to {_MOST} can be used")
+        raise ValueError(f"threads is {count}; it must be from 1 to {_MOST}")
     _attnscope.set_num_threads(count)
 
 
 def get_num_threads() -> int:
-    """How many threads a call may use: by default ATTNSCOPE_THREADS, else the cores that this process may use."""
+    """Returns the number of threads of a call (default: ATTNSCOPE_THREADS, else the cores this process may use)."""
     return _attnscope.get_num_threads()

@@ -1,7 +1,7 @@
-"""The operators of attnscope in torch's own registry, torch.ops.attnscope: what torch.compile puts into its graphs.
+"""Registers attnscope's operators as torch.ops.attnscope, for the graphs of torch.compile.
 
-Everything that they take is a tensor, a number or text. A mask is its text (empty: none), or a table beside it; the
-seed of dropout is a tensor, so that a compiled graph can draw a new one each time that it runs.
+They take tensors, numbers and text only. A mask is text (empty: no mask) or a separate table; the seed of dropout is a
+tensor, so that a compiled graph draws a new one on each run.
 """
 
 from typing import Any, NamedTuple, Optional
@@ -16,24 +16,24 @@ from ._masks import _argument
 
 
 class Given(NamedTuple):
-    """The options of a call that are no tensors with a gradient."""
+    """The options of a call, except tensors with a gradient."""
 
     mask: Any
     scale: float | None
     softcap: float | None
     by_distance: bool
     dropout: float
-    seed: int | None  # None: there is no dropout, or a compiled call draws it
+    seed: int | None  # None: no dropout, or a compiled call draws it
 
     def options(self, bias, sink):
-        """As the module takes them."""
+        """Returns the tuple that the C++ module takes."""
         if self.by_distance:
             bias = DistanceBias(bias)
         return self.mask, self.scale, self.softcap, bias, sink, self.dropout, self.seed
 
 
 def backward(inputs, given: Given, outputs, wanted):
-    """Gradients of q, k, v, bias and sink, those of the last two None unless wanted, in their types."""
+    """Returns the gradients of q, k, v, bias and sink in their dtypes; the last two are None unless wanted."""
     q, k, v, bias, sink = inputs
     out, lse, d_out, d_lse = outputs
     d_out = torch.zeros_like(out) if d_out is None else d_out.contiguous()
@@ -70,7 +70,7 @@ def attention(
     dropout: float = 0.0,
     return_weights: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """out, lse and the weights; these are empty unless asked for."""
+    """Returns out, lse and the weights, which are empty unless return_weights is set."""
     given = _given(mask, table, scale, softcap, by_distance, dropout, seed)
     returns = _LSE | (_WEIGHTS if return_weights else 0)
     out, lse, *weights = _attnscope.attention(q, k, v, given.options(bias, sink), returns)
@@ -120,7 +120,7 @@ def attention_backward(
     wants_bias: bool,
     wants_sink: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of q, k, v, bias and sink; those of the last two are empty unless wanted."""
+    """Returns the gradients of q, k, v, bias and sink; the last two are empty unless wanted."""
     given = _given(mask, table, scale, softcap, by_distance, dropout, seed)
     found = backward((q, k, v, bias, sink), given, (out, lse, d_out, d_lse), (wants_bias, wants_sink))
     return tuple(lse.new_empty(0) if gradient is None else gradient for gradient in found)
@@ -142,15 +142,15 @@ def _keep(ctx, inputs, output):
 
 def _go_back(ctx, d_out, d_lse, _):
     *inputs, out, lse = ctx.saved_tensors
-    wanted = (*ctx.needs_input_grad, False, False)  # arguments that were left out are not counted there
+    wanted = (*ctx.needs_input_grad, False, False)  # trailing defaults have no entry
     found = torch.ops.attnscope.attention_backward(*inputs, *ctx.options, out, lse, d_out, d_lse, wanted[3], wanted[4])
     gradients = [gradient if asked else None for gradient, asked in zip(found, wanted)]
     return tuple([*gradients, *[None] * 8][: len(ctx.needs_input_grad)])
 
 
 def refuse(ctx, *_):
-    """The way back through a way back."""
-    raise RuntimeError("attnscope has no gradients of gradients: leave out create_graph=True")
+    """Rejects the backward pass of a backward pass."""
+    raise RuntimeError("attnscope has no second derivatives: leave out create_graph=True")
 
 
 attention.register_autograd(_go_back, setup_context=_keep)

@@ -1,4 +1,4 @@
-"""Many texts: from lists, files, pandas and Hugging Face datasets; and what a model's heads do over all of them.
+"""Reads many texts, from lists, files, pandas and Hugging Face datasets, and analyzes a model's heads over them.
 
 >>> import attnscope as at
 >>> report = at.datasets.analyze("tiny-bert", ["The cat sat on the mat.", "It was raining."])
@@ -14,17 +14,17 @@ from typing import Any, cast
 
 __all__ = ["Corpus", "analyze", "texts"]
 
-# Where a text usually is, the likeliest first: as the program looks for it in a file.
+# Columns that usually hold the text, the likeliest first, as on the command line.
 _COLUMNS = ("text", "review", "sentence", "content", "source")
 
 
 def texts(source: Any, column: str | None = None, limit: int | None = None) -> Iterator[str]:
-    """One text after the other, whatever they come in.
+    """Iterates over the texts of a source, at most `limit` of them.
 
-    source is a list or any other iterable of strings or of rows (mappings, as Hugging Face's datasets give them,
-    streamed ones too), a pandas Series or DataFrame, or the path of a .csv, .tsv, .jsonl or text file. Of several
-    columns, column is taken, else the one called text, review, sentence, content or source, or the only one. Texts that
-    are missing (None, NaN) are left out. limit: not more than so many.
+    source is a list or any other iterable of strings or of rows (mappings, as in Hugging Face's datasets, streamed or
+    not), a pandas Series or DataFrame, or the path of a .csv, .tsv, .jsonl or text file. column names the column with
+    the texts (default: text, review, sentence, content, source, or the only one). Missing texts (None, NaN) are
+    skipped. Raises KeyError or ValueError if the column is not found or not clear, TypeError for other sources.
 
     >>> import attnscope as at
     >>> list(at.datasets.texts([{"review": "Good.", "stars": 5}, {"review": "Bad.", "stars": 1}]))
@@ -48,18 +48,18 @@ def _each(source: Any, column: str | None) -> Iterator[str]:
 
         path = os.fspath(source)
         if isinstance(source, str) and not os.path.exists(path):
-            raise FileNotFoundError(f"there is no file {path!r}; a single text is passed as a list of one: [{path!r}]")
+            raise FileNotFoundError(f"there is no file {path!r}; to pass a single text, wrap it in a list: [{path!r}]")
         return iter(read_texts(path, column))
     if isinstance(source, Mapping):  # datasets.DatasetDict, or a dict of columns
         if any(isinstance(part, Mapping) or hasattr(part, "column_names") for part in source.values()):
-            raise TypeError(f"source has the parts {', '.join(map(repr, source))}; pass one of them, as source[...]")
+            raise TypeError(f"source has the parts {', '.join(map(repr, source))}; pass one of them: source[...]")
         return _present(source[_column(list(source), column)])
     if hasattr(source, "columns") and hasattr(source, "itertuples"):  # pandas.DataFrame
         return _present(source[_column(list(source.columns), column)])
     if not isinstance(source, Iterable):
-        raise TypeError(f"source is of the type {type(source).__name__}; pass texts, rows, a table or a file's path")
+        raise TypeError(f"source must not be {type(source).__name__}; pass texts, rows, a table or the path of a file")
     names = getattr(source, "column_names", None)
-    if names:  # datasets.Dataset, of which the other columns are not even decoded
+    if names:  # datasets.Dataset: leaves the other columns undecoded
         name = _column(list(names), column)
         return _present(row[name] for row in cast(Any, source).select_columns([name]))
     return _rows(source, column)
@@ -68,14 +68,16 @@ def _each(source: Any, column: str | None) -> Iterator[str]:
 def _column(names: list, column: str | None) -> Any:
     if column is not None:
         if column not in names:
-            raise KeyError(f"there is no column {column!r}; there are {', '.join(map(repr, names))}")
+            raise KeyError(f"there is no column {column!r}; choose from {', '.join(map(repr, names))}")
         return column
     for usual in _COLUMNS:
         if usual in names:
             return usual
     if len(names) == 1:
         return names[0]
-    raise ValueError(f"which column has the texts? There are {', '.join(map(repr, names))}: pass column=")
+    raise ValueError(
+        f"it is not clear which column holds the texts; pass column=, one of {', '.join(map(repr, names))}"
+    )
 
 
 def _rows(source: Iterable, column: str | None) -> Iterator[str]:
@@ -90,16 +92,16 @@ def _present(values: Iterable) -> Iterator[str]:
     for number, value in enumerate(values):
         if isinstance(value, str):
             yield value
-        elif value is not None and value == value:  # what pandas has for missing texts differs from itself
-            raise TypeError(f"text {number} is of the type {type(value).__name__}; texts are of the type str")
+        elif value is not None and value == value:  # NaN, which pandas uses for missing texts, differs from itself
+            raise TypeError(f"text {number} must be a str, not {type(value).__name__}")
 
 
 class Corpus:
-    """Sums over the texts that were added: of each head its entropy, distance and where it looks.
+    """Accumulates the statistics of every head over many texts: entropy, distance, shares of attention.
 
-    Parts of a corpus can be read apart, by threads, processes or machines, and added: ``a + b``. They are small (some
-    hundred kilobytes for 12 x 12 heads, whatever the number of texts) and can be pickled; the model itself is not, so
-    its name must mean the same model everywhere. Longer texts are cut at max_tokens.
+    Threads, processes or machines can read parts of a corpus and add them: ``a + b``. Parts are small (some hundred
+    kilobytes for 12 x 12 heads, for any number of texts) and can be pickled. The model itself is not pickled: its name
+    must mean the same model everywhere. Texts are cut at max_tokens.
 
     >>> import attnscope as at
     >>> corpus = at.datasets.Corpus("tiny-bert").add(["The cat sat on the mat.", "It was raining."])
@@ -119,7 +121,7 @@ class Corpus:
         self._sums = Sums(self._model, beyond, max_tokens)
 
     def add(self, source: Any, column: str | None = None, limit: int | None = None) -> Corpus:
-        """Reads what texts() finds in source; returns itself."""
+        """Runs the model over the texts of a source, as texts() finds them; returns itself."""
         for text in texts(source, column, limit):
             self._sums.add(text)
         self._sums.finish()
@@ -127,12 +129,12 @@ class Corpus:
 
     @property
     def texts(self) -> int:
-        """How many were read; empty ones are left out."""
+        """Number of texts that were read, without empty ones."""
         return self._sums.counts()["texts"]
 
     @property
     def counts(self) -> dict[str, int]:
-        """texts, tokens, cut (at max_tokens) and empty (left out)."""
+        """Numbers of texts, tokens, cut texts (at max_tokens) and empty texts (skipped)."""
         return self._sums.counts()
 
     def __add__(self, other: Corpus) -> Corpus:
@@ -140,8 +142,8 @@ class Corpus:
             return NotImplemented
         if (self._model.name, self._options) != (other._model.name, other._options):
             raise ValueError(
-                f"a corpus of {self._model.name} {self._options} and one of {other._model.name} {other._options} "
-                "cannot be added: model, beyond and max_tokens must be the same"
+                f"cannot add a corpus of {self._model.name} {self._options} and one of {other._model.name} "
+                f"{other._options}: model, beyond and max_tokens must be the same"
             )
         total = Corpus(self._model, beyond=self._options[0], max_tokens=self._options[1])
         total._sums.load(self._sums.save())
@@ -152,7 +154,7 @@ class Corpus:
         return self if other == 0 else NotImplemented  # sum(parts) begins with 0
 
     def report(self) -> Any:
-        """What every head does, on average over the texts, and which one to look at."""
+        """Describes what every head does, on average over the texts, and ranks them by interest."""
         from ._report import Report
 
         return Report.of_corpus(self._sums)
@@ -178,10 +180,10 @@ def analyze(
     beyond: int = 16,
     max_tokens: int = 512,
 ) -> Any:
-    """What every head of a model does over many texts: means, each text counting once.
+    """Describes what every head of a model does over many texts: statistics are means, where each text counts once.
 
-    model is a Model or what load() takes; source, column and limit are those of texts(). Texts that are longer than
-    max_tokens, or than the model takes, are cut; a Corpus counts them.
+    model is a Model or what load() takes; source, column and limit are those of texts(). Texts longer than max_tokens,
+    or than the model allows, are cut. beyond is that of Recording.statistics().
 
     >>> import attnscope as at
     >>> report = at.datasets.analyze("tiny-bert", ["The cat sat on the mat.", "It was raining.", ""])

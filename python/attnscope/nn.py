@@ -1,6 +1,6 @@
-"""Layers of attention for torch, on the kernels of attnscope: O(N) memory, forwards and backwards.
+"""Attention layers for torch on the kernels of attnscope: O(N) memory, forward and backward.
 
-All take and give [B, N, d_model] (or [N, d_model]), and their parameters are called q, k, v and out.
+All take and return [B, N, d_model] or [N, d_model]; their parameters are called q, k, v and out.
 
 >>> import torch, attnscope as at
 >>> layer = at.nn.MultiHeadAttention(d_model=128, num_heads=8)
@@ -28,7 +28,7 @@ _PARTS = ("q", "k", "v")
 
 
 class _Attention(torch.nn.Module):
-    """y = W_o concat_h softmax(q_h k_h^T / sqrt(D) + bias) v_h, where q = W_q x, k = W_k memory and v = W_v memory."""
+    """Computes y = W_o concat_h softmax(q_h k_h^T / sqrt(D) + bias) v_h; q = W_q x, k = W_k memory, v = W_v memory."""
 
     def __init__(self, d_model, num_heads, *, key_heads=None, memory_width=None, dropout=0.0, bias=True, **factory):
         super().__init__()
@@ -50,7 +50,7 @@ class _Attention(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Matrices by Glorot's rule, biases zero."""
+        """Initializes matrices by Glorot's rule and biases to zero."""
         for part in (self.q, self.k, self.v, self.out):
             torch.nn.init.xavier_uniform_(part.weight)
             if part.bias is not None:
@@ -92,7 +92,7 @@ class _Attention(torch.nn.Module):
 
 
 def _take_torch_names(state, prefix):
-    """What torch.nn.MultiheadAttention calls its parameters, by our names."""
+    """Renames the parameters of torch.nn.MultiheadAttention in a state dict to those of this module."""
     for kind in ("weight", "bias"):
         together = state.pop(f"{prefix}in_proj_{kind}", None)
         if together is not None:
@@ -108,14 +108,14 @@ class MultiHeadAttention(_Attention):
     """Attention with its projections: forward(x, memory=None, mask=None, return_weights=False).
 
     d_model       width of x and of the result; each head has d_model / num_heads of it
-    key_heads     how many heads of keys and values the num_heads heads share; all have their own unless given
-    memory_width  width of memory, if another than d_model
-    dropout       the share of weights that is dropped while training (after the softmax); weights that are returned are
-                  those before it
-    bias          whether the four projections add one
+    key_heads     number of key and value heads that the num_heads query heads share (default: num_heads)
+    memory_width  width of memory (default: d_model)
+    dropout       share of the weights to drop in training, after the softmax; the returned weights are those before
+    bias          whether the four projections have a bias
 
-    memory [B, M, memory_width] is looked at; x itself unless given. mask is any that attnscope.attention() takes. A
-    state dict of torch.nn.MultiheadAttention can be loaded, too.
+    x is [B, N, d_model]; the queries attend to memory [B, M, memory_width] (default: x). mask is any that
+    attnscope.attention() takes. Returns y [B, N, d_model] and, with return_weights, the weights [B, H, N, M]. Raises
+    ValueError for sizes that do not fit. It also loads a state dict of torch.nn.MultiheadAttention.
 
     >>> import torch, attnscope as at
     >>> layer = at.nn.MultiHeadAttention(d_model=128, num_heads=8, key_heads=2)
@@ -145,7 +145,9 @@ class MultiHeadAttention(_Attention):
 
     @classmethod
     def from_torch(cls, layer: torch.nn.MultiheadAttention) -> MultiHeadAttention:
-        """A copy of torch's layer that gives the same results, batch first.
+        """Copies torch's layer into one that computes the same, batch first.
+
+        Raises ValueError for add_bias_kv, add_zero_attn, and a kdim other than vdim.
 
         >>> import torch, attnscope as at
         >>> theirs = torch.nn.MultiheadAttention(16, 4, batch_first=True)
@@ -155,7 +157,7 @@ class MultiHeadAttention(_Attention):
         True
         """
         if layer.bias_k is not None or layer.add_zero_attn:
-            raise ValueError("add_bias_kv and add_zero_attn add keys of their own, which MultiHeadAttention has not")
+            raise ValueError("MultiHeadAttention has no extra keys: add_bias_kv and add_zero_attn cannot be copied")
         if layer.kdim != layer.vdim:
             raise ValueError(f"kdim is {layer.kdim} and vdim {layer.vdim}; keys and values must have the same width")
         weight = layer.out_proj.weight
@@ -173,9 +175,9 @@ class MultiHeadAttention(_Attention):
 
 
 class SelfAttention(_Attention):
-    """Every token of x looks at the tokens of x: forward(x, mask=None, return_weights=False).
+    """Attention of x to itself: forward(x, mask=None, return_weights=False).
 
-    The options are those of MultiHeadAttention.
+    Options, shapes and errors are those of MultiHeadAttention.
 
     >>> import torch, attnscope as at
     >>> layer = at.nn.SelfAttention(d_model=32, n_heads=4)
@@ -202,9 +204,9 @@ class SelfAttention(_Attention):
 
 
 class CrossAttention(MultiHeadAttention):
-    """Tokens of one text look at those of another: forward(x, memory, mask=None, return_weights=False).
+    """Attention of one text to another: forward(x, memory, mask=None, return_weights=False).
 
-    The options are those of MultiHeadAttention.
+    Options, shapes and errors are those of MultiHeadAttention.
 
     >>> import torch, attnscope as at
     >>> layer = at.nn.CrossAttention(d_model=256, num_heads=4, dropout=0.1)
@@ -223,9 +225,9 @@ class CrossAttention(MultiHeadAttention):
 class RelativePositionAttention(_Attention):
     """SelfAttention with a learned bias for each distance and head: forward(x, mask=None, return_weights=False).
 
-    relation [2 max_rel_pos + 1, num_heads], zero at first, is added to the scores at the row
-    clamp(j - i, -max_rel_pos, max_rel_pos) + max_rel_pos: keys that are farther away than max_rel_pos share a bias. The
-    other options are those of MultiHeadAttention.
+    The score of query i and key j gets row clamp(j - i, -max_rel_pos, max_rel_pos) + max_rel_pos of the parameter
+    relation [2 max_rel_pos + 1, num_heads], which is initialized to zero: keys farther away than max_rel_pos share a
+    bias. The other options are those of MultiHeadAttention.
 
     >>> import torch, attnscope as at
     >>> layer = at.nn.RelativePositionAttention(d_model=32, num_heads=4, max_rel_pos=32)

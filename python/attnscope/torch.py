@@ -25,17 +25,17 @@ __all__ = ["attention", "linear_attention"]
 
 
 def _tensor(x, name, stacklevel):
-    """x, which must be a tensor, with a dense last axis: what the way back reads again is copied once, here."""
+    """Checks that x is a tensor and makes its last axis contiguous: copied once here, and read again in backward."""
     if not isinstance(x, torch.Tensor):
-        raise TypeError(f"{name} must be a torch tensor where a gradient is wanted, not {type(x).__name__}")
+        raise TypeError(f"{name} must be a torch tensor if a gradient is required, not {type(x).__name__}")
     if x.layout is torch.strided and x.numel() > 1 and x.shape[-1] > 1 and x.stride(-1) != 1:
-        warnings.warn(f"{name} is copied: its last axis is not dense", UserWarning, stacklevel=stacklevel)
+        warnings.warn(f"{name} is copied: its last axis is not contiguous", UserWarning, stacklevel=stacklevel)
         return x.resolve_neg().contiguous()
     return x
 
 
 def _plan(mask, q, k):
-    """Compiled once for both ways; a copy, so that a table may change in between."""
+    """Compiles a mask once for forward and backward; a copy, so that a table may change in between."""
     if mask is None or isinstance(mask, Plan) or q.ndim not in (2, 3, 4) or k.ndim not in (2, 3, 4):
         return mask
     if not isinstance(mask, Mask) and mask.ndim == 3 and q.ndim == 3:
@@ -45,7 +45,7 @@ def _plan(mask, q, k):
 
 
 class _Last(torch.autograd.Function):
-    """Gives gradients on, and remembers what they depend on only to refuse to go back through them."""
+    """Passes gradients through; their own backward raises, because there are no second derivatives."""
 
     @staticmethod
     def forward(ctx, count, *tensors):
@@ -55,7 +55,7 @@ class _Last(torch.autograd.Function):
 
 
 def _gradients(ctx, found, *inputs):
-    """Those that are wanted; in a graph of gradients (create_graph=True) as its last nodes."""
+    """Returns the required gradients; in a graph of gradients (create_graph=True), as its last nodes."""
     if torch.is_grad_enabled():
         there = [gradient for gradient in found if gradient is not None]
         last = iter(_Last.apply(len(there), *there, *inputs))
@@ -91,12 +91,12 @@ def _wants_gradient(*inputs) -> bool:
 
 @torch.compiler.assume_constant_result
 def _text(mask) -> str:
-    """What a mask says, also that of a plan; TypeError if it carries a bias, which has no text."""
+    """Returns the text of a mask, or of a plan's mask; raises TypeError if it carries a bias, which has no text."""
     return (mask.mask if isinstance(mask, Plan) else mask).__reduce__()[1][0]
 
 
 def _traced(inputs, given, return_lse, return_weights):
-    """The same by the operator, for the graph that torch.compile makes."""
+    """Calls the operator instead, for the graph of torch.compile."""
     mask, scale, softcap, by_distance, dropout, seed = given
     table = None
     if mask is None:
@@ -137,16 +137,16 @@ def attention(
     return_lse: bool = False,
     return_weights: bool = False,
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
-    """attnscope.attention() with gradients for q, k, v, bias, the table of a distance_bias(), and sink.
+    """Computes attnscope.attention() with gradients for q, k, v, bias, the table of a distance_bias(), and sink.
 
-    Arguments, shapes and results are those of attnscope.attention(). For the way back q, k, v, the output and lse are
-    kept, O(N); weights are rebuilt from them. lse has a gradient, too; weights that are returned have none, and there
-    are no gradients of gradients. A mask has no gradient: what is learned and added to the scores is a bias.
+    Arguments, shapes, results and errors are those of attnscope.attention(). Backward keeps q, k, v, the output and
+    lse, O(N), and rebuilds the weights from them. lse has a gradient too; the returned weights have none, and there are
+    no second derivatives (RuntimeError). A mask has no gradient: pass what is learned and added to the scores as bias.
 
-    Inside torch.compile, also with fullgraph=True, this is one operator, torch.ops.attnscope.attention. A mask is made
-    outside of what is compiled, or is text: mask="causal & window(256)".
+    Inside torch.compile, with fullgraph=True too, this is one operator, torch.ops.attnscope.attention. Make a mask
+    outside of the compiled code, or pass text: mask="causal & window(256)".
 
-    seed   of dropout; unless given it is drawn from torch's generator, so that torch.manual_seed() decides
+    seed   seed of dropout (default: drawn from torch's generator, which torch.manual_seed() sets)
 
     >>> import torch, attnscope as at
     >>> q, k, v = (torch.randn(2, 4, 6, 8, requires_grad=True) for _ in range(3))
@@ -203,7 +203,7 @@ def linear_attention(
     feature: str | Callable[[torch.Tensor], torch.Tensor] = "elu+1",
     epsilon: float = 1e-6,
 ) -> torch.Tensor:
-    """attnscope.linear_attention() with gradients for q, k and v; those of a function as feature are torch's own.
+    """Computes attnscope.linear_attention() with gradients for q, k and v; torch differentiates a feature function.
 
     >>> import torch, attnscope as at
     >>> q, k, v = (torch.randn(1, 2, 6, 4, requires_grad=True) for _ in range(3))

@@ -1,4 +1,4 @@
-"""Models of Hugging Face transformers on attnscope's kernel.
+"""Runs the attention of Hugging Face transformers models on attnscope's kernels.
 
 >>> import torch, transformers, attnscope as at
 >>> at.transformers.register()
@@ -25,19 +25,19 @@ from ._hf.masks import MaskRule, mask_function, rule_of
 
 try:
     from transformers.utils.output_capturing import _active_collector
-except ImportError:  # other versions say what is wanted as output_attentions alone
+except ImportError:  # other versions pass output_attentions only
     _active_collector = None
 
 __all__ = ["NAME", "attention_forward", "register"]
 
 NAME = "attnscope"
 
-# What would change the result and is not known here.
+# Arguments that would change the result and are not supported here.
 _REFUSED = ("block_indices", "indices", "cache", "cu_seq_lens_q", "cu_seq_lens_k")
 
 
 class Seen(NamedTuple):
-    """One attention as it was computed."""
+    """The inputs and the lse of one attention call."""
 
     module: torch.nn.Module
     q: torch.Tensor  # [B, H, N, D]
@@ -45,8 +45,8 @@ class Seen(NamedTuple):
     v: torch.Tensor  # [B, G, M, E]
     lse: torch.Tensor  # [B, H, N]
     rule: MaskRule | None
-    mask: torch.Tensor | None  # where there is no rule: a table, None: everything is seen
-    causal: bool  # without rule and mask
+    mask: torch.Tensor | None  # without a rule: a table, or None if everything is visible
+    causal: bool  # if there is neither rule nor mask
     scale: float | None
     softcap: float | None
     bias: torch.Tensor | None  # [1|B, H, N, M]
@@ -57,11 +57,11 @@ class Listener(Protocol):
     def hear(self, seen: Seen) -> None: ...
 
 
-listeners: list[Listener] = []  # each knows by the module what concerns it; generate() may run in another thread
+listeners: list[Listener] = []  # each filters by module, because generate() may run in another thread
 
 
 def register() -> None:
-    """Makes attn_implementation="attnscope" known to transformers. May be called any number of times.
+    """Registers attn_implementation="attnscope" with transformers. May be called repeatedly.
 
     >>> import attnscope as at
     >>> at.transformers.register()
@@ -71,9 +71,9 @@ def register() -> None:
 
 
 def kept(tensor: torch.Tensor, key: str, make):
-    """make(tensor), once as long as the tensor lives and does not change: layers share masks and biases.
+    """Caches make(tensor) on the tensor until it changes: layers share masks and biases.
 
-    Whether a tensor of inference mode changes is not known: only what models make afresh in every pass is kept of it.
+    A tensor of inference mode has no version counter: cache only those that models make afresh in every pass.
     """
     if torch.compiler.is_compiling():
         return make(tensor)
@@ -86,9 +86,9 @@ def kept(tensor: torch.Tensor, key: str, make):
 
 
 def by_distance(bias: torch.Tensor) -> torch.Tensor | DistanceBias | None:
-    """A bias [1, H, N, M] that depends on j - i alone as a table of distances; any other as it is. Zeros are none."""
+    """Turns a bias [1, H, N, M] that depends on j - i alone into a table of distances; zeros become None."""
     bias = bias.detach()
-    if torch.compiler.is_compiling():  # what the numbers are is not known then
+    if torch.compiler.is_compiling():  # the values are not known yet
         return bias.contiguous()
     if bias.shape[0] == 1 and torch.equal(bias[:, :, 1:, 1:], bias[:, :, :-1, :-1]):
         table = torch.cat((bias[0, :, 1:, 0].flip(-1), bias[0, :, 0, :]), dim=-1).float().contiguous()
@@ -105,11 +105,11 @@ def _bias(position_bias):
 
 
 def _table_plan(attention_mask, q, k):
-    """A mask that somebody made: a table [1|B, 1|H, 1|N, M] of bool, or of floats that are added to the scores."""
+    """Compiles a user's mask: a table [1|B, 1|H, 1|N, M] of bool, or of floats that are added to the scores."""
     sizes = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
     if attention_mask.dim() != 4 or any(x not in (1, y) for x, y in zip(attention_mask.shape[:3], sizes)):
         raise ValueError(
-            f"attention_mask has the shape {tuple(attention_mask.shape)}; {sizes} is needed, or 1 for an axis"
+            f"attention_mask has the shape {tuple(attention_mask.shape)}; it must be {sizes}, where an axis may be 1"
         )
 
     if torch.compiler.is_compiling():
@@ -147,7 +147,7 @@ def _weights_wanted(output_attentions) -> bool:
 
 
 def _learned_weights(q, k, attention_mask, scale, softcap, bias, sink):
-    """The weights by torch's own operations: they have a gradient, as eager's have."""
+    """Computes the weights with torch's operations, so that they have a gradient, as in eager attention."""
     groups = q.shape[1] // k.shape[1]
     scores = q.float() @ k.float().repeat_interleave(groups, dim=1).transpose(2, 3) * (scale or q.shape[-1] ** -0.5)
     if softcap is not None:
@@ -183,16 +183,17 @@ def attention_forward(
     output_attentions: bool | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """What transformers calls in every attention layer: q [B, H, N, D], k and v [B, G, M, D].
+    """Computes one attention layer for transformers: query [B, H, N, D], key [B, G, M, D], value [B, G, M, E].
 
-    Returns the output [B, N, H, E] and, with output_attentions, the weights [B, H, N, M].
+    Returns the output [B, N, H, E] and, with output_attentions, the weights [B, H, N, M]. Raises NotImplementedError
+    for an argument that would change the result and is not supported.
     """
     for name in _REFUSED:
         if kwargs.get(name) is not None:
-            raise NotImplementedError(f"{type(module).__name__} asks for {name}, which attnscope does not know")
+            raise NotImplementedError(f"{type(module).__name__} passes {name}, which attnscope does not support")
     learns = torch.is_grad_enabled() and (query.requires_grad or key.requires_grad)
     given_mask, given_bias = attention_mask, position_bias
-    if torch.is_grad_enabled() and attention_mask is not None and attention_mask.requires_grad:  # it is learned, too
+    if torch.is_grad_enabled() and attention_mask is not None and attention_mask.requires_grad:  # a learned mask
         position_bias = attention_mask if position_bias is None else position_bias + attention_mask
         attention_mask = None
     rule, plan = _mask(attention_mask, query, key, is_causal)

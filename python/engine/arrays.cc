@@ -192,7 +192,7 @@ nb::object dense_copy(nb::handle x, Kind kind, const Raw& raw, const Wanted& wan
   const bool dense = last < 0 || raw.shape[last] == 1 || raw.strides[last] == raw.item_size;
   const std::string text =
       std::string(wanted.name) +
-      " is copied: " + (dense ? "its numbers do not lie on their natural boundaries" : "its last axis is not dense");
+      " is copied: " + (dense ? "its numbers do not lie on their natural boundaries" : "its last axis is not contiguous");
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw nb::python_error();
   if (kind == Kind::torch) return contiguous.call(resolve_neg.call(x));
   return nb::borrow(numpy_now().ascontiguousarray)(x);

@@ -155,7 +155,7 @@ void save_recording(const Recording& recording, const std::string& file) {
   unlocked([&](ThreadPool& /*pool*/) { model::save_recording(recorded, file, check_signals); });
 }
 
-// "layer 5, head 0, row 3: the weights sum to 1.37; 1 is right", or none.
+// "layer 5, head 0, row 3: the weights sum to 1.37, not 1", or none.
 std::optional<std::string> problem(const Recording& recording) {
   const auto check = unlocked([&](ThreadPool& pool) {
     return insight::check_weights(*recording.tables, {.progress = until_interrupted()}, pool);

@@ -89,7 +89,7 @@ def test_unknown_options_are_refused():
 
 def test_a_last_axis_that_is_not_dense_is_copied_with_a_warning(rng):
     q = rng.standard_normal((4, 8), dtype=np.float32)
-    with pytest.warns(UserWarning, match="k is copied: its last axis is not dense") as caught:
+    with pytest.warns(UserWarning, match="k is copied: its last axis is not contiguous") as caught:
         out = at.attention(q, np.asfortranarray(q), q)
     assert caught[0].filename == __file__
     assert np.array_equal(out, at.attention(q, q, q))

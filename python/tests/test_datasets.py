@@ -79,10 +79,10 @@ def test_the_column_that_is_asked_for_is_taken():
 @pytest.mark.parametrize(
     ("source", "arguments", "error", "words"),
     [
-        ("no-such-file.csv", {}, FileNotFoundError, "a list of one"),
+        ("no-such-file.csv", {}, FileNotFoundError, "wrap it in a list"),
         ({"one": ["a"], "two": ["b"]}, {}, ValueError, "'one', 'two'"),
         ([{"text": "a"}], {"column": "txet"}, KeyError, "'txet'"),
-        (["a", None, 5], {}, TypeError, "text 2 is of the type int"),
+        (["a", None, 5], {}, TypeError, "text 2 must be a str, not int"),
         (None, {}, TypeError, "NoneType"),
         (["a"], {"limit": -1}, ValueError, "-1"),
         ({"train": {"text": ["a"]}, "test": {"text": ["b"]}}, {}, TypeError, "'train', 'test'"),

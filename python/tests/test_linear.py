@@ -56,7 +56,7 @@ def test_what_cannot_be_is_refused(rng):
     q, k = np.ones((4, 8), np.float32), np.ones((5, 8), np.float32)
     with pytest.raises(ValueError):
         at.linear_attention(q, k, k, causal=True)
-    with pytest.raises(ValueError, match="feature is 'gelu'; take one of 'elu[+]1', 'relu', 'identity'"):
+    with pytest.raises(ValueError, match="feature is 'gelu'; use one of 'elu[+]1', 'relu', 'identity'"):
         at.linear_attention(q, q, q, feature="gelu")
     with pytest.raises(TypeError, match="v has the dtype float64"):
         at.linear_attention(q, q, q.astype(np.float64))

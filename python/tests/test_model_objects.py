@@ -167,7 +167,7 @@ def test_a_list_of_texts_gives_a_list_of_recordings():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda m: at.load("tiny-brt"), at.Error, "no such folder.*built in are .*tiny-bert"),
+        (lambda m: at.load("tiny-brt"), at.Error, "no such folder.*built-in models: .*tiny-bert"),
         (lambda m: at.load(3), TypeError, "expected str"),
         (lambda m: m.record(""), ValueError, "the text is empty"),
         (lambda m: m.record("word " * 600), ValueError, "512"),

@@ -185,7 +185,7 @@ def test_at_a_terminal_a_script_stays_with_its_open_page_until_ctrl_c(last):
     try:
         if not last:
             said = script.stderr.readline().decode()
-            url = re.fullmatch(r"attnscope: the page is at (http://\S+); Ctrl-C ends it\n", said).group(1)
+            url = re.fullmatch(r"attnscope: serving at (http://\S+); press Ctrl-C to stop\n", said).group(1)
             assert fetched(url.split("#")[0]).lower().startswith(b"<!doctype html>")
             script.send_signal(signal.SIGINT)
         assert script.wait(60) == (1 if last == "1 / 0" else 0)
@@ -406,12 +406,12 @@ def test_a_returned_page_is_text_that_shows_itself():
 @pytest.mark.parametrize(
     ("function", "arguments", "error", "says"),
     [
-        ("head_view", {}, ValueError, "give attention, or encoder_attention"),
+        ("head_view", {}, ValueError, "pass attention, or encoder_attention"),
         ("head_view", {"attention": 1}, ValueError, "tokens are missing"),
-        ("head_view", {"attention": 1, "tokens": "abc"}, TypeError, "tokens is one text"),
+        ("head_view", {"attention": 1, "tokens": "abc"}, TypeError, "tokens is a single string"),
         ("head_view", {"attention": 1, "tokens": ["a"], "layer": 1}, IndexError, "no layer 1: layers count from 0"),
         ("head_view", {"attention": 1, "tokens": ["a"], "heads": [3]}, IndexError, "no head 3: heads count from 0"),
-        ("head_view", {"attention": 1, "tokens": ["a"], "heads": []}, ValueError, "heads names none"),
+        ("head_view", {"attention": 1, "tokens": ["a"], "heads": []}, ValueError, "heads is empty"),
         ("head_view", {"attention": 1, "tokens": ["a"], "layer": 0, "include_layers": [1]}, IndexError, "no layer 1"),
         ("head_view", {"attention": 1, "tokens": ["a"], "encoder_tokens": ["a"]}, ValueError, "not both"),
         ("head_view", {"attention": 1, "tokens": ["a", "b"]}, ValueError, "2 tokens for 1 rows"),
@@ -434,7 +434,7 @@ def test_a_returned_page_is_text_that_shows_itself():
         ("head_view", {"attention": 1, "tokens": ["a"], "sentence_b_start": 99}, ValueError, "sentence_b_start is 99"),
         ("head_view", {"attention": 1, "tokens": ["a"], "sentence_b_start": -1}, ValueError, "sentence_b_start is -1"),
         ("head_view", {"cross_attention": 1, "decoder_tokens": ["a"]}, ValueError, "encoder_tokens are missing"),
-        ("head_view", {"cross_attention": 1, "tokens": ["a"]}, ValueError, "name encoder_tokens"),
+        ("head_view", {"cross_attention": 1, "tokens": ["a"]}, ValueError, "pass encoder_tokens"),
         ("head_view", {"cross_attention": 1, "sentence_b_start": 2}, ValueError, "sentence_b_start goes with"),
         ("model_view", {"attention": 1, "tokens": ["a"], "include_heads": [9]}, IndexError, "no head 9"),
         (

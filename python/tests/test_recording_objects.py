@@ -46,7 +46,7 @@ def test_parts_of_the_weights_are_parts_of_the_whole(rec):
         ({"layer": -5}, IndexError, "there is no layer -5"),
         ({"head": 4}, IndexError, "there is no head 4: heads count from 0 to 3"),
         ({"rows": 18}, IndexError, "there is no row 18: rows count from 0 to 17"),
-        ({"rows": slice(None, None, 2)}, ValueError, "neighbours"),
+        ({"rows": slice(None, None, 2)}, ValueError, "contiguous"),
         ({"cols": range(3, 30)}, IndexError, "there is no column 29"),
         ({"kind": "cross"}, ValueError, "there is no attention of kind 'cross', only: self"),
         ({"layer": 1.5}, TypeError, "layer must be a whole number, not float"),
@@ -95,9 +95,9 @@ def test_statistics_go_to_dicts_and_to_pandas(rec):
     assert isinstance(frame, pandas.DataFrame)
     assert frame.shape == (16, 17)
     assert frame.entropy.to_numpy().reshape(4, 4) == pytest.approx(statistics.array("entropy"))
-    with pytest.raises(ValueError, match="there is no number 'entropie'; there are entropy"):
+    with pytest.raises(ValueError, match="there is no statistic 'entropie'; choose from entropy"):
         statistics.array("entropie")
-    with pytest.raises(ValueError, match="no heads of kind 'cross', only of: self"):
+    with pytest.raises(ValueError, match="no heads of kind 'cross', only: self"):
         statistics.array("entropy", kind="cross")
 
 
@@ -140,7 +140,7 @@ def test_a_trace_leads_to_the_weight(rec):
     assert np.exp(score - trace["lse"]) == pytest.approx(rec.weights(1, 2)[query, key], rel=1e-3)
     assert trace["contribution_norm"] == pytest.approx(np.linalg.norm(trace["contribution"]), rel=1e-4)
     assert rec.trace(1, 2, query)["weight"] == pytest.approx(rec.weights(1, 2)[query].max(), rel=1e-4)
-    with pytest.raises(ValueError, match="3 tokens say 'the', choose one by its number: 1, 6, 12"):
+    with pytest.raises(ValueError, match="3 tokens are 'the'; choose one by its number: 1, 6, 12"):
         rec.trace(0, 0, "the")
     with pytest.raises(ValueError, match="there is no token 'flim': the nearest are 'film'"):
         rec.trace(0, 0, "flim")
@@ -240,7 +240,7 @@ def test_tables_have_the_names_that_are_given(tmp_path):
 
 def test_a_table_whose_rows_do_not_sum_to_one_is_said_to_be_wrong(tmp_path):
     np.save(tmp_path / "t.npy", np.full((2, 2), 0.7))
-    with pytest.warns(UserWarning, match="t.npy: layer 0, head 0, row 0: the weights sum to 1.4; 1 is right"):
+    with pytest.warns(UserWarning, match="t.npy: layer 0, head 0, row 0: the weights sum to 1.4, not 1"):
         rec = at.open(tmp_path / "t.npy")
     passed, words = rec.analyze().check
     assert not passed and "sum to 1.4" in words and "sum to 1.4" in str(rec.analyze())
@@ -269,7 +269,7 @@ def test_attentions_of_transformers_are_taken_as_they_are():
     ("weights", "tokens", "error", "words"),
     [
         ("text", None, TypeError, "must be numbers"),
-        ([[1.0, 2.0], [3.0]], None, TypeError, "rows of one length"),
+        ([[1.0, 2.0], [3.0]], None, TypeError, "rows of equal length"),
         ([[1j]], None, TypeError, "must be numbers"),
         (None, None, TypeError, "output_attentions=True"),
         ((None, None), None, TypeError, "output_attentions=True"),

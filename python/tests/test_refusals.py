@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 TEXT = "The cat sat on the mat."
-SURROGATE = "holds a lone surrogate, which is no character$"
+SURROGATE = "contains a lone surrogate, which is not a character$"
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_a_difference_is_drawn_of_the_most_changed_head_there_is(rec, model):
     best = next(head for head in found.heads if head["layer"] == 1)
     assert repr(found.figure(layer=1)) == f"<attnscope.Figure: A - B, layer 1, head {best['head']}>"
     assert repr(found.figure(layer=-3)) == repr(found.figure(layer=1))
-    assert "give layer and head" in refusal(ValueError, lambda: found.difference().figure())
+    assert "pass layer and head" in refusal(ValueError, lambda: found.difference().figure())
 
 
 # ---- tables that are not weights ----
@@ -101,18 +101,21 @@ def test_a_number_that_is_no_weight_is_named_with_its_place(number):
     tables[0, 0, 0, 0] = 0.9  # a row that does not sum to 1 is not what is told
     said = refusal(ValueError, lambda: at.analyze(tables))
     told = "NaN" if np.isnan(number) else f"{number:g}"
-    assert said == f"layer 1, head 2, row 3: {told} is no weight: they go from 0 to 1 (heatmap() draws any numbers)"
+    assert (
+        said
+        == f"layer 1, head 2, row 3: {told} is not a weight: weights lie between 0 and 1 (heatmap() draws any numbers)"
+    )
 
 
 def test_any_numbers_are_drawn_where_the_head_is_named():
     tables = 50 * np.random.default_rng(1).random((2, 3, 4, 4))
     assert at.heatmap(tables, layer=1, head=2).png()
-    assert refusal(ValueError, lambda: at.heatmap(tables)).startswith("give layer and head: ")
+    assert refusal(ValueError, lambda: at.heatmap(tables)).startswith("pass layer and head: ")
 
 
 def test_rows_that_do_not_sum_to_one_are_told_first():
     report = at.analyze(np.full((6, 6), 0.7))
-    wrong = "layer 0, head 0, row 0: the weights sum to 4.2; 1 is right: these are not weights of attention."
+    wrong = "layer 0, head 0, row 0: the weights sum to 4.2, not 1: these are not weights of attention."
     assert " ".join(str(report).split()).startswith(f"Check failed: {wrong} Look at layer 0, head 0: ")
     assert report._repr_html_().startswith(f"<p><b>Check failed</b>: {wrong}</p><p>Look at")
     assert str(at.analyze(np.eye(3))).startswith("Look at")
@@ -147,7 +150,7 @@ def test_a_head_that_attends_to_nothing_is_of_no_interest():
     [
         ("heatmap", {"columns": 2}, "columns belongs to heads, not to heatmap"),
         ("heatmap", {"threshold": 0.5}, "threshold belongs to headview, not to heatmap"),
-        ("heatmap", {"heads": [1]}, "heads belongs to heads and headview, not to heatmap; .* give head"),
+        ("heatmap", {"heads": [1]}, "heads belongs to heads and headview, not to heatmap; .* pass head"),
         ("heatmap", {"heads": np.array([0, 1])}, "heads belongs to"),
         ("overview", {"layer": 0}, "layer belongs to heatmap and heads and headview, not to overview"),
         ("overview", {"head": 0}, "head belongs to .*, not to overview"),
@@ -189,7 +192,7 @@ def test_an_overview_says_of_which_kind_it_is_where_there_are_several(rec):
         (lambda m, r: r.rollout("\ud800"), f"^token {SURROGATE}"),
         (lambda m, r: at.load("\ud800"), f"^name {SURROGATE}"),
         (lambda m, r: at.open(b"\xff.attn"), f"^path {SURROGATE}"),
-        (lambda m, r: r.figure().save("a\0b.svg"), "^path holds a null character$"),
+        (lambda m, r: r.figure().save("a\0b.svg"), "^path contains a null character$"),
     ],
 )
 def test_what_is_no_text_is_refused_in_words(model, rec, call, words):

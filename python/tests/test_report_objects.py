@@ -28,7 +28,7 @@ def test_heads_are_ranked_by_interest_and_say_why(rec):
     best = report.look_at
     assert best is report.heads[0] and best.types and best.reason
     assert str(report).startswith(f"Look at layer {best.layer}, head {best.head}: ")
-    assert "4 more: .heads has them all" in str(report) and len(report.text(top=16).splitlines()) == 20
+    assert "4 more: see .heads for all" in str(report) and len(report.text(top=16).splitlines()) == 20
     assert report.check[0] and "288 rows of 16 heads sum to 1" in report.check[1]
     assert report.texts == 1
 
@@ -78,7 +78,7 @@ def test_entropy_by_layer_is_drawn(rec):
 
 
 def test_what_is_no_weight_is_refused():
-    with pytest.raises(ValueError, match=r"-0.5 is no weight: they go from 0 to 1"):
+    with pytest.raises(ValueError, match=r"-0.5 is not a weight: weights lie between 0 and 1"):
         at.analyze(np.array([[1.5, -0.5], [0.5, 0.5]]))
     with pytest.raises(ValueError, match="beyond is -1"):
         at.analyze(np.eye(2), beyond=-1)
@@ -179,15 +179,15 @@ def test_the_difference_of_two_is_drawn_around_zero(rec):
 @pytest.mark.parametrize(
     ("kind", "options", "error", "words"),
     [
-        ("heatmaps", {}, ValueError, "there is no figure 'heatmaps'; there are heatmap"),
+        ("heatmaps", {}, ValueError, "there is no figure 'heatmaps'; choose from heatmap"),
         ("heatmap", {"layer": 4}, IndexError, "layers count from 0 to 3"),
         ("heatmap", {"head": 4}, IndexError, "heads count from 0 to 3"),
-        ("heatmap", {"heads": [1]}, ValueError, "give head"),
-        ("heads", {"head": 1, "heads": [1]}, TypeError, "give head or heads"),
+        ("heatmap", {"heads": [1]}, ValueError, "pass head"),
+        ("heads", {"head": 1, "heads": [1]}, TypeError, "pass head or heads"),
         ("heads", {"heads": []}, ValueError, "heads is empty"),
         ("heads", {"columns": 0}, ValueError, "columns is 0"),
         ("heatmap", {"attention": "cross"}, ValueError, "only: self"),
-        ("heatmap", {"measure": "norm"}, ValueError, "there are raw and value"),
+        ("heatmap", {"measure": "norm"}, ValueError, "choose raw or value"),
         ("heatmap", {"cmap": "jet"}, ValueError, "there is no colour map 'jet'; known are: viridis"),
         ("heatmap", {"scale": "cube"}, ValueError, "there are linear, sqrt and log"),
         ("heatmap", {"reduce": "sum"}, ValueError, "there are max and mean"),
@@ -209,7 +209,7 @@ def test_what_cannot_be_drawn_is_refused_in_words(rec, kind, options, error, wor
         (lambda f, p: f.save(p / "x.gif"), ValueError, "end it in .png, .svg or .pdf"),
         (lambda f, p: f.save(p / "no" / "x.png"), OSError, "cannot be written: No such file"),
         (lambda f, p: f.save(3), TypeError, "expected str"),
-        (lambda f, p: f.png(dpi=1), ValueError, "dpi is 1; 20 to 2400 can be drawn"),
+        (lambda f, p: f.png(dpi=1), ValueError, "dpi is 1; it must be from 20 to 2400"),
         (lambda f, p: at.headview(np.full((300, 300), 1 / 300)), ValueError, "too many for lines"),
         (lambda f, p: at.heatmap(np.full((2, 2), np.nan)), ValueError, "not numbers"),
         (lambda f, p: at.heatmap(at.Recording.from_tables(np.eye(2)), ["a", "b"]), TypeError, "its own tokens"),

@@ -218,7 +218,7 @@ def test_a_model_that_does_not_say_causal_itself_is_asked():
 
 def test_what_is_not_known_is_not_left_out_silently():
     q = torch.randn(1, 2, 6, 8)
-    with pytest.raises(NotImplementedError, match="Identity asks for block_indices"):
+    with pytest.raises(NotImplementedError, match="Identity passes block_indices"):
         at.transformers.attention_forward(torch.nn.Identity(), q, q, q, None, block_indices=torch.ones(1))
 
 

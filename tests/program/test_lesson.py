@@ -50,7 +50,7 @@ def test_the_list_names_every_lesson_with_one_line():
     [
         (["lesson", "mask"], "there is no lesson 'mask'"),
         (["lesson", "self-attention", "--set", "d_k=0"], "d_k must be a whole number"),
-        (["lesson", "self-attention", "--set", "x=1"], "'x' cannot be set"),
+        (["lesson", "self-attention", "--set", "x=1"], "there is no setting 'x'"),
         (["lesson", "masks", "--model", "tiny-bert"], "this lesson takes no --model"),
         (["lesson", "dot-product", "--input", "/nowhere.json"], "/nowhere.json"),
     ],
