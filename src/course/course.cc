@@ -22,11 +22,11 @@ Setting setting_of(const Json& json) {
           .whole = json.value("whole", true)};
 }
 
-// Lines "// [id]" and "# [id]" begin the part of a step; "[]" ends it.
+// Lines "// [id]" and "# [id]" begin the code of a step; "[]" ends it.
 std::map<std::string, std::string> code_of(const std::string& file) {
   std::map<std::string, std::string> parts;
   std::string id;
-  std::size_t indent = 0;  // of the mark, and so of what follows it
+  std::size_t indent = 0;  // of the marker line, removed from the lines after it
   std::istringstream lines(file);
   for (std::string line; std::getline(lines, line);) {
     const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
@@ -45,7 +45,7 @@ std::map<std::string, std::string> code_of(const std::string& file) {
 
 Lesson read_lesson(const RegisteredLesson& entry) {
   const base::BuiltInFolder* const files = lesson_files(entry.name);
-  if (files == nullptr) throw Error(entry.name, "there is no such folder among the lessons");
+  if (files == nullptr) throw Error(entry.name, "is not a folder in lessons/");
   const base::Folder folder(*files);
   try {
     const Json json = parsed(folder.read("lesson.json"));

@@ -1,4 +1,4 @@
-// course/course.h - the lessons: their texts and data (lessons/), and what each of them computes.
+// course/course.h - the lessons: their texts and data from lessons/, and the functions that compute them.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace attn::course {
 
 inline constexpr std::string_view kLanguages[] = {"en", "zh"};
 
-// What a lesson is computed with.
+// What a lesson needs to compute.
 struct LessonWork {
   ThreadPool& pool;
   base::Progress progress = {};
@@ -30,23 +30,23 @@ using Compute = LessonOutput (*)(const LessonInput& input, const LessonWork& wor
 struct Lesson {
   std::string name;
   std::int64_t minutes = 0;
-  std::vector<std::string> before;                                 // lessons to know
+  std::vector<std::string> before;                                 // lessons that it builds on
   std::map<std::string, Script> scripts;                           // by language
-  LessonInput input;                                               // its own data
+  LessonInput input;                                               // default settings and data
   std::map<std::string, std::map<std::string, std::string>> code;  // by file ("steps.cc", "steps.py") and step
   Compute compute = nullptr;
 
   [[nodiscard]] LessonOutput tell(const LessonInput& with, const LessonWork& work) const { return compute(with, work); }
 };
 
-// All, in the order of the course. Read once; throws attn::Error where a built-in file is not right.
+// All lessons, in the order of the course. Reads them once; throws attn::Error for a malformed built-in file.
 const std::vector<Lesson>& lessons();
-// Null: there is none of this name.
+// Returns null if there is no lesson of this name.
 const Lesson* find_lesson(std::string_view name);
 
-// ---- for the lessons' own files ----
+// ---- for lessons/NAME/compute.cc ----
 
-// The files of lessons/NAME that lie in the program.
+// The files of lessons/NAME, which are built into the program.
 const base::BuiltInFolder* lesson_files(std::string_view name);
 
 }  // namespace attn::course

@@ -46,7 +46,7 @@ constexpr std::string_view kTransformer = R"(
 )";
 
 struct Diagram {
-  std::string_view name, text;  // the text begins with an empty line
+  std::string_view name, text;  // the text begins with a newline
 };
 constexpr Diagram kAll[] = {
     {"attention", kAttention}, {"heads", kHeads}, {"cross", kCross}, {"rnn", kRnn}, {"transformer", kTransformer},
@@ -60,7 +60,7 @@ std::string diagram_text(const std::string& name, const OnScreen& /*on*/) {
     if (one.name == name) return std::string(one.text.substr(1)) + "\n";
     names += (names.empty() ? "" : ", ") + std::string(one.name);
   }
-  throw std::invalid_argument("there is no diagram '" + name + "', only " + names);
+  throw std::invalid_argument("there is no diagram '" + name + "'; choose from " + names);
 }
 
 }  // namespace attn::course

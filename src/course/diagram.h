@@ -1,4 +1,4 @@
-// course/diagram.h - how arrays flow, drawn with boxes and arrows of text; the page draws the same by their names.
+// course/diagram.h - data-flow diagrams drawn with text; the page draws its own under the same names.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace attn::course {
 
-// "attention", "heads", "cross", "rnn" ... Throws std::invalid_argument that names them all for another one.
+// `name` is "attention", "heads", "cross", "rnn" ... Throws std::invalid_argument that lists the names for any other.
 std::string diagram_text(const std::string& name, const OnScreen& on);
 
 }  // namespace attn::course

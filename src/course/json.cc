@@ -27,7 +27,7 @@ Json nested(const LessonArray& array, std::size_t axis, std::size_t& next) {
 
 void flatten(const Json& lists, std::size_t axis, LessonArray& out, const std::string& name) {
   if (lists.is_array()) {
-    if (axis == out.shape.size()) throw std::invalid_argument(name + " has rows of different depth");
+    if (axis == out.shape.size()) throw std::invalid_argument(name + " has rows of different depths");
     if (std::ssize(lists) != out.shape[axis])
       throw std::invalid_argument(
           fmt::format("{} has rows of {} and of {} numbers", name, out.shape[axis], lists.size()));
@@ -79,7 +79,7 @@ Json object_of(const Named<T>& all, const F& value_of) {
   return out;
 }
 
-// What JSON has no numbers for, in the order of the nulls.
+// The numbers that JSON cannot hold, in the order of the nulls that stand for them.
 Json not_finite(const LessonArray& array) {
   Json names = Json::array();
   for (const double number : array.numbers)
@@ -104,7 +104,7 @@ Json parsed(const std::string& text) {
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& wrong) {
-    throw std::invalid_argument(fmt::format("is no JSON: byte {} is wrong", wrong.byte));
+    throw std::invalid_argument(fmt::format("is not JSON: error at byte {}", wrong.byte));
   }
 }
 
@@ -138,7 +138,7 @@ LessonArray array_of_csv(const std::string& csv) {
     if (is_named) out.rows.push_back(row[0]);
     for (std::size_t n = is_named ? 1 : 0; n < row.size(); ++n) {
       const std::optional<double> number = field_number(row[n]);
-      if (!number) throw std::invalid_argument("'" + row[n] + "' is no number");
+      if (!number) throw std::invalid_argument("'" + row[n] + "' is not a number");
       out.numbers.push_back(*number);
     }
   }
@@ -150,11 +150,12 @@ LessonArray array_of_csv(const std::string& csv) {
 }
 
 void put(LessonInput& input, const Json& object, Put what) {
-  if (!object.is_object()) throw std::invalid_argument("an object of arrays by name is wanted");
+  if (!object.is_object()) throw std::invalid_argument("must be a JSON object of arrays by name");
   for (const auto& [name, value] : object.items()) {
     const bool known = std::ranges::find(input.names, name) != input.names.end();
     if (!known && what == Put::known)
-      throw std::invalid_argument(fmt::format("the lesson has no '{}', only {}", name, fmt::join(input.names, ", ")));
+      throw std::invalid_argument(
+          fmt::format("the lesson has no '{}'; choose from {}", name, fmt::join(input.names, ", ")));
     if (!known) input.names.push_back(name);
     if (value.is_string())
       input.texts[name] = value.get<std::string>();

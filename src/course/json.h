@@ -1,5 +1,5 @@
-// course/json.h - lessons as JSON: what lessons/NAME/lesson.json says, what --json prints and what the page is told.
-// For .cc files only.
+// course/json.h - lessons as JSON: lessons/NAME/lesson.json, the output of --json, and what the page receives. Include
+// it in .cc files only.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,27 +11,26 @@ namespace attn::course {
 
 using Json = nlohmann::ordered_json;
 
-// Throws std::invalid_argument that says where the text is no JSON.
+// Throws std::invalid_argument with the byte at which the text stops being JSON.
 Json parsed(const std::string& text);
 
 // Nested lists; null where a number is not finite.
 Json to_json(const LessonArray& array);
-// From nested lists of numbers (null: -infinity). Throws std::invalid_argument where they are ragged or no numbers.
+// Reads nested lists of numbers (null: -infinity). Throws std::invalid_argument if they are ragged or not numbers.
 LessonArray array_of(const Json& lists, const std::string& name);
-// A table of numbers; a first row and a first column of names are known by not being numbers.
+// Reads a CSV table; a first row or column that is not numbers becomes the names.
 LessonArray array_of_csv(const std::string& csv);
 
-// Arrays, lists of words and texts of an object, into `given`: new ones, or only in the place of what is known.
+// Copies the arrays, lists of words and texts of an object into `input`: adds new names, or only replaces known ones.
 enum class Put : std::uint8_t { any, known };
 void put(LessonInput& input, const Json& object, Put what);
 
 // {"lessons": [{"name", "title", "line", "minutes", "before"}]}, in the order of the course.
 Json list_json(const std::string& language);
-// {"name", "numbers": {name: nested lists}, "words": {...}, "measured": {...}}; without the last two where there are
-// none.
+// {"name", "numbers": {name: nested lists}, "words": {...}, "measured": {...}}; the last two are omitted if empty.
 Json numbers_json(const Lesson& lesson, const LessonOutput& output);
-// All that the page shows: title, line, minutes, before, settings, steps with blocks, arrays with shapes and how they
-// were made.
+// Everything that the page shows: title, line, minutes, before, settings, steps with blocks, arrays with shapes and
+// origin.
 Json page_json(const Lesson& lesson, const std::string& language, const LessonInput& input, const LessonOutput& output);
 
 }  // namespace attn::course

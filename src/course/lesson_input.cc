@@ -31,8 +31,9 @@ const Setting& LessonInput::setting(const std::string& name) const {
   if (found != settings_.end()) return *found;
   std::vector<std::string> known;
   for (const Setting& one : settings_) known.push_back(one.name);
-  throw std::invalid_argument(known.empty() ? fmt::format("this lesson has nothing to set, not '{}'", name)
-                                            : fmt::format("'{}' cannot be set, only {}", name, fmt::join(known, ", ")));
+  throw std::invalid_argument(
+      known.empty() ? fmt::format("this lesson has no settings, so not '{}' either", name)
+                    : fmt::format("there is no setting '{}'; choose from {}", name, fmt::join(known, ", ")));
 }
 
 std::int64_t LessonInput::whole(const std::string& name) const { return std::llround(setting(name).value); }
@@ -43,7 +44,7 @@ const std::string& LessonInput::text(const std::string& name) const { return mem
 
 void LessonInput::set(const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
-  if (equals == std::string::npos) throw std::invalid_argument("'" + assignment + "' is no NAME=NUMBER");
+  if (equals == std::string::npos) throw std::invalid_argument("'" + assignment + "' is not NAME=NUMBER");
   const Setting& known = setting(assignment.substr(0, equals));
   const std::string input = assignment.substr(equals + 1);
   double value = 0;
@@ -61,7 +62,8 @@ void LessonInput::read(const std::string& file) {
   const std::size_t first = std::min(file.find_first_not_of(" \t\r\n"), file.size());
   if (first < file.size() && file[first] == '{') return put(*this, parsed(file), Put::known);
   const auto main = std::ranges::find_if(names, [&](const std::string& name) { return arrays.contains(name); });
-  if (main == names.end()) throw std::invalid_argument("this lesson takes no array; a JSON object names what it takes");
+  if (main == names.end())
+    throw std::invalid_argument("this lesson takes no array; pass its texts and words as a JSON object");
   arrays[*main] = array_of_csv(file);
 }
 
@@ -80,12 +82,12 @@ void LessonInput::read_vectors(const std::string& lines) {
     for (double value = 0; cells >> value;) vectors.numbers.push_back(value);
     const auto count = static_cast<std::int64_t>(vectors.numbers.size() - before);
     if (!cells.eof() || count == 0 || (width > 0 && count != width))
-      throw std::invalid_argument(fmt::format("line {} of the vectors is no word with {} numbers", number,
+      throw std::invalid_argument(fmt::format("line {} of the vectors is not a word followed by {} numbers", number,
                                               width > 0 ? std::to_string(width) : "its"));
     width = count;
     words.push_back(word);
   }
-  if (words.empty()) throw std::invalid_argument("there is no word in the file of vectors");
+  if (words.empty()) throw std::invalid_argument("the file of vectors has no words");
   vectors.shape = {std::ssize(words), width};
   vectors.rows = words;
   arrays["vectors"] = std::move(vectors);

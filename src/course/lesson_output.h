@@ -1,5 +1,4 @@
-// course/lesson_output.h - what a lesson has computed: arrays, words and figures by name. Its text says where each is
-// shown.
+// course/lesson_output.h - what a lesson computes: arrays, words and figures by name. The lesson's text places them.
 #pragma once
 
 #include <deque>
@@ -13,7 +12,7 @@
 
 namespace attn::course {
 
-// Members by name, in the order in which they came.
+// Members by name, in the order in which they were added.
 template <typename T>
 class Named {
  public:
@@ -30,14 +29,14 @@ class Named {
   [[nodiscard]] auto end() const { return all_.end(); }
 
  private:
-  std::deque<std::pair<std::string, T>> all_;  // what add() gave stays where it is
+  std::deque<std::pair<std::string, T>> all_;  // a deque, so that references from add() stay valid
 };
 
 struct LessonOutput {
-  Named<LessonArray> arrays;      // all numbers of the lesson: what --json prints, and what its text refers to
-  Named<std::string> words;       // names and short texts that were found, "AI"
-  Named<figure::Figure> figures;  // what -o writes
-  Named<LessonArray> measured;    // times: not the same on two machines, so outside what is compared
+  Named<LessonArray> arrays;      // all numbers of the lesson, for --json and for references in the text
+  Named<std::string> words;       // names and short texts, such as "AI"
+  Named<figure::Figure> figures;  // written by -o
+  Named<LessonArray> measured;    // times, which differ between machines and are not compared
 };
 
 inline void add_number(LessonOutput& output, const std::string& name, double number) {

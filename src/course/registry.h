@@ -1,4 +1,4 @@
-// course/registry.h - what each lesson computes: lessons/NAME/compute.cc, as the build has found them.
+// course/registry.h - the function of each lesson, from lessons/NAME/compute.cc; the build generates the list.
 #pragma once
 
 #include <span>

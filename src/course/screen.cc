@@ -19,13 +19,13 @@ using figure::Terminal;
 
 constexpr int kIndent = 2;
 constexpr std::int64_t kMostRows = 16;
-constexpr double kHuge = 1e9;  // as masks have it: shown by its power of ten alone
+constexpr double kHuge = 1e9;  // larger numbers, as in additive masks, are shown as a power of ten
 
 struct ScreenWords {
   const char *minutes, *before, *question, *rows, *columns;
 };
 const ScreenWords& screen_words(const std::string& language) {
-  static const ScreenWords en = {"about {} minutes", "know before: ", "Question: ", "{} more rows", "{} more columns"};
+  static const ScreenWords en = {"about {} minutes", "requires: ", "Question: ", "{} more rows", "{} more columns"};
   static const ScreenWords zh = {"约 {} 分钟", "先读：", "问题：", "还有 {} 行", "还有 {} 列"};
   return language == "zh" ? zh : en;
 }
@@ -34,7 +34,7 @@ std::string indented(const Terminal& terminal, std::string text, Phrase::Style s
   return figure::repeat(" ", kIndent) + terminal.sentence({{std::move(text), style}}, kIndent);
 }
 
-// As many digits as tell numbers apart, the same for all of an array; none that are 0 in all.
+// The number of decimals for all numbers of an array: at most 4, without trailing zeros that all share.
 int digits_for(const LessonArray& array) {
   double largest = 0;
   for (const double number : array.numbers)
@@ -60,7 +60,7 @@ std::string cell_number(double number, int digits) {
   return fmt::format("{:.{}f}", number, digits);
 }
 
-// The last two axes as rows and columns of text.
+// The numbers of an array as text; all axes but the last are rows.
 struct TextGrid {
   std::int64_t height = 1, width = 1;
   std::vector<std::vector<std::string>> cells;
@@ -82,7 +82,7 @@ std::string name_at(const std::vector<std::string>& names, std::int64_t n) {
   return n < std::ssize(names) ? names[static_cast<std::size_t>(n)] : "";
 }
 
-// Which of the tables of an array of more than two axes: "[0, 1]".
+// The index of a table in an array of more than two axes: "[0, 1]".
 std::string table_place(const LessonArray& array, std::int64_t table) {
   std::vector<std::int64_t> place;
   for (std::int64_t axis = array.rank() - 3; axis >= 0; --axis) {
@@ -119,7 +119,7 @@ std::string lines_text(const std::string& name, const LessonOutput& output) {
 }
 
 std::string block_text(const ScriptBlock& block, const LessonOutput& output, const OnScreen& on) {
-  if (block.how == "code" || block.how == "live") return {};  // the page's
+  if (block.how == "code" || block.how == "live") return {};  // only on the page
   if (block.how == "lines") return lines_text(block.text, output);
   if (block.how == "diagram") return diagram_text(block.text, on);
   const figure::Figure* const found = block.how == "table" ? nullptr : output.figures.find(block.text);
@@ -150,7 +150,7 @@ std::string array_text(const std::string& name, const LessonArray& array, const 
     for (std::int64_t j = 0; j < columns; ++j) head += "  " + figure::fitted(name_at(array.columns, j), cell - 2, true);
     out += on.terminal.dim(head) + "\n";
   }
-  const std::int64_t high = array.rank() > 2 ? array.shape.end()[-2] : grid.height;  // of one table
+  const std::int64_t high = array.rank() > 2 ? array.shape.end()[-2] : grid.height;  // rows per table
   for (std::size_t i = 0; i < grid.cells.size(); ++i) {
     const auto row = static_cast<std::int64_t>(i);
     if (array.rank() > 2 && row % high == 0) out += on.terminal.dim(margin + table_place(array, row / high)) + "\n";

@@ -1,4 +1,4 @@
-// course/screen.h - lessons in the terminal.
+// course/screen.h - prints lessons in the terminal.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ struct OnScreen {
   std::string language = "en";
 };
 
-// Title, the one sentence, how long it takes and what to know before.
+// The title, the one-sentence summary, the duration and the lessons it requires.
 std::string beginning(const Lesson& lesson, const Script& script, const OnScreen& on);
-// A step of a script whose numbers have been filled in.
+// One step of a script whose numbers are already filled in.
 std::string step_text(const ScriptStep& step, const LessonOutput& output, const OnScreen& on);
-// Numbers with the names of rows and columns, the shape and how they were made. Long arrays are cut, and say so.
+// An array with the names of its rows and columns, its shape and its origin. Long arrays are cut, with a note.
 std::string array_text(const std::string& name, const LessonArray& array, const OnScreen& on);
 
 }  // namespace attn::course

@@ -20,12 +20,12 @@ bool takes(std::string_view& line, std::string_view mark) {
 }
 
 bool is_beyond_ascii(char byte) { return static_cast<unsigned char>(byte) >= 0x80; }
-// Chinese punctuation, U+3000 to U+303F and U+FF00 to U+FF7F: it brings its own room.
+// Chinese punctuation, U+3000 to U+303F and U+FF00 to U+FF7F, which needs no space beside it.
 bool ends_wide(std::string_view text) {
   const std::string_view lead = text.size() < 3 ? "" : text.substr(text.size() - 3, 2);
   return lead == "\xE3\x80" || lead == "\xEF\xBC" || lead == "\xEF\xBD";
 }
-// Whether lines of one paragraph are joined with a space: Chinese has none.
+// Whether to join two lines of a paragraph with a space; Chinese uses none.
 bool want_space(std::string_view text, std::string_view next) {
   return !ends_wide(text) && !(is_beyond_ascii(text.back()) && is_beyond_ascii(next.front()));
 }
@@ -38,7 +38,7 @@ class ScriptReader {
     while (next()) read();
     end_paragraph();
     if (script_.title.empty() || script_.line.empty() || script_.steps.empty())
-      throw std::invalid_argument("a lesson begins with '# title', '> one sentence' and '## id: title'");
+      throw std::invalid_argument("a lesson must begin with '# title', '> one sentence' and '## id: title'");
     return std::move(script_);
   }
 
@@ -58,7 +58,7 @@ class ScriptReader {
     if (takes(rest, "## ")) return begin_step(rest);
     if (takes(rest, "# ")) return static_cast<void>(script_.title = rest);
     if (takes(rest, "> ")) return static_cast<void>(script_.line = rest);
-    if (script_.steps.empty()) fail("stands before the first step");
+    if (script_.steps.empty()) fail("comes before the first step");
     if (takes(rest, "$ ")) return add(ScriptBlock::What::formula, rest);
     if (takes(rest, "@ ")) return add_show(rest);
     if (takes(rest, "- ")) return add(ScriptBlock::What::item, rest);
@@ -74,7 +74,7 @@ class ScriptReader {
   void begin_step(std::string_view heading) {
     end_paragraph();
     const std::size_t colon = heading.find(": ");
-    if (colon == std::string_view::npos) fail("is no '## id: title'");
+    if (colon == std::string_view::npos) fail("is not '## id: title'");
     script_.steps.push_back({std::string(heading.substr(0, colon)), std::string(heading.substr(colon + 2)), {}});
   }
   void add_show(std::string_view rest) {
@@ -89,7 +89,7 @@ class ScriptReader {
     std::vector<ScriptBlock>& blocks = script_.steps.back().blocks;
     const std::size_t space = rest.rfind(' ');
     if (blocks.empty() || blocks.back().what != ScriptBlock::What::question || space == std::string_view::npos)
-      fail("is no '= NUMBER TOLERANCE' behind a question");
+      fail("is not '= NUMBER TOLERANCE' after a question");
     blocks.back().answer = rest.substr(0, space);
     std::from_chars(rest.data() + space + 1, rest.data() + rest.size(), blocks.back().tolerance);
   }
@@ -97,7 +97,7 @@ class ScriptReader {
     end_paragraph();
     script_.steps.back().blocks.push_back({.what = what, .text = std::string(text)});
   }
-  // Lines that follow belong to it.
+  // Starts a block; the lines that follow continue it.
   void begin(ScriptBlock::What what, std::string_view text) {
     add(what, text);
     open_ = true;
@@ -142,7 +142,7 @@ std::string number_text(double number, std::string_view format) {
   return fmt::format(fmt::runtime(fmt::format("{{:{}}}", format)), number);
 }
 
-// "name[i,j]" in two.
+// Splits "name[i,j]" into "name" and "i,j".
 struct Reference {
   std::string_view name, list;
 
@@ -174,7 +174,7 @@ bool mentions_measured(const ScriptBlock& block, const LessonOutput& output) {
                              [&](const auto& one) { return block.text.find("{" + one.first) != std::string::npos; });
 }
 
-// Takes {?name} and {!name} off the front of a block; false: it is not to be shown.
+// Strips leading {?name} and {!name} from a block. Returns false if the block must not be shown.
 bool is_wanted(ScriptBlock& block, const LessonOutput& output) {
   const std::size_t close = block.text.find('}');
   const bool if_there = block.text.starts_with("{?");
@@ -201,7 +201,7 @@ std::string filled(std::string_view text, const LessonOutput& output) {
     out += text.substr(0, open);
     if (open == std::string_view::npos) return out;
     const std::size_t close = text.find('}', open);
-    if (close == std::string_view::npos) unknown(text.substr(open + 1), "does not end");
+    if (close == std::string_view::npos) unknown(text.substr(open + 1), "is not closed");
     out += value_of(text.substr(open + 1, close - open - 1), output);
     text.remove_prefix(close + 1);
   }

@@ -17,11 +17,11 @@ namespace {
 
 View<float, 4> heads_of(nn::Matrix& matrix) { return {matrix.data(), {1, 1, matrix.rows(), matrix.columns()}}; }
 
-// [B, N, D] is [B, 1, N, D].
+// Reads [B, N, D] as [B, 1, N, D].
 Shape<4> four_axes(const LessonArray& array, const char* name) {
   if (array.rank() == 3) return {array.shape[0], 1, array.shape[1], array.shape[2]};
   if (array.rank() != 4)
-    throw std::invalid_argument(std::string(name) + " has three axes or four, not " + shape_text(array.shape));
+    throw std::invalid_argument(std::string(name) + " must have three or four axes, not " + shape_text(array.shape));
   return {array.shape[0], array.shape[1], array.shape[2], array.shape[3]};
 }
 
@@ -29,7 +29,7 @@ struct LessonHeads {
   std::int64_t heads, rows;
   enum Into : std::uint8_t { split, joined } into;
 };
-// `out` has the numbers of `in`: its axes of rows and heads change places.
+// Copies `in` to `out` with the axes of rows and heads swapped.
 LessonArray move_heads(const LessonArray& in, LessonArray out, const LessonHeads& how) {
   const std::int64_t wide = (how.into == LessonHeads::split ? out : in).shape.back();
   const std::int64_t table = how.heads * how.rows * wide;
@@ -48,7 +48,7 @@ LessonArray move_heads(const LessonArray& in, LessonArray out, const LessonHeads
 
 LessonArray product(const LessonArray& a, const LessonArray& b) {
   if (a.rank() != 2 || b.rank() != 2 || a.width() != b.height())
-    misfit("the first has as many columns as the second has rows", a, b);
+    misfit("the first must have as many columns as the second has rows", a, b);
   LessonArray out = LessonArray::zeros({a.height(), b.width()});
   for (std::int64_t i = 0; i < a.height(); ++i)
     for (std::int64_t t = 0; t < a.width(); ++t)
@@ -57,7 +57,7 @@ LessonArray product(const LessonArray& a, const LessonArray& b) {
 }
 
 LessonArray transposed(const LessonArray& a, const LessonArray& b) {
-  if (a.rank() != 2 || b.rank() != 2 || a.width() != b.width()) misfit("queries are as wide as keys", a, b);
+  if (a.rank() != 2 || b.rank() != 2 || a.width() != b.width()) misfit("queries must be as wide as keys", a, b);
   LessonArray out = LessonArray::zeros({a.height(), b.height()});
   for (std::int64_t i = 0; i < a.height(); ++i)
     for (std::int64_t j = 0; j < b.height(); ++j)
@@ -77,7 +77,7 @@ LessonArray softmax_rows(const LessonArray& scores) {
     double* const row = out.numbers.data() + i * out.width();
     const double peak = *std::max_element(row, row + out.width());
     if (peak == -std::numeric_limits<double>::infinity()) {
-      std::fill_n(row, out.width(), 0.0);  // a query that may see nothing
+      std::fill_n(row, out.width(), 0.0);  // a query that may see no key
       continue;
     }
     double sum = 0;
@@ -91,7 +91,7 @@ LessonAttention attend(const LessonArray& q, const LessonArray& k, const LessonA
                        ThreadPool& pool) {
   LessonAttention out;
   out.scores = transposed(q, k);
-  if (v.rank() != 2 || v.height() != k.height()) misfit("a value belongs to each key", k, v);
+  if (v.rank() != 2 || v.height() != k.height()) misfit("there must be one value per key", k, v);
   const double scale = how.scale.value_or(1 / std::sqrt(static_cast<double>(q.width())));
   out.scaled = times(out.scores, scale);
   nn::Matrix queries = q.matrix(), keys = k.matrix(), values = v.matrix();

@@ -58,7 +58,7 @@ LessonArray all_tables(const insight::AttentionTables& tables, insight::Kind kin
 }
 
 figure::Grid blue_grid(const LessonArray& arrays, std::string title) {
-  constexpr std::int64_t kOneRow = 4;  // more heads than that stand in several rows
+  constexpr std::int64_t kOneRow = 4;  // more heads are laid out in several rows
   figure::Grid grid{.panels = {},
                     .columns = arrays.shape.at(0) <= kOneRow ? arrays.shape.at(0) : 0,
                     .title = std::move(title),

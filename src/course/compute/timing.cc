@@ -30,7 +30,7 @@ const char* way_name(Way way) {
   return "rnn";
 }
 
-// Q = K = V, as the texts measure it.
+// Q = K = V, as in the tutorials that the lesson compares with.
 class Runner {
  public:
   Runner(const TimedProblem& problem, ThreadPool& pool)
@@ -73,7 +73,7 @@ class Runner {
     for (std::int64_t j = 0; j < problem_.n; ++j) row[j] /= sum;
   }
 
-  // What comes from the tokens is one product; what comes from the state before must wait for it.
+  // The part from the tokens is one product; the part from the previous state must be computed step by step.
   void rnn() {
     nn::Matrix w(problem_.d, problem_.d);
     for (std::int64_t n = 0; n < problem_.d * problem_.d; ++n)
@@ -105,7 +105,7 @@ Timing measure(Way way, const TimedProblem& problem, const TimingLimits& limits,
   Runner runner(problem, pool);
   Timing run_timing;
   Clock::time_point start = Clock::now();
-  runner.run(way);  // memory is touched for the first time, threads are woken
+  runner.run(way);  // warm-up: touches memory, wakes threads
   run_timing.first = since(start);
   start = Clock::now();
   double took = 0;
@@ -123,7 +123,7 @@ Timing measure(Way way, const TimedProblem& problem, const TimingLimits& limits,
 }  // namespace
 
 Timing run_timing(Way way, const TimedProblem& problem, const TimingLimits& limits, ThreadPool& pool) {
-  static std::mutex one_at_a_time;  // two at once would measure each other
+  static std::mutex one_at_a_time;  // concurrent measurements would disturb each other
   static std::map<std::tuple<Way, std::int64_t, std::int64_t, std::int64_t, std::int64_t, int>, Timing> known;
   const std::scoped_lock lock(one_at_a_time);
   const auto [place, is_new] =

@@ -1,5 +1,5 @@
-// course/compute/timing.h - how long ways to attend take on this machine. Each is measured once while the program runs:
-// a reader who moves a slider does not wait for it again.
+// course/compute/timing.h - measures how long ways to compute attention take on this machine. Each is measured once per
+// process, so that moving a slider does not measure again.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 namespace attn::course {
 
 enum class Way : std::uint8_t {
-  naive,   // scores, softmax, values: each step goes through a whole table [n, n] in memory
+  naive,   // scores, softmax, values: each step passes over a table [n, n] in memory
   fused,   // attn::attention
   linear,  // attn::linear_attention
-  rnn,     // h = tanh(W h + U x), a token after the other
+  rnn,     // h = tanh(W h + U x), token by token
 };
 
 struct TimedProblem {
@@ -26,18 +26,18 @@ struct TimedProblem {
 struct Timing {
   double first = 0;       // the first run, which is not counted
   double seconds = 0;     // the mean of the others
-  double best = 0;        // the shortest of them: others on the machine only make runs longer
-  std::int64_t runs = 0;  // that were measured
+  double best = 0;        // the shortest of them: other load on the machine only makes runs longer
+  std::int64_t runs = 0;  // number of measured runs
 };
 
-// At most `runs`, and no new one after `patience` seconds.
+// Makes at most `runs` runs, and starts none after `patience` seconds.
 struct TimingLimits {
   std::int64_t runs = 100;
   double patience = 0.5;
 };
 Timing run_timing(Way way, const TimedProblem& problem, const TimingLimits& limits, ThreadPool& pool);
 
-// Adds measured `name` [ways, lengths], in seconds, and a figure of that name: time against n.
+// Adds the measured array `name` [ways, lengths], in seconds, and a figure of that name: time against n.
 struct Course {
   std::span<const Way> ways;
   std::vector<double> lengths;

@@ -23,14 +23,14 @@ void check_words(const model::Reader& reader, const std::string& text) {
   }
   if (!unknown.empty())
     throw std::invalid_argument(reader.name + " does not know " + joined(unknown, ", ") +
-                                ": it has learned short sentences with simple words");
+                                ": it was trained on short sentences with simple words");
 }
 
 }  // namespace
 
 model::Recording translated(const model::Reader& reader, const std::string& text, model::Keep keep, ThreadPool& pool) {
   if (reader.model->facts().form != model::Form::encoder_decoder)
-    throw std::invalid_argument(reader.name + " does not translate: this lesson looks at an encoder-decoder");
+    throw std::invalid_argument(reader.name + " is not a translator: this lesson needs an encoder-decoder");
   check_words(reader, text);
   return model::read(reader, model::prepared({.text = text, .pair = {}, .target = {}}, reader, pool), keep, pool);
 }

@@ -1,4 +1,4 @@
-// course/compute/translate.h - the small translator, for the lessons that look into it.
+// course/compute/translate.h - runs the small translator, for the lessons on cross-attention.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace attn::course {
 
-// What the model makes of a text, and how. Throws std::invalid_argument that names the words that it does not know, and
-// for a model that is no encoder-decoder.
+// Translates a text and records the attention. Throws std::invalid_argument that lists words the model does not know,
+// and for a model that is not an encoder-decoder.
 model::Recording translated(const model::Reader& reader, const std::string& text, model::Keep keep, ThreadPool& pool);
 
 }  // namespace attn::course
