@@ -13,7 +13,7 @@
 namespace attn::insight {
 namespace {
 
-// A model that has read a text.
+// A model and its recording of a text.
 struct Read {
   explicit Read(const std::string& name)
       : reader(model::Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / name)) {
@@ -51,7 +51,7 @@ TEST_P(AblationLaws, SwitchingNothingOffChangesNothing) {
   for (const double kl : ablation.divergence(ablation.before())) EXPECT_EQ(kl, 0);
 }
 
-TEST_P(AblationLaws, AllAtOnceIsOneByOne) {
+TEST_P(AblationLaws, BatchedRankingEqualsOneHeadAtATime) {
   Read read(GetParam());
   const Ablation ablation = read.ablation({0, 2});
   const std::vector<HeadId> heads = heads_of(read.reader.model->facts());
@@ -75,7 +75,7 @@ TEST_P(AblationLaws, AllAtOnceIsOneByOne) {
 INSTANTIATE_TEST_SUITE_P(Models, AblationLaws, testing::Values("bert", "gpt2", "llama", "t5", "bart"),
                          [](const auto& which) { return std::string(which.param); });
 
-TEST(Ablation, SeveralHeadsAreOffTogether) {
+TEST(Ablation, SwitchesSeveralHeadsOffTogether) {
   Read read("gpt2");
   const Ablation ablation = read.ablation({3});
   const HeadId a{Kind::self, 0, 1}, b{Kind::self, 1, 0};
@@ -84,7 +84,7 @@ TEST(Ablation, SeveralHeadsAreOffTogether) {
   EXPECT_FALSE(same_bits(both, ablation.without(std::vector{a}, read.pool)));
 }
 
-TEST(Ablation, ProgressThatThrowsEndsTheWork) {
+TEST(Ablation, ExceptionFromProgressStopsTheWork) {
   Read read("gpt2");
   struct Enough {};
   const auto stop = [](std::int64_t, std::int64_t) { throw Enough(); };
@@ -92,7 +92,7 @@ TEST(Ablation, ProgressThatThrowsEndsTheWork) {
                Enough);
 }
 
-TEST(Ablation, WhatIsNotThereIsNamed) {
+TEST(Ablation, ErrorNamesAMissingHeadOrToken) {
   Read bert("bert"), bare("bert-half");
   EXPECT_NE(ablation_refusal([&] { static_cast<void>(bare.ablation({0})); }).find("no head that predicts"),
             std::string::npos);
@@ -106,7 +106,7 @@ TEST(Ablation, WhatIsNotThereIsNamed) {
   EXPECT_EQ(without({Kind::cross, 0, 0}), "a bert has no attention of kind 'cross', only self");
 }
 
-TEST(KlDivergence, IsZeroOfEqualsAndNeverBelow) {
+TEST(KlDivergence, IsZeroForEqualLogitsAndNeverNegative) {
   std::vector<float> a(100), b(100);
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -115,17 +115,17 @@ TEST(KlDivergence, IsZeroOfEqualsAndNeverBelow) {
     }
     EXPECT_EQ(kl_divergence(a, a), 0);
     EXPECT_GE(kl_divergence(a, b), 0);
-    for (float& x : b) x += 50;  // logits that differ by a constant are the same prediction
+    for (float& x : b) x += 50;  // a constant offset does not change the prediction
     EXPECT_LT(kl_divergence(a, b), 1e-6);
   }
 }
 
-TEST(KlDivergence, OfTwoCoinsIsKnown) {
+TEST(KlDivergence, MatchesTheKnownValueForTwoCoins) {
   const std::vector<float> fair = {0, 0}, loaded = {0, std::log(3.0F)};
   EXPECT_NEAR(kl_divergence(fair, loaded), 0.5 * std::log(0.5 / 0.25) + 0.5 * std::log(0.5 / 0.75), 1e-7);
 }
 
-TEST(KlDivergence, HugeLogitsOverflowNothing) {
+TEST(KlDivergence, HugeLogitsDoNotOverflow) {
   EXPECT_NEAR(kl_divergence(std::vector<float>{1e4F, 0}, std::vector<float>{0, 0}), std::log(2.0), 1e-6);
 }
 

@@ -42,7 +42,7 @@ TEST(InMemoryTables, HeadsAreFoundLayerByLayer) {
   EXPECT_EQ(tables.heads()[5], (HeadId{Kind::self, 1, 2}));
 }
 
-TEST(InMemoryTables, SeveralKindsHaveTablesAndTokensOfTheirOwn) {
+TEST(InMemoryTables, EachKindHasItsOwnTablesAndTokens) {
   std::vector<InMemoryTables::Part> parts;
   parts.push_back({Kind::cross, random_tables(2, 2, 2, 3), named_tokens({"x", "y"}), named_tokens({"a", "b", "c"})});
   parts.push_back({Kind::self, random_tables(1, 2, 3, 3), named_tokens({"a", "b", "c"}), {}});
@@ -60,7 +60,7 @@ TEST(InMemoryTables, SeveralKindsHaveTablesAndTokensOfTheirOwn) {
   EXPECT_EQ(tables.heads().size(), 6U);
 }
 
-TEST(InMemoryTables, OneKindTwiceIsRefusedAndSoIsNone) {
+TEST(InMemoryTables, RejectsADuplicateKindAndNoKind) {
   const auto said = [](std::vector<InMemoryTables::Part> parts) {
     try {
       const InMemoryTables made(std::move(parts));
@@ -80,12 +80,12 @@ TEST(InMemoryTables, TokensOfASquareTableNameRowsAndColumns) {
   EXPECT_EQ(tables.keys(Kind::self)[1].text, "b");
 }
 
-TEST(InMemoryTables, TokensThatAreMissingAreNumbered) {
+TEST(InMemoryTables, MissingTokensAreNumbered) {
   const InMemoryTables tables(random_tables(1, 1, 2, 3), {}, {});
   EXPECT_EQ(tables.keys(Kind::self)[2].text, "2");
 }
 
-TEST(InMemoryTables, ANumberOfTokensThatDoesNotFitNamesBothNumbers) {
+TEST(InMemoryTables, ErrorForAWrongNumberOfTokensNamesBothNumbers) {
   EXPECT_EQ(table_refusal(random_tables(1, 1, 2, 3), {"a"}, {}), "there are 1 tokens for 2 rows of the table");
   EXPECT_EQ(table_refusal(random_tables(1, 1, 2, 3), {"a", "b"}, {"c"}),
             "there are 1 tokens for 3 columns of the table");
@@ -100,7 +100,7 @@ TEST(InMemoryTables, NoWeightAboveTheDiagonalMeansCausal) {
   EXPECT_FALSE(tables.causal({Kind::self, 0, 1}));
 }
 
-TEST(InMemoryTables, AHeadThatIsNotThereNamesThoseThatAre) {
+TEST(InMemoryTables, ErrorForAMissingHeadNamesTheValidRange) {
   const InMemoryTables tables(random_tables(2, 3, 4, 4), {}, {});
   try {
     tables.check({Kind::self, 0, 3});
@@ -111,20 +111,20 @@ TEST(InMemoryTables, AHeadThatIsNotThereNamesThoseThatAre) {
   EXPECT_THROW(tables.check({Kind::cross, 0, 0}), std::invalid_argument);
 }
 
-TEST(Tiles, EveryWeightComesOnce) {
+TEST(Blocks, VisitEveryWeightOnce) {
   const InMemoryTables tables(random_tables(1, 1, kBlockQueries + 3, 2 * kBlockColumns + 1), {}, {});
   ThreadPool pool(1);
   const nn::Matrix whole = tables.weights({}, pool);
   nn::Matrix seen(whole.rows(), whole.columns());
   std::fill_n(seen.data(), seen.rows() * seen.columns(), 0.0F);
-  each_block(tables, {}, [&](Rectangle at, View<const float, 2> tile) {
-    for (std::int64_t i = 0; i < tile.shape[0]; ++i)
-      for (std::int64_t j = 0; j < tile.shape[1]; ++j) seen.row(at.row + i)[at.col + j] += tile(i, j);
+  each_block(tables, {}, [&](Rectangle at, View<const float, 2> block) {
+    for (std::int64_t i = 0; i < block.shape[0]; ++i)
+      for (std::int64_t j = 0; j < block.shape[1]; ++j) seen.row(at.row + i)[at.col + j] += block(i, j);
   });
   EXPECT_TRUE(std::equal(seen.data(), seen.data() + seen.rows() * seen.columns(), whole.data()));
 }
 
-TEST(Picture, ATableThatFitsComesAsItIs) {
+TEST(Picture, ATableThatFitsIsCopied) {
   const InMemoryTables tables(random_tables(1, 1, 5, 7), {}, {});
   ThreadPool pool(1);
   const Picture small = picture(tables, {}, 7, Reduce::max, pool);

@@ -24,8 +24,8 @@ using test::kInfinity;
 using test::kNan;
 using testing::HasSubstr;
 
-model::Recording reading_to_check(const std::string& name, ThreadPool& pool,
-                                  const std::string& words = "The fox jumps over it.") {
+model::Recording recording_to_check(const std::string& name, ThreadPool& pool,
+                                    const std::string& words = "The fox jumps over it.") {
   const model::Reader reader = model::Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / name);
   model::Text text;
   text.text = words;
@@ -36,7 +36,7 @@ model::Recording reading_to_check(const std::string& name, ThreadPool& pool,
 // A recording with some of its numbers changed where they lie in the file.
 class SpoiltFile {
  public:
-  SpoiltFile(const std::string& model, ThreadPool& pool) : SpoiltFile(reading_to_check(model, pool)) {}
+  SpoiltFile(const std::string& model, ThreadPool& pool) : SpoiltFile(recording_to_check(model, pool)) {}
   explicit SpoiltFile(const model::Recording& recording) { model::save_recording(recording, folder_ / "x.attn"); }
   SpoiltFile& set(const std::string& tensor, std::int64_t row, std::int64_t column, float value, bool add = false) {
     const model::SafeTensors file = model::SafeTensors::open(folder_ / "x.attn");
@@ -65,9 +65,9 @@ class Check : public testing::Test {
   ThreadPool pool_{2};
 };
 
-TEST_F(Check, WhatModelsGivePasses) {
+TEST_F(Check, RecordingsOfModelsPass) {
   for (const char* name : {"bert", "gpt2", "mistral", "llama", "t5", "bart"}) {
-    const RecordedTables tables(reading_to_check(name, pool_));
+    const RecordedTables tables(recording_to_check(name, pool_));
     const CheckResult result = check_weights(tables, {}, pool_);
     EXPECT_FALSE(result.failure) << name << ": " << to_string(*result.failure);
     EXPECT_LT(result.deviation, 1e-5) << name;
@@ -79,17 +79,17 @@ TEST_F(Check, WhatModelsGivePasses) {
   }
 }
 
-TEST_F(Check, OneWrongLseIsNamedWithLayerHeadAndRow) {
+TEST_F(Check, ReportsAWrongLseWithLayerHeadAndRow) {
   const RecordedTables tables = SpoiltFile("mistral", pool_).set("self.1.lse", 3, 5, 0.01F, true).open();
-  EXPECT_THAT(failure_of(tables, pool_), HasSubstr("layer 1, head 3, row 5: the weights sum to 0.99005; 1 is right"));
+  EXPECT_THAT(failure_of(tables, pool_), HasSubstr("layer 1, head 3, row 5: the weights sum to 0.99005, not 1"));
 }
 
-TEST_F(Check, TheKindIsNamedWhereThereAreSeveral) {
+TEST_F(Check, ReportsTheKindIfThereAreSeveral) {
   const RecordedTables tables = SpoiltFile("t5", pool_).set("cross.0.lse", 1, 2, -3, true).open();
   EXPECT_THAT(failure_of(tables, pool_), HasSubstr("cross layer 0, head 1, row 2: "));
 }
 
-TEST_F(Check, AnLseThatIsNotFiniteIsNamed) {
+TEST_F(Check, ReportsAnLseThatIsNotFinite) {
   const auto with = [&](float value) {
     return failure_of(SpoiltFile("bert", pool_).set("self.2.lse", 1, 4, value).open(), pool_);
   };
@@ -98,7 +98,7 @@ TEST_F(Check, AnLseThatIsNotFiniteIsNamed) {
   EXPECT_THAT(with(-kInfinity), HasSubstr("layer 2, head 1, row 4: lse is -inf"));
 }
 
-TEST_F(Check, AQueryOrKeyThatIsNotANumberIsNamed) {
+TEST_F(Check, ReportsAQueryOrKeyThatIsNotANumber) {
   EXPECT_THAT(failure_of(SpoiltFile("gpt2", pool_).set("self.0.q", 3, 0, kNan).open(), pool_),
               HasSubstr("layer 0, head 0, row 3: a weight is not finite"));
   // Causal: rows before the key do not see it.
@@ -106,7 +106,7 @@ TEST_F(Check, AQueryOrKeyThatIsNotANumberIsNamed) {
               HasSubstr("layer 0, head 0, row 4: a weight is not finite"));
 }
 
-TEST_F(Check, TheFirstFailureIsToldWhateverTheNumberOfThreads) {
+TEST_F(Check, ReportsTheFirstFailureForAnyNumberOfThreads) {
   SpoiltFile file("bert", pool_);
   file.set("self.2.lse", 0, 0, 9, true).set("self.1.lse", 2, 6, 9, true).set("self.1.lse", 2, 4, 9, true);
   for (const int threads : {1, 3}) {
@@ -115,10 +115,10 @@ TEST_F(Check, TheFirstFailureIsToldWhateverTheNumberOfThreads) {
   }
 }
 
-TEST_F(Check, ASampleHasTheFirstAndTheLastRowAndEveryLse) {
+TEST_F(Check, ASampleIncludesTheFirstAndTheLastRowAndEveryLse) {
   const CheckOptions few{.most_weights = 1, .progress = {}};
   const auto file = [&] {
-    return SpoiltFile(reading_to_check(
+    return SpoiltFile(recording_to_check(
         "bert", pool_, "the fox jumps over it and the dog sleeps and then it wakes up and looks at the fox"));
   };
   const CheckResult result = check_weights(file().open(), few, pool_);
@@ -135,16 +135,16 @@ TEST_F(Check, ASampleHasTheFirstAndTheLastRowAndEveryLse) {
   EXPECT_THAT(with(last / 2, kNan), HasSubstr("row " + std::to_string(last / 2) + ": lse is NaN"));
 }
 
-TEST_F(Check, ANumberThatIsNoWeightIsToldBesideTheFirstFailure) {
-  for (const auto& [number, told] : {std::pair{50.0F, "50"}, {-0.5F, "-0.5"}, {kNan, "NaN"}, {kInfinity, "inf"}}) {
+TEST_F(Check, ReportsANumberThatIsNotAWeightBesideTheFirstFailure) {
+  for (const auto& [number, shown] : {std::pair{50.0F, "50"}, {-0.5F, "-0.5"}, {kNan, "NaN"}, {kInfinity, "inf"}}) {
     InMemoryTables::Tables table_data{.layers = 1, .heads = 2, .numbers = nn::Matrix(4, 2)};
     std::fill_n(table_data.numbers.data(), 8, 0.5F);
     table_data.numbers.row(0)[0] = 0.9F;
     table_data.numbers.row(3)[1] = number;
     const CheckResult result = check_weights(InMemoryTables(std::move(table_data), {}, {}), {}, pool_);
-    EXPECT_EQ(to_string(*result.failure), "layer 0, head 0, row 0: the weights sum to 1.4; 1 is right");
+    EXPECT_EQ(to_string(*result.failure), "layer 0, head 0, row 0: the weights sum to 1.4, not 1");
     EXPECT_EQ(to_string(*result.no_weight),
-              "layer 0, head 1, row 1: " + std::string(told) + " is no weight: they go from 0 to 1");
+              "layer 0, head 1, row 1: " + std::string(shown) + " is not a weight: weights lie between 0 and 1");
   }
   InMemoryTables::Tables table_data{.layers = 1, .heads = 1, .numbers = nn::Matrix(2, 2)};
   std::fill_n(table_data.numbers.data(), 4, 0.7F);
@@ -171,8 +171,8 @@ class Leaky final : public AttentionTables {
   RecordedTables& inner_;
 };
 
-TEST_F(Check, AMaskedPlaceMustBeExactlyZero) {
-  RecordedTables inner(reading_to_check("gpt2", pool_));
+TEST_F(Check, AMaskedWeightMustBeExactlyZero) {
+  RecordedTables inner(recording_to_check("gpt2", pool_));
   EXPECT_EQ(failure_of(Leaky(inner), pool_), "layer 0, head 1, row 0: key 5 is masked, but its weight is 1e-30");
 }
 
@@ -182,16 +182,16 @@ InMemoryTables table(std::vector<float> numbers, std::int64_t columns) {
   return {std::move(table_data), {}, {}};
 }
 
-TEST_F(Check, TablesOfTheUsersAreCheckedTheSameWay) {
+TEST_F(Check, TablesFromFilesAreCheckedTheSameWay) {
   EXPECT_EQ(failure_of(table({0.25F, 0.75F, 1, 0}, 2), pool_), "none");
   EXPECT_EQ(failure_of(table({0.25F, 0.75F, 0.5F, 0}, 2), pool_),
-            "layer 0, head 0, row 1: the weights sum to 0.5; 1 is right");
+            "layer 0, head 0, row 1: the weights sum to 0.5, not 1");
   EXPECT_EQ(failure_of(table({-0.5F, 1.5F, 1, 0}, 2), pool_),
-            "layer 0, head 0, row 0: a weight is -0.5; 0 to 1 is right");
+            "layer 0, head 0, row 0: a weight is -0.5, outside [0, 1]");
 }
 
-TEST_F(Check, WhatProgressThrowsEndsTheWork) {
-  const RecordedTables tables(reading_to_check("bert", pool_));
+TEST_F(Check, ExceptionFromProgressStopsTheWork) {
+  const RecordedTables tables(recording_to_check("bert", pool_));
   std::int64_t last = -1;
   check_weights(tables, {.progress = [&](std::int64_t done, std::int64_t) { last = done; }}, pool_);
   EXPECT_EQ(last, std::ssize(tables.heads()));

@@ -42,7 +42,7 @@ std::int64_t longest(const std::string& a, const std::string& b) {
   return length[a.size()][b.size()];
 }
 
-TEST(Align, IsALongestCommonSubsequenceAndTheSameFromBothSides) {
+TEST(Align, IsALongestCommonSubsequenceAndSymmetric) {
   test::Random random(3);
   for (int round = 0; round < 200; ++round) {
     std::string a, b;
@@ -62,7 +62,7 @@ TEST(Align, IsALongestCommonSubsequenceAndTheSameFromBothSides) {
   }
 }
 
-TEST(Align, TwoLongTextsWithoutACommonEndTakeABitAPair) {
+TEST(Align, TwoLongTextsWithoutACommonEndTakeOneBitPerPair) {
   std::string a, b;
   test::Random random(5);
   for (int i = 0; i < 4000; ++i)
@@ -70,7 +70,7 @@ TEST(Align, TwoLongTextsWithoutACommonEndTakeABitAPair) {
   EXPECT_EQ(align(tokens(a), tokens(b)).size(), longest(a, b));
 }
 
-TEST(Compare, ATextWithItselfHasNoChangeAndAlignsAll) {
+TEST(Compare, ATextWithItselfAlignsAllTokensAndHasNoChange) {
   ThreadPool pool(2);
   const InMemoryTables one = RandomRows{.layers = 2, .n = 100}.tables();
   const Comparison same = compare(one, one, pool);
@@ -80,7 +80,7 @@ TEST(Compare, ATextWithItselfHasNoChangeAndAlignsAll) {
     EXPECT_EQ(head.change, 0);
     EXPECT_EQ(head.entropy_a, head.entropy_b);
   }
-  EXPECT_EQ(same.heads[4].head, (HeadId{Kind::self, 1, 1}));  // equal ones stay in order
+  EXPECT_EQ(same.heads[4].head, (HeadId{Kind::self, 1, 1}));  // ties stay in order
 }
 
 TEST(Compare, IsSymmetric) {
@@ -104,21 +104,21 @@ InMemoryTables lettered_table(std::vector<float> numbers, const std::string& let
   return {std::move(table_data), names(letters), {}};
 }
 
-TEST(Compare, RowsThatShareNothingDifferByOne) {
+TEST(Compare, DisjointRowsDifferByOne) {
   ThreadPool pool(1);
   const InMemoryTables one = lettered_table({0, 1, 1, 0}, "ab"), other = lettered_table({1, 0, 0, 1}, "ab");
   EXPECT_DOUBLE_EQ(compare(one, other, pool).heads[0].change, 1);
 }
 
-// Keys that the other text lacks are one bin, however many they are: rows (.5 on a, .5 elsewhere) are the same.
-TEST(Compare, KeysThatTheOtherTextLacksAreOneBin) {
+// All keys that the other text lacks form one bin: two rows with .5 on a and .5 elsewhere are equal.
+TEST(Compare, KeysThatTheOtherTextLacksFormOneBin) {
   ThreadPool pool(1);
   const InMemoryTables one = lettered_table({0.5F, 0.25F, 0.25F, 0, 0, 1, 0, 0, 1}, "axy");
   const InMemoryTables other = lettered_table({0.5F, 0.5F, 0, 1}, "az");
   EXPECT_NEAR(compare(one, other, pool).heads[0].change, 0, 1e-15);
 }
 
-TEST(Compare, OneRowIsTheDivergenceOfTheTextbook) {
+TEST(Compare, OneRowHasTheTextbookDivergence) {
   ThreadPool pool(1);
   const InMemoryTables one = lettered_table({0.75F, 0.25F, 0, 1}, "ax"),
                        other = lettered_table({0.25F, 0.75F, 0, 1}, "ay");
@@ -126,7 +126,7 @@ TEST(Compare, OneRowIsTheDivergenceOfTheTextbook) {
   EXPECT_NEAR(compare(one, other, pool).heads[0].change, expected, 1e-12);
 }
 
-TEST(Compare, DifferentShapesAreNamed) {
+TEST(Compare, ErrorNamesDifferentShapes) {
   ThreadPool pool(1);
   const InMemoryTables one = RandomRows{}.tables(), other = RandomRows{.layers = 4, .heads = 5}.tables();
   const std::string said = refusal_of([&] { compare(one, other, pool); });
@@ -134,13 +134,13 @@ TEST(Compare, DifferentShapesAreNamed) {
   EXPECT_NE(said.find("4 layers of 5 heads"), std::string::npos) << said;
 }
 
-TEST(Compare, TextsWithoutACommonTokenAreRefused) {
+TEST(Compare, RejectsTextsWithoutACommonToken) {
   ThreadPool pool(1);
   const InMemoryTables one = lettered_table({1, 0, 0, 1}, "ab"), other = lettered_table({1, 0, 0, 1}, "cd");
   EXPECT_NE(refusal_of([&] { compare(one, other, pool); }).find("no token in common"), std::string::npos);
 }
 
-TEST(Difference, IsThatOfTheAlignedWeightsInAnyWindow) {
+TEST(Difference, SubtractsAlignedWeightsInAnyWindow) {
   ThreadPool pool(1);
   const InMemoryTables one = RandomRows{.n = 6, .seed = 4}.tables(names("abxcde"));
   const InMemoryTables other = RandomRows{.n = 7, .seed = 5}.tables(names("abcyzde"));
@@ -159,7 +159,7 @@ TEST(Difference, IsThatOfTheAlignedWeightsInAnyWindow) {
       EXPECT_EQ(part.row(i)[j], a.row(in_a[i + 1])[in_a[j + 2]] - b.row(in_b[i + 1])[in_b[j + 2]]);
 }
 
-TEST(DifferenceOnA, IsWhatNumpyHasOnAllTokensOfA) {
+TEST(DifferenceOnA, MatchesNumpyOnAllTokensOfA) {
   ThreadPool pool(2);
   const test::Looking golden;
   const InMemoryTables a = golden.tables("a"), b = golden.tables("b");
@@ -189,7 +189,7 @@ TEST(DifferenceOnA, IsWhatNumpyHasOnAllTokensOfA) {
   }
 }
 
-TEST(DifferenceOnA, TilesAndPicturesShowWhatIsFarthestFromZero) {
+TEST(DifferenceOnA, MapTilesAndPicturesShowTheNumberFarthestFromZero) {
   ThreadPool pool(3);
   const InMemoryTables a = RandomRows{.layers = 1, .heads = 1, .n = 600, .seed = 1}.tables();
   const InMemoryTables b = RandomRows{.layers = 1, .heads = 1, .n = 600, .seed = 2}.tables();

@@ -13,7 +13,7 @@
 namespace attn::insight {
 namespace {
 
-// Short ones, empty ones, and some that end a shard by their length.
+// Short texts, empty texts, and some that end a shard by their length.
 std::vector<std::string> many_texts(std::size_t count) {
   const std::vector<std::string> words = {"the", "cat", "sat", "on", "a", "mat", "and", "fox", "dog", ",", "ran", "."};
   std::vector<std::string> texts(count);
@@ -40,12 +40,12 @@ class CorpusInShards : public testing::Test {
       ThreadPool pool(1);
       Corpus corpus(reader_, kOptions);
       if (ranks.rank() == 0 && !asked.begun.empty()) corpus.load(asked.begun);
-      const auto told = [&](const ShardsSoFar& so_far) {
+      const auto report = [&](const ShardsSoFar& so_far) {
         EXPECT_EQ(ranks.rank(), 0);
         EXPECT_GE(so_far.read, so_far.in_sums);
         if (between) between(corpus, so_far);
       };
-      together(ranks, [&] { add_shards(corpus, {source(), asked.from, asked.limit}, told, ranks, pool); });
+      together(ranks, [&] { add_shards(corpus, {source(), asked.from, asked.limit}, report, ranks, pool); });
       if (ranks.rank() == 0) result = corpus.save();
     });
     return result;
@@ -68,7 +68,7 @@ TEST_F(CorpusInShards, AnyNumberOfRanksGivesTheSameBits) {
   for (const int ranks : {2, 3, 4}) EXPECT_TRUE(sums(ranks) == alone) << ranks << " ranks";
 }
 
-TEST_F(CorpusInShards, OneProcessAloneIsOneRank) {
+TEST_F(CorpusInShards, ASingleProcessIsOneRank) {
   const std::unique_ptr<Ranks> nobody = attn::alone();
   ThreadPool pool(2);
   Corpus corpus(reader_, kOptions);
@@ -76,7 +76,7 @@ TEST_F(CorpusInShards, OneProcessAloneIsOneRank) {
   EXPECT_TRUE(corpus.save() == sums(1));
 }
 
-TEST_F(CorpusInShards, SaysOfTheTextsWhatTheySayOneByOne) {
+TEST_F(CorpusInShards, MeansEqualThoseOfTheTextsOneByOne) {
   ThreadPool pool(1);
   Corpus in_shards(reader_, kOptions), one_by_one(reader_, kOptions);
   in_shards.load(sums(3));
@@ -95,8 +95,8 @@ TEST_F(CorpusInShards, SaysOfTheTextsWhatTheySayOneByOne) {
   }
 }
 
-// Wherever a run is stopped, another one goes on with any number of ranks.
-TEST_F(CorpusInShards, WhatWasInTheSumsGoesOnToTheSameBits) {
+// A run may stop anywhere; another one resumes it with any number of ranks.
+TEST_F(CorpusInShards, ResumingFromSumsGivesTheSameBits) {
   struct Begun {
     std::int64_t texts;
     std::string sums;
@@ -113,7 +113,7 @@ TEST_F(CorpusInShards, WhatWasInTheSumsGoesOnToTheSameBits) {
   }
 }
 
-TEST_F(CorpusInShards, AShardEndsAfterSoManyTextsOrBytes) {
+TEST_F(CorpusInShards, AShardEndsAtItsLimitOfTextsOrBytes) {
   std::set<std::int64_t> ends;
   static_cast<void>(sums(1, {}, [&](const Corpus&, const ShardsSoFar& so_far) { ends.insert(so_far.in_sums); }));
   std::set<std::int64_t> expected = {0};
@@ -130,7 +130,7 @@ TEST_F(CorpusInShards, AShardEndsAfterSoManyTextsOrBytes) {
   EXPECT_EQ(ends.size(), 1 + 9U);  // 8 long texts, and what follows the last of them
 }
 
-TEST_F(CorpusInShards, ALimitCutsTheCorpus) {
+TEST_F(CorpusInShards, LimitTruncatesTheCorpus) {
   ThreadPool pool(1);
   Corpus corpus(reader_, kOptions);
   corpus.load(sums(2, {.from = 0, .limit = 130, .begun = {}}));
@@ -139,7 +139,7 @@ TEST_F(CorpusInShards, ALimitCutsTheCorpus) {
   EXPECT_TRUE(sums(1) == corpus.save());
 }
 
-TEST_F(CorpusInShards, MoreRanksThanShardsAndNoTextAtAllAreWell) {
+TEST_F(CorpusInShards, AcceptsMoreRanksThanShardsAndNoTextAtAll) {
   texts_.resize(5);
   const std::string alone = sums(1);
   EXPECT_TRUE(sums(4) == alone);
@@ -148,7 +148,7 @@ TEST_F(CorpusInShards, MoreRanksThanShardsAndNoTextAtAllAreWell) {
   EXPECT_TRUE(sums(3) == Corpus(reader_, kOptions).save());
 }
 
-TEST_F(CorpusInShards, WhatOneRankCannotReadEndsAll) {
+TEST_F(CorpusInShards, AnErrorOnOneRankStopsAll) {
   for (const int bad : {0, 1, 2}) {
     const auto run = [&](Ranks& ranks) {
       ThreadPool pool(1);
@@ -165,12 +165,12 @@ TEST_F(CorpusInShards, WhatOneRankCannotReadEndsAll) {
   }
 }
 
-TEST_F(CorpusInShards, RankZeroStopsTheOthersBetweenTwoTexts) {
+TEST_F(CorpusInShards, AnErrorOnRankZeroStopsTheOthers) {
   std::atomic<int> given = 0;
   const auto run = [&](Ranks& ranks) {
     ThreadPool pool(1);
     Corpus corpus(reader_, kOptions);
-    // Without an end: whoever is not stopped reads for ever.
+    // Endless: a rank that is not stopped reads forever.
     const auto texts = [&] { return ++given, std::optional<std::string>("the cat sat on a mat"); };
     const auto stop = [&](const ShardsSoFar& so_far) {
       if (so_far.read > 100) throw std::runtime_error("enough");

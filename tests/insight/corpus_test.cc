@@ -25,7 +25,7 @@ class CorpusOfTexts : public testing::Test {
   ThreadPool pool_{2};
 };
 
-TEST_F(CorpusOfTexts, MeansAreThoseOfTheTextsOneByOne) {
+TEST_F(CorpusOfTexts, MeansEqualThoseOfTheTextsOneByOne) {
   Corpus corpus(reader_, {});
   add(corpus, 0, kTexts.size());
   double entropy = 0, first = 0;
@@ -42,7 +42,7 @@ TEST_F(CorpusOfTexts, MeansAreThoseOfTheTextsOneByOne) {
   EXPECT_NEAR(corpus.means()[3].shares.first, first, 1e-5);
 }
 
-TEST_F(CorpusOfTexts, WhatWasSavedGoesOnWithTheSameBits) {
+TEST_F(CorpusOfTexts, ResumingFromSavedSumsGivesTheSameBits) {
   Corpus whole(reader_, {}), begun(reader_, {}), continued(reader_, {});
   add(whole, 0, 4);
   add(whole, 4, kTexts.size());
@@ -52,7 +52,7 @@ TEST_F(CorpusOfTexts, WhatWasSavedGoesOnWithTheSameBits) {
   EXPECT_TRUE(whole.save() == continued.save());
 }
 
-TEST_F(CorpusOfTexts, PartsPutTogetherSayWhatTheWholeSays) {
+TEST_F(CorpusOfTexts, MergedPartsEqualTheWhole) {
   Corpus whole(reader_, {}), one(reader_, {}), other(reader_, {});
   add(whole, 0, kTexts.size());
   add(one, 0, 3);
@@ -69,7 +69,7 @@ TEST_F(CorpusOfTexts, PartsPutTogetherSayWhatTheWholeSays) {
   }
 }
 
-TEST_F(CorpusOfTexts, APartOfAnotherShapeIsRefusedAndChangesNothing) {
+TEST_F(CorpusOfTexts, MergeRejectsAnotherShapeAndChangesNothing) {
   Corpus corpus(reader_, {});
   add(corpus, 0, 2);
   const std::string before = corpus.save();
@@ -77,7 +77,7 @@ TEST_F(CorpusOfTexts, APartOfAnotherShapeIsRefusedAndChangesNothing) {
   EXPECT_TRUE(corpus.save() == before);
 }
 
-TEST_F(CorpusOfTexts, TextsSayTheSameAloneAndInABatch) {
+TEST_F(CorpusOfTexts, StatisticsDoNotDependOnTheBatch) {
   Corpus together(reader_, {}), alone(reader_, {});
   add(together, 0, kTexts.size());
   for (std::size_t n = 0; n < kTexts.size(); ++n) add(alone, n, n + 1);
@@ -89,7 +89,7 @@ TEST_F(CorpusOfTexts, TextsSayTheSameAloneAndInABatch) {
   }
 }
 
-TEST_F(CorpusOfTexts, LongTextsAreCutAndKeepTheirLastSpecialToken) {
+TEST_F(CorpusOfTexts, TruncatedTextsKeepTheirLastSpecialToken) {
   Corpus corpus(reader_, {.max_tokens = 4});
   add(corpus, 0, 1);
   EXPECT_EQ(corpus.counts().cut, 1);
@@ -97,7 +97,7 @@ TEST_F(CorpusOfTexts, LongTextsAreCutAndKeepTheirLastSpecialToken) {
   EXPECT_GT(corpus.means()[0].shares.separators, 0);
 }
 
-TEST_F(CorpusOfTexts, NanIsKept) {
+TEST_F(CorpusOfTexts, NanSurvivesSaving) {
   Corpus corpus(reader_, {});
   add(corpus, 0, 1);
   std::string saved = corpus.save();
@@ -109,7 +109,7 @@ TEST_F(CorpusOfTexts, NanIsKept) {
   EXPECT_TRUE(corpus.save() == saved);
 }
 
-TEST_F(CorpusOfTexts, SumsOfAnotherShapeAreRefused) {
+TEST_F(CorpusOfTexts, LoadRejectsAnotherShape) {
   Corpus corpus(reader_, {});
   EXPECT_THROW(corpus.load("{}"), std::invalid_argument);
   EXPECT_THROW(corpus.load("not JSON"), std::invalid_argument);
@@ -118,7 +118,7 @@ TEST_F(CorpusOfTexts, SumsOfAnotherShapeAreRefused) {
   EXPECT_THROW(corpus.load(fewer), std::invalid_argument);
 }
 
-TEST_F(CorpusOfTexts, NoTextAtAllIsSaid) {
+TEST_F(CorpusOfTexts, MeansOfNoTextThrow) {
   Corpus corpus(reader_, {});
   add(corpus, 2, 3);
   EXPECT_THROW(static_cast<void>(corpus.means()), std::invalid_argument);

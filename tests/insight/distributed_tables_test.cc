@@ -1,4 +1,4 @@
-// What several processes find in a text that they have read together is what one finds.
+// Several processes find the same in a distributed recording as one process finds in the whole.
 #include "insight/tables/distributed_tables.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace {
 
 using test::on_ranks;
 
-model::Recording reading_to_examine(const std::string& name, ThreadPool& pool) {
+model::Recording recording_to_examine(const std::string& name, ThreadPool& pool) {
   const model::Reader reader = model::Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / name);
   model::Text text;
   text.text = "The fox jumps over the fox, and over it again.";
@@ -60,7 +60,7 @@ void expect_same(const CheckResult& found, const CheckResult& right) {
   expect_same(found.no_weight, right.no_weight);
 }
 
-// The reading goes through a file, so that all ranks have the very numbers that one process has.
+// The recording goes through a file, so that all ranks have exactly the numbers of the single process.
 class Examine : public testing::TestWithParam<const char*> {
  protected:
   void expect_same_of_ranks(const model::Recording& recording, const CheckOptions& check = {},
@@ -72,7 +72,7 @@ class Examine : public testing::TestWithParam<const char*> {
     for (int count = 1; count <= 4; ++count) {
       SCOPED_TRACE(std::to_string(count) + " ranks");
       on_ranks(count, [&](Ranks& ranks) {
-        ThreadPool pool(1 + ranks.rank() % 2);  // ranks need not have the same number of threads
+        ThreadPool pool(1 + ranks.rank() % 2);  // ranks may have different numbers of threads
         const DistributedTables part(model::load_recording(folder_ / "x.attn", ranks));
         const Findings found = examine(ranks, part, {.check = check, .statistics = asked}, pool);
         expect_same(found.check, checked);
@@ -86,22 +86,22 @@ class Examine : public testing::TestWithParam<const char*> {
   test::TemporaryFolder folder_;
 };
 
-TEST_P(Examine, FindsWhatOneProcessFinds) { expect_same_of_ranks(reading_to_examine(GetParam(), pool_)); }
+TEST_P(Examine, FindsWhatOneProcessFinds) { expect_same_of_ranks(recording_to_examine(GetParam(), pool_)); }
 
 INSTANTIATE_TEST_SUITE_P(Golden, Examine, testing::Values("bert", "gpt2", "mistral", "t5", "bart"));
 
-TEST_F(Examine, OneKindIsCountedAndAllAreChecked) {
-  expect_same_of_ranks(reading_to_examine("t5", pool_), {}, {.beyond = 3, .kind = Kind::cross});
+TEST_F(Examine, StatisticsOfOneKindButChecksOfAll) {
+  expect_same_of_ranks(recording_to_examine("t5", pool_), {}, {.beyond = 3, .kind = Kind::cross});
 }
 
-TEST_F(Examine, AFailureIsNamedAsInTheWhole) {
-  model::Recording recording = reading_to_examine("t5", pool_);
+TEST_F(Examine, ReportsAFailureByItsNameInTheWhole) {
+  model::Recording recording = recording_to_examine("t5", pool_);
   const_cast<model::AttentionRecord&>(recording.log.attention(Kind::decoder, 1)).lse.row(2)[4] += 1;
   const_cast<model::AttentionRecord&>(recording.log.attention(Kind::cross, 0)).lse.row(1)[2] -= 3;
   expect_same_of_ranks(recording);
 }
 
-TEST_F(Examine, OfManyWeightsTheSameRowsAreChecked) {
+TEST_F(Examine, SamplesTheSameRowsOfManyWeights) {
   model::Recording recording;
   model::AttentionRecord a;
   a.shape = {3, 1, 4};
@@ -115,7 +115,7 @@ TEST_F(Examine, OfManyWeightsTheSameRowsAreChecked) {
   expect_same_of_ranks(recording, {.most_weights = 100'000});
 }
 
-TEST_F(Examine, RulesOfModelsThatRanElsewhereComeWithTheirHeads) {
+TEST_F(Examine, KeepsTheRulesOfModelsThatRanElsewhere) {
   model::Recording recording;
   model::AttentionRecord a;
   a.shape = {4, 2, 4};
@@ -135,7 +135,7 @@ TEST_F(Examine, RulesOfModelsThatRanElsewhereComeWithTheirHeads) {
 }
 
 TEST_F(Examine, ProgressCountsTheHeadsOfAllRanks) {
-  model::save_recording(reading_to_examine("bert", pool_), folder_ / "x.attn");
+  model::save_recording(recording_to_examine("bert", pool_), folder_ / "x.attn");
   on_ranks(3, [&](Ranks& ranks) {
     ThreadPool pool(1);
     const DistributedTables part(model::load_recording(folder_ / "x.attn", ranks));

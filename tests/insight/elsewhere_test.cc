@@ -1,4 +1,4 @@
-// Attention of models that ran elsewhere: what is said of it follows its rule.
+// Attention of models that ran elsewhere: traces, checks and baselines follow the recorded rule.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,8 +20,8 @@ using test::shared_matrix;
 
 constexpr std::int64_t kRecordTokens = 17, kRecordHeads = 2, kRecordWidth = 8;
 
-// One layer that obeys the rule; lse is what attention() writes.
-model::Recording reading_of(const model::Rule& rule, ThreadPool& pool) {
+// A recording of one layer that obeys the rule; lse comes from attention().
+model::Recording recording_of(const model::Rule& rule, ThreadPool& pool) {
   model::AttentionRecord a;
   a.shape = {kRecordHeads, kRecordHeads, kRecordWidth};
   a.rule = rule;
@@ -57,7 +57,7 @@ model::Rule everything_at_once() {
 TEST(AttentionFromElsewhere, ATraceShowsSoftcapBiasAndSink) {
   ThreadPool pool(1);
   const model::Rule rule = everything_at_once();
-  const model::Recording recording = reading_of(rule, pool);
+  const model::Recording recording = recording_of(rule, pool);
   for (std::int64_t head = 0; head < kRecordHeads; ++head) {
     const nn::Matrix table = recording.log.weights({Kind::self, 0, head, 0}, pool);
     for (std::int64_t i = 0; i < kRecordTokens; ++i) {
@@ -79,15 +79,15 @@ TEST(AttentionFromElsewhere, ATraceShowsSoftcapBiasAndSink) {
   }
 }
 
-TEST(AttentionFromElsewhere, RowsSumToOneWithWhatTheSinkTakes) {
+TEST(AttentionFromElsewhere, RowsAndTheirSinkSumToOne) {
   ThreadPool pool(1);
-  const RecordedTables tables(reading_of(everything_at_once(), pool));
+  const RecordedTables tables(recording_of(everything_at_once(), pool));
   const CheckResult check = check_weights(tables, {}, pool);
   EXPECT_FALSE(check.failure) << in_words(check);
   EXPECT_LT(check.deviation, 1e-5);
 
   model::Rule spoilt = everything_at_once();
-  model::Recording recording = reading_of(spoilt, pool);
+  model::Recording recording = recording_of(spoilt, pool);
   model::AttentionLog without;
   model::AttentionRecord a;
   a.shape = {kRecordHeads, kRecordHeads, kRecordWidth};
@@ -110,9 +110,9 @@ struct VisibleCase {
 
 class VisibleKeysOfARule : public testing::TestWithParam<VisibleCase> {};
 
-TEST_P(VisibleKeysOfARule, IsWhatTheMaskAllows) {
+TEST_P(VisibleKeysOfARule, AreTheKeysThatTheMaskAllows) {
   ThreadPool pool(1);
-  const RecordedTables tables(reading_of(GetParam().rule, pool));
+  const RecordedTables tables(recording_of(GetParam().rule, pool));
   const VisibleKeys visible = visible_keys(tables, {Kind::self, 0, 1});
   const Mask mask = GetParam().rule.mask();
   for (std::int64_t i = 0; i < kRecordTokens; ++i) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kPatternTokens = 40;
 
-// Heads that look at i - 1, at all evenly, and at i.
+// Heads that attend to i - 1, to all keys evenly, and to i.
 InMemoryTables three_heads() {
   InMemoryTables::Tables table_data{1, 3, nn::Matrix(3 * kPatternTokens, kPatternTokens)};
   std::fill_n(table_data.numbers.data(), 3 * kPatternTokens * kPatternTokens, 0.0F);
@@ -39,14 +39,14 @@ nn::Matrix picture(std::int64_t size, const auto& at) {
   return out;
 }
 
-TEST(FindHeads, NamesFindTheHeadsThatDoSo) {
+TEST(FindHeads, ANameFindsHeadsWithThatPattern) {
   EXPECT_EQ(found(named("previous"))[0].head.head, 0);
   EXPECT_EQ(found(named("offset(-1)"))[0].similarity, 1);
   EXPECT_EQ(found(named("broad"))[0].head.head, 1);
   EXPECT_EQ(found(named("same"))[0].head.head, 2);
 }
 
-TEST(FindHeads, MaskIsLikeAHeadThatLooksAtAllThatItAllows) {
+TEST(FindHeads, AMaskFindsHeadsThatSpreadEvenlyOverIt) {
   const auto evenly = found(parse_mask("everything"));
   EXPECT_EQ(evenly[0].head.head, 1);
   EXPECT_NEAR(evenly[0].similarity, 1, 1e-5);
@@ -55,7 +55,7 @@ TEST(FindHeads, MaskIsLikeAHeadThatLooksAtAllThatItAllows) {
   EXPECT_EQ(diagonal[0].similarity, 1);
 }
 
-TEST(FindHeads, PictureOfAnySizeFindsItsShape) {
+TEST(FindHeads, APictureOfAnySizeFindsItsShape) {
   for (const std::int64_t size : {4, 40, 160}) {
     const auto nearest = found(picture(size, [](std::int64_t i, std::int64_t j) { return i == j ? 200 : 0; }));
     EXPECT_EQ(nearest[0].head.head, 2) << size;
@@ -64,7 +64,7 @@ TEST(FindHeads, PictureOfAnySizeFindsItsShape) {
   }
 }
 
-TEST(FindHeads, RowsOfAPictureThatAreAllZeroSayNothing) {
+TEST(FindHeads, ZeroRowsOfAPictureAreIgnored) {
   const auto nearest = found(picture(8, [](std::int64_t i, std::int64_t j) { return i == 3 && j == 3 ? 1 : 0; }));
   EXPECT_EQ(nearest[0].head.head, 2);
   EXPECT_NEAR(nearest[0].similarity, 1, 1e-6);
@@ -77,7 +77,7 @@ TEST(FindHeads, ScalingAPictureChangesNothing) {
   EXPECT_NEAR(shape(1)[0].similarity, shape(100)[0].similarity, 1e-6);
 }
 
-TEST(FindHeads, WhatIsNoPatternIsRefused) {
+TEST(FindHeads, RejectsWhatIsNotAPattern) {
   EXPECT_FALSE(parse_pattern("sideways"));
   EXPECT_EQ(to_string(parse_name_or_mask("offset(-3)")), "offset(-3)");
   EXPECT_EQ(to_string(parse_name_or_mask("broad")), "broad");

@@ -16,21 +16,21 @@ namespace {
 using test::RandomRows;
 using test::refusal_of;
 
-// A small graph with its source and sink, and the capacity of its smallest cut, found by trying all of them.
+// A small graph with source and sink, and the capacity of its minimum cut, found by trying all cuts.
 struct SmallGraph {
   LayeredGraph graph;
   std::vector<Capacity> source, sink;
 
   SmallGraph(std::int64_t nodes, std::int64_t layers, std::uint64_t seed) : graph{nodes, layers, {}} {
     test::Random random(seed);
-    // Some edges are missing, and capacities differ much: flow has to be taken back to find the largest.
+    // Some edges are missing and capacities vary widely, so that the algorithm has to take flow back.
     const auto capacity = [&] { return random.chance(0.3) ? 0 : random.below(random.pick({3, 10, 1000})); };
     for (std::int64_t i = 0; i < nodes; ++i) source.push_back(capacity());
     for (std::int64_t i = 0; i < nodes; ++i) sink.push_back(capacity());
     for (std::int64_t e = 0; e < (layers - 1) * nodes * nodes; ++e) graph.between.push_back(capacity());
   }
 
-  // `above`: the nodes on the source's side, a bit each.
+  // `above`: the nodes on the source's side, one bit per node.
   [[nodiscard]] Capacity cut(std::uint64_t above) const {
     const std::int64_t n = graph.nodes;
     const auto in = [&](std::int64_t layer, std::int64_t node) { return ((above >> (layer * n + node)) & 1U) != 0; };
@@ -52,7 +52,7 @@ struct SmallGraph {
   }
 };
 
-TEST(MaxFlow, IsTheSmallestOfAllCuts) {
+TEST(MaxFlow, EqualsTheMinimumCut) {
   MaxFlow flow;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const auto layers = static_cast<std::int64_t>(1 + seed % 4), nodes = static_cast<std::int64_t>(1 + seed % 3);
@@ -61,8 +61,8 @@ TEST(MaxFlow, IsTheSmallestOfAllCuts) {
   }
 }
 
-TEST(MaxFlow, TakesBackWhatWasSentTheWrongWay) {
-  // Node 0 tries node 0 below first, which is the only way for node 1.
+TEST(MaxFlow, TakesBackFlowSentTheWrongWay) {
+  // Node 0 tries node 0 below first, which is the only path for node 1.
   LayeredGraph graph{.nodes = 2, .layers = 2, .between = {1, 1, 1, 0}};
   const std::vector<Capacity> source = {1, 1}, sink = {1, 1};
   EXPECT_EQ(MaxFlow().solve(graph, source, sink), 2);
@@ -80,7 +80,7 @@ TEST(Flow, ThroughOneLayerIsTheEdgeItself) {
   }
 }
 
-// Through two layers every way has one node in the middle, and no two ways share an edge.
+// Through two layers every path has one node in the middle, and no two paths share an edge.
 TEST(Flow, ThroughTwoLayersIsTheSumOfTheNarrowerEdges) {
   ThreadPool pool(2);
   const InMemoryTables tables = RandomRows{.n = 20}.tables();
@@ -95,7 +95,7 @@ TEST(Flow, ThroughTwoLayersIsTheSumOfTheNarrowerEdges) {
   }
 }
 
-TEST(Flow, IsBoundedByWhatLeavesTheTokenAndByWhatLeadsIntoTheText) {
+TEST(Flow, IsBoundedByTheCapacityOutOfTheTokenAndIntoTheInput) {
   ThreadPool pool(2);
   for (const bool causal : {false, true}) {
     const InMemoryTables tables = RandomRows{.layers = 4, .n = 24, .causal = causal, .sharpness = 8}.tables();
@@ -125,7 +125,7 @@ TEST(Flow, SameBitsForAnyNumberOfThreads) {
   EXPECT_TRUE(std::equal(a.data(), a.data() + 60, b.data()));
 }
 
-TEST(Flow, MoreThan512TokensAreRefusedWithBothNumbers) {
+TEST(Flow, RejectsMoreThan512TokensNamingBothNumbers) {
   ThreadPool pool(2);
   const InMemoryTables tables = RandomRows{.layers = 1, .heads = 1, .n = 513}.tables();
   const std::string said = refusal_of([&] { flow(tables, {0, {0}}, pool); });
@@ -133,7 +133,7 @@ TEST(Flow, MoreThan512TokensAreRefusedWithBothNumbers) {
   EXPECT_NE(said.find("513"), std::string::npos) << said;
 }
 
-TEST(Flow, WhatIsNotThereIsNamed) {
+TEST(Flow, ErrorNamesAMissingTokenOrLayer) {
   ThreadPool pool(1);
   const InMemoryTables tables = RandomRows{}.tables();
   EXPECT_EQ(refusal_of([&] { flow(tables, {1, {-1}}, pool); }), "there is no token -1: tokens count from 0 to 7");

@@ -25,19 +25,19 @@ HeadReport report_of(const HeadStatistics& head, const nn::Matrix& induction = {
   return report({head}, induction).front();
 }
 
-TEST(HeadTypes, ClearnessIsTheWayFromEvenToAll) {
+TEST(HeadTypes, ClearnessGoesFromTheBaselineToOne) {
   EXPECT_EQ(clearness(0.2, 0.2), 0);
   EXPECT_EQ(clearness(0.1, 0.2), 0);
   EXPECT_DOUBLE_EQ(clearness(0.6, 0.2), 0.5);
   EXPECT_EQ(clearness(1, 1), 0);
 }
 
-TEST(HeadTypes, TheSameShareIsNamedOnlyWhereAnEvenHeadHasFarLess) {
+TEST(HeadTypes, AShareIsNamedOnlyFarAboveItsBaseline) {
   EXPECT_EQ(report_of(head_with(0.5, 0.05, 0, 0.4)).types.size(), 1U);
   EXPECT_EQ(report_of(head_with(0.5, 0.33, 0, 0.4)).types.size(), 0U);
 }
 
-TEST(HeadTypes, ScoreOnRandomTokensDecidesAboutInduction) {
+TEST(HeadTypes, TheScoreOnRandomTokensDecidesAboutInduction) {
   HeadStatistics head = head_with(0, 0, 0, 0.5);
   head.shares.induction = 0.9;  // what the text shows
   head.induction_queries = 9;
@@ -57,7 +57,7 @@ TEST(HeadTypes, TooFewRepetitionsInATextNameNothing) {
   EXPECT_TRUE(report_of(head).types.empty());
 }
 
-TEST(HeadTypes, HeadsThatRestComeLastAndEqualsStayInOrder) {
+TEST(HeadTypes, RestingHeadsComeLastAndTiesStayInOrder) {
   const std::vector<HeadReport> reports =
       report({head_with(0, 0, 0.95, 0.1), head_with(0, 0, 0, 0.99), head_with(0, 0, 0.1, 0.6),
               head_with(0.9, 0, 0, 0.2), head_with(0, 0, 0.1, 0.6), head_with(0.5, 0, 0.5, 0.2)},
@@ -67,7 +67,7 @@ TEST(HeadTypes, HeadsThatRestComeLastAndEqualsStayInOrder) {
   EXPECT_FALSE(reports[5].resting);  // a sink, but also a previous-token head
 }
 
-TEST(HeadTypes, AHeadThatAttendsToNothingIsOfNoInterest) {
+TEST(HeadTypes, AHeadThatAttendsToNothingHasNoInterest) {
   HeadStatistics head = head_with(0, 0, 0, 0);
   head.outgoing = {0, 0};
   EXPECT_EQ(report_of(head).interest, 0);
@@ -79,7 +79,7 @@ TEST(HeadTypes, AHeadThatAttendsToNothingIsOfNoInterest) {
   EXPECT_DOUBLE_EQ(report_of(head).interest, 0.9);
 }
 
-TEST(HeadTypes, NoMoreThanAllOfAHeadsAttentionGoesAnywhere) {
+TEST(HeadTypes, ReasonsNeverShowAShareAboveOne) {
   EXPECT_EQ(report_of(head_with(1.4, 0.1, 0, 0.2)).reason(), "1.00 of its attention goes to the token before");
 }
 
@@ -89,7 +89,7 @@ TEST(HeadTypes, CrossAttentionHasOffsetsButNoNeighbours) {
   EXPECT_EQ(report_of(head).types.front().name, "positional offset");
 }
 
-TEST(Induction, RandomTokensComeTwiceBehindTheFrontAndFitTheModel) {
+TEST(Induction, RandomTokensRepeatAfterTheSpecialTokensAndFitTheModel) {
   for (const std::string& name : test::golden_model_names()) {
     SCOPED_TRACE(name);
     const model::Reader reader = model::Reader::load(test::GoldenModel(name).folder());

@@ -17,7 +17,7 @@ namespace {
 
 using test::refusal_of;
 
-// The largest weight of the queries and keys that a cell stands for, taken from the whole table.
+// The largest weight of the queries and keys that a cell covers, taken from the whole table.
 float cell_of(const nn::Matrix& table, const MapPlace& place, std::int64_t r, std::int64_t c) {
   const std::int64_t side = std::int64_t{1} << place.level;
   const std::int64_t row = (kMapTile * place.row + r) * side, column = (kMapTile * place.column + c) * side;
@@ -28,7 +28,7 @@ float cell_of(const nn::Matrix& table, const MapPlace& place, std::int64_t r, st
   return most;
 }
 
-TEST(MapTile, EveryCellOfEveryTileOfEveryLevelIsTheLargestWeightUnderIt) {
+TEST(MapTile, EveryCellOnEveryLevelIsTheLargestWeightItCovers) {
   ThreadPool pool(3);
   const InMemoryTables tables = test::RandomRows{.layers = 1, .heads = 2, .n = 700, .seed = 5}.tables();
   const HeadId head{Kind::self, 0, 1};
@@ -50,7 +50,7 @@ TEST(MapTile, EveryCellOfEveryTileOfEveryLevelIsTheLargestWeightUnderIt) {
   }
 }
 
-TEST(MapTile, WhatTheMaskForbidsIsZeroWithoutLooking) {
+TEST(MapTile, MaskedCellsAreZero) {
   ThreadPool pool(2);
   const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/gpt2");
   const model::Text text{"The quick brown fox jumps over the lazy dog.", std::nullopt, std::nullopt};
@@ -71,7 +71,7 @@ TEST(MapTile, TheLargestNumberIsThatOfTheWholeTable) {
   }
 }
 
-TEST(MapTile, APlaceThatIsNotOnTheMapIsRefused) {
+TEST(MapTile, RejectsAPlaceOutsideTheMap) {
   ThreadPool pool(1);
   const InMemoryTables tables = test::RandomRows{.n = 300}.tables();
   const auto said = [&](MapPlace place) { return refusal_of([&] { map_tile(tables, {}, place, pool); }); };
@@ -92,7 +92,7 @@ TEST(MapTile, OneTokenHasOneLevel) {
             "there is no level 1: levels count from 0 to 0");
 }
 
-TEST(Profile, IsWhatTheStatisticsAddUp) {
+TEST(Profile, AgreesWithStatistics) {
   ThreadPool pool(3);
   const InMemoryTables tables = test::RandomRows{.layers = 1, .heads = 2, .n = 600, .seed = 9}.tables();
   const std::vector<HeadStatistics> all = statistics(tables, {}, pool);
@@ -106,7 +106,7 @@ TEST(Profile, IsWhatTheStatisticsAddUp) {
   }
 }
 
-TEST(Profile, HasTheSameBitsWhateverTheNumberOfThreads) {
+TEST(Profile, HasTheSameBitsForAnyNumberOfThreads) {
   ThreadPool one(1), three(3);
   const InMemoryTables tables = test::RandomRows{.n = 300, .seed = 4}.tables();
   const Profile a = profile(tables, {}, one), b = profile(tables, {}, three);
@@ -114,13 +114,13 @@ TEST(Profile, HasTheSameBitsWhateverTheNumberOfThreads) {
   EXPECT_EQ(a.entropy, b.entropy);
 }
 
-TEST(Statistics, SomebodyElseMayTakeTheSameTiles) {
+TEST(Statistics, PassTheSameBlocksToACallback) {
   ThreadPool pool(2);
   const InMemoryTables tables = test::RandomRows{.n = 600, .causal = true, .seed = 3}.tables();
   std::vector<Shrinking> taken;
   for (const HeadId& head : tables.heads()) taken.emplace_back(tables, head, 64, Reduce::max);
-  const auto also = [&](std::int64_t head, Rectangle at, View<const float, 2> tile) {
-    taken[static_cast<std::size_t>(head)].take(at, tile);
+  const auto also = [&](std::int64_t head, Rectangle at, View<const float, 2> block) {
+    taken[static_cast<std::size_t>(head)].take(at, block);
   };
   const std::vector<HeadStatistics> with = statistics(tables, {.also = also}, pool);
   const std::vector<HeadStatistics> without = statistics(tables, {}, pool);

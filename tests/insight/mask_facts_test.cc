@@ -14,7 +14,7 @@ constexpr const char* kMasks[] = {
     "everything", "causal",      "causal & window(3)",   "~causal", "sparse(7) | global(2)",
     "block(64)",  "padding(50)", "causal & ~window(200)"};
 
-TEST(MaskFacts, PairsAndTilesAreThoseThatOneCounts) {
+TEST(MaskFacts, PairsAndTilesMatchABruteForceCount) {
   for (const char* const text : kMasks) {
     for (const auto& [queries, keys] : {std::pair{1, 1}, {12, 64}, {13, 65}, {150, 100}, {97, 330}}) {
       const Mask mask = parse_mask(text);
@@ -41,7 +41,7 @@ TEST(MaskFacts, PairsAndTilesAreThoseThatOneCounts) {
   }
 }
 
-TEST(MaskFacts, ACellOfThePictureIsTheShareOfItsPairs) {
+TEST(MaskFacts, ACellOfThePictureIsTheShareOfAllowedPairs) {
   for (const char* const text : kMasks) {
     const Mask mask = parse_mask(text);
     const std::int64_t queries = 150, keys = 330, most = 37;
@@ -59,7 +59,7 @@ TEST(MaskFacts, ACellOfThePictureIsTheShareOfItsPairs) {
   }
 }
 
-TEST(MaskFacts, SmallOnesAreShownPairByPair) {
+TEST(MaskFacts, SmallMasksAreShownPairByPair) {
   const Mask mask = parse_mask("causal & window(1)");
   const std::vector<bool> seen = seen_pairs(mask, 3, 4);
   EXPECT_EQ(seen, (std::vector<bool>{true, false, false, false, true, true, false, false, false, true, true, false}));
@@ -74,11 +74,11 @@ TEST(MaskFacts, TilesOfALongTextAreOnlyCounted) {
   EXPECT_EQ(facts.tiles.full + facts.tiles.partial + facts.tiles.skipped, facts.tiles.down * facts.tiles.across);
 }
 
-TEST(MaskFacts, WhatDoesNotFitIsRefused) {
+TEST(MaskFacts, RejectsAMaskThatDoesNotFit) {
   EXPECT_NE(test::refusal_of([] { mask_facts(parse_mask("document(0,0,1)"), 4, 4); }), "");
 }
 
-TEST(MaskText, AnErrorKnowsItsColumn) {
+TEST(MaskText, AnErrorNamesItsColumn) {
   try {
     parse_mask("causal & wibble(3)");
     FAIL() << "that is no mask";

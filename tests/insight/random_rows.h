@@ -39,7 +39,7 @@ struct RandomRows {
   }
 };
 
-// What std::invalid_argument says; empty: nothing was thrown.
+// The message of the std::invalid_argument that `f` throws; empty if it throws nothing.
 template <typename Call>
 std::string refusal_of(const Call& call) {
   try {

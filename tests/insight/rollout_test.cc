@@ -18,7 +18,7 @@ double sum_of(const nn::Matrix& table, std::int64_t row) {
   return std::accumulate(table.row(row), table.row(row) + table.columns(), 0.0);
 }
 
-// The product of the definition, in double.
+// The product in the definition, in double precision.
 std::vector<double> product(const AttentionTables& tables, std::int64_t layers, ThreadPool& pool) {
   const std::int64_t n = tables.stack(Kind::self).queries;
   std::vector<double> out(static_cast<std::size_t>(n * n));
@@ -37,7 +37,7 @@ std::vector<double> product(const AttentionTables& tables, std::int64_t layers, 
   return out;
 }
 
-TEST(WithResidual, IsHalfTheMeanOverHeadsAndHalfTheTokenItself) {
+TEST(WithResidual, IsHalfTheMeanOverHeadsAndHalfTheIdentity) {
   InMemoryTables::Tables table_data{1, 2, nn::Matrix(4, 2)};
   const float numbers[] = {0.2F, 0.8F, 1, 0, 0.6F, 0.4F, 0.5F, 0.5F};
   std::copy_n(numbers, 8, table_data.numbers.data());
@@ -51,7 +51,7 @@ TEST(WithResidual, IsHalfTheMeanOverHeadsAndHalfTheTokenItself) {
   EXPECT_FLOAT_EQ(a.row(1)[1], 0.625F);
 }
 
-TEST(WithResidual, ARowWithoutWeightsStaysItself) {
+TEST(WithResidual, ARowWithoutWeightsIsTheIdentity) {
   InMemoryTables::Tables table_data{1, 1, nn::Matrix(2, 2)};
   std::fill_n(table_data.numbers.data(), 4, 0.0F);
   const InMemoryTables tables(std::move(table_data), {}, {});
@@ -81,7 +81,7 @@ TEST(Rollout, IsTheProductOfTheLayersTables) {
   }
 }
 
-TEST(Rollout, ChosenTokensAreRowsOfTheWholeTableAlsoBeyondABand) {
+TEST(Rollout, ChosenTokensAreRowsOfTheWholeTableAcrossBands) {
   ThreadPool pool(2);
   const InMemoryTables tables = RandomRows{.layers = 2, .heads = 1, .n = 300, .causal = true}.tables();
   const nn::Matrix all = rollout(tables, 1, pool);
@@ -100,14 +100,14 @@ TEST(Rollout, SameBitsForAnyNumberOfThreads) {
   EXPECT_TRUE(std::equal(a.data(), a.data() + a.rows() * a.columns(), b.data()));
 }
 
-TEST(Rollout, ACausalTokenIsMadeOfNothingBehindIt) {
+TEST(Rollout, ACausalTokenHasNoShareOfLaterTokens) {
   ThreadPool pool(1);
   const InMemoryTables tables = RandomRows{.layers = 4, .n = 12, .causal = true}.tables();
   const nn::Matrix one = rollout(tables, {3, {5}}, pool);
   for (std::int64_t j = 6; j < 12; ++j) EXPECT_EQ(one.row(0)[j], 0);
 }
 
-TEST(Rollout, WhatIsNotThereIsNamed) {
+TEST(Rollout, ErrorNamesAMissingTokenOrLayer) {
   ThreadPool pool(1);
   const InMemoryTables tables = RandomRows{}.tables();
   EXPECT_EQ(refusal_of([&] { rollout(tables, {1, {8}}, pool); }), "there is no token 8: tokens count from 0 to 7");
@@ -115,7 +115,7 @@ TEST(Rollout, WhatIsNotThereIsNamed) {
   EXPECT_EQ(refusal_of([&] { rollout(tables, {1, {}}, pool); }), "name at least one token to follow");
 }
 
-TEST(Rollout, TablesThatAreNotSquareNameBothSizes) {
+TEST(Rollout, ErrorForATableThatIsNotSquareNamesBothSizes) {
   ThreadPool pool(1);
   InMemoryTables::Tables table_data{1, 1, nn::Matrix(2, 3)};
   std::fill_n(table_data.numbers.data(), 6, 0.5F);
@@ -124,7 +124,7 @@ TEST(Rollout, TablesThatAreNotSquareNameBothSizes) {
   EXPECT_NE(said.find("2 queries and 3 keys"), std::string::npos) << said;
 }
 
-TEST(Rollout, AWholeTableOf513TokensIsRefusedButATokenIsNot) {
+TEST(Rollout, RejectsAWholeTableOf513TokensButNotOneToken) {
   ThreadPool pool(2);
   const InMemoryTables tables = RandomRows{.layers = 1, .heads = 1, .n = 513}.tables();
   const std::string said = refusal_of([&] { rollout(tables, 0, pool); });
@@ -133,7 +133,7 @@ TEST(Rollout, AWholeTableOf513TokensIsRefusedButATokenIsNot) {
   EXPECT_NEAR(sum_of(rollout(tables, {0, {512}}, pool), 0), 1, 1e-6);
 }
 
-TEST(Rollout, WhatProgressThrowsEndsTheWork) {
+TEST(Rollout, ExceptionFromProgressStopsTheWork) {
   ThreadPool pool(1);
   const InMemoryTables tables = RandomRows{}.tables();
   struct Stop {};

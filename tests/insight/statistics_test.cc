@@ -38,7 +38,7 @@ TEST(Statistics, ReceivedAndOutgoingHoldTheSameMass) {
   }
 }
 
-TEST(Statistics, SharesOfTheEvenHeadAreThoseOfAnEvenTable) {
+TEST(Statistics, BaselineEqualsTheSharesOfAnEvenTable) {
   for (const bool causal : {false, true}) {
     RandomRows even{.layers = 1, .heads = 1, .n = 50, .causal = causal};
     even.sharpness = 0;
@@ -65,7 +65,7 @@ TEST(Statistics, BitsDoNotDependOnThreads) {
   }
 }
 
-TEST(Statistics, RowsThatMaySeeOneKeyOnlyDoNotCountForTheShareOfTheLargestEntropy) {
+TEST(Statistics, EntropyShareIgnoresRowsThatSeeOneKeyOnly) {
   InMemoryTables::Tables table_data{1, 1, nn::Matrix(2, 2)};
   const float numbers[] = {1, 0, 0.5F, 0.5F};
   std::copy_n(numbers, 4, table_data.numbers.data());
@@ -75,7 +75,7 @@ TEST(Statistics, RowsThatMaySeeOneKeyOnlyDoNotCountForTheShareOfTheLargestEntrop
   EXPECT_NEAR(head.entropy, std::log(2.0) / 2, 1e-6);
 }
 
-TEST(Statistics, WindowOfTheModelLimitsWhatAnEvenHeadSees) {
+TEST(Statistics, TheModelsWindowLimitsTheBaseline) {
   ThreadPool pool(2);
   const auto reader = model::Reader::load(test::GoldenModel("mistral").folder());
   const RecordedTables tables(
@@ -90,7 +90,7 @@ TEST(Statistics, WindowOfTheModelLimitsWhatAnEvenHeadSees) {
   }
 }
 
-TEST(Statistics, ProgressIsToldInOrderAndMayEndTheWork) {
+TEST(Statistics, ProgressIsReportedInOrderAndItsExceptionStopsTheWork) {
   ThreadPool pool(2);
   const InMemoryTables tables(RandomRows{.layers = 10, .heads = 10}.table_data(), {}, {});
   std::int64_t last = -1;
@@ -109,18 +109,18 @@ TEST(Statistics, ProgressIsToldInOrderAndMayEndTheWork) {
       Enough);
 }
 
-TEST(Statistics, KindThatIsNotThereIsRefused) {
+TEST(Statistics, RejectsAMissingKind) {
   ThreadPool pool(1);
   const InMemoryTables tables(RandomRows{}.table_data(), {}, {});
   EXPECT_THROW(static_cast<void>(statistics(tables, {.kind = Kind::cross}, pool)), std::invalid_argument);
 }
 
-TEST(TokenSets, SpecialTokensAreKnownByNameToo) {
+TEST(TokenSets, SpecialTokensAreRecognisedByNameToo) {
   for (const char* name : {"[CLS]", "[SEP]", "</s>", "<s>", "<|endoftext|>"}) EXPECT_TRUE(is_special(token(name)));
   for (const char* name : {"[", "]", "[]", "[a]", "<", ">", "<0x0A>", "cls"}) EXPECT_FALSE(is_special(token(name)));
 }
 
-TEST(TokenSets, PunctuationIsKnownInSeveralLanguages) {
+TEST(TokenSets, PunctuationIsRecognisedInSeveralLanguages) {
   for (const char* mark : {".", ",", " ...", "##-", "。", "，", "«", "؟", "—", "\""})
     EXPECT_TRUE(is_punctuation(token(mark))) << mark;
   for (const char* word : {"", " ", "a.", "你", "[SEP]", "##s", "1", "é"})

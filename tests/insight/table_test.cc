@@ -52,7 +52,7 @@ TEST_F(Tables, CsvWithNamesOfRowsAndColumns) {
   EXPECT_THAT(numbers_of(file), ElementsAre(1, 0, 0, 0, 1, 0));
 }
 
-TEST_F(Tables, CsvNamesThatLookLikeNumbersAreNamesBehindAnEmptyCorner) {
+TEST_F(Tables, CsvNamesMayLookLikeNumbersAfterAnEmptyCorner) {
   const TableFile file = read("t.csv", ",1,nan\n2024,0.5,0.5\n3,1,0\n");
   EXPECT_THAT(file.keys, ElementsAre("1", "nan"));
   EXPECT_THAT(file.queries, ElementsAre("2024", "3"));
@@ -71,14 +71,14 @@ TEST_F(Tables, CsvWithNamesOnOneSideOnly) {
   EXPECT_THAT(both.queries, ElementsAre("x"));
 }
 
-TEST_F(Tables, CsvMayBeginWithAMarkAndHaveBlankLines) {
+TEST_F(Tables, CsvMayHaveAByteOrderMarkAndBlankLines) {
   EXPECT_THAT(numbers_of(read("t.csv",
                               "\xEF\xBB\xBF"
                               "1,0\n\n0,1\n\n")),
               ElementsAre(1, 0, 0, 1));
 }
 
-TEST_F(Tables, BadCsvIsNamedByLineAndColumn) {
+TEST_F(Tables, ErrorForBadCsvNamesLineAndColumn) {
   EXPECT_THAT(refusal("t.csv", "1,0\n1,0,0\n"), HasSubstr("t.csv: line 2 has 3 cells; the first has 2"));
   EXPECT_THAT(refusal("t.csv", "1,0\n\n0,x\n"), HasSubstr("line 3, column 2: 'x' is not a number"));
   EXPECT_THAT(refusal("t.csv", "1,0\nx,0\n"), HasSubstr("line 2, column 1: 'x' is not a number"));
@@ -117,7 +117,7 @@ TEST_F(Tables, JsonAsTheProgramWritesIt) {
   EXPECT_EQ(file.tables.numbers.rows(), 2);
 }
 
-TEST_F(Tables, BadJsonIsNamedByItsPlace) {
+TEST_F(Tables, ErrorForBadJsonNamesItsPlace) {
   EXPECT_THAT(refusal("t.json", "[[1, 0], [1]]"), HasSubstr("weights[1] is a list of 1; a list of 2 is needed"));
   EXPECT_THAT(refusal("t.json", "[[1, 0], 3]"), HasSubstr("weights[1] is 3; a list of 2 is needed"));
   EXPECT_THAT(refusal("t.json", "[[1, 0], [1, \"x\"]]"), HasSubstr("weights[1][1] is \"x\"; a number is needed"));
@@ -137,7 +137,7 @@ TEST_F(Tables, BadJsonIsNamedByItsPlace) {
               HasSubstr("names 1 columns (keys), but has 2"));
 }
 
-TEST_F(Tables, JsonNestedWithoutEndIsRefused) {
+TEST_F(Tables, RejectsDeeplyNestedJson) {
   EXPECT_THAT(refusal("t.json", std::string(200000, '[')), HasSubstr("not JSON"));
   EXPECT_THAT(refusal("t.json", std::string(100000, '[') + std::string(100000, ']')), HasSubstr("has shape [1, 1, 1"));
 }
@@ -166,7 +166,7 @@ TEST_F(Tables, NpyOfEveryVersionAndOrder) {
               ElementsAre(1, 3, 5, 2, 4, 6));
 }
 
-TEST_F(Tables, BadNpyIsNamedByItsByte) {
+TEST_F(Tables, ErrorForBadNpyNamesItsByte) {
   const std::string good = npy(kTwoByTwo, floats({1, 2, 3, 4}));
   EXPECT_THAT(refusal("t.npy", "PK hello"), HasSubstr("is not a .npy file"));
   EXPECT_THAT(refusal("t.npy", good.substr(0, 7)), HasSubstr("is not a .npy file"));
@@ -196,7 +196,7 @@ TEST_F(Tables, BadNpyIsNamedByItsByte) {
               HasSubstr("has shape [0, 4]: it is empty"));
 }
 
-TEST_F(Tables, NpyThatIsNotFiniteIsNamedByItsPlace) {
+TEST_F(Tables, ErrorForNpyThatIsNotFiniteNamesItsPlace) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT(
       refusal("t.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 1, 2)}", floats({1, 0, 1, nan}))),
@@ -218,7 +218,7 @@ TEST_F(Tables, NpyWithAnyByteOfItsHeaderChangedIsAnErrorOrATable) {
   }
 }
 
-TEST_F(Tables, OtherFilesAreRefusedByName) {
+TEST_F(Tables, RejectsOtherExtensions) {
   EXPECT_THAT(refusal("t.txt", "1,0"), HasSubstr("is not a table; the name must end in .npy, .csv or .json"));
   EXPECT_THAT(error_of([&] { read_table(folder_ / "none.csv"); }).what(), HasSubstr("cannot be opened"));
   EXPECT_THAT(error_of([&] { read_table("/dev/null.csv"); }).what(), HasSubstr("cannot be opened"));

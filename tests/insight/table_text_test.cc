@@ -21,7 +21,7 @@ std::string written(const AttentionTables& tables, const HeadId& head, TableForm
   return all;
 }
 
-TEST(TableText, WhatIsWrittenIsReadBackBitByBit) {
+TEST(TableText, RoundTripsBitForBit) {
   ThreadPool pool(1);
   const InMemoryTables tables = test::RandomRows{.n = 3, .seed = 2}.tables({"a,b", "\"q\"", "[SEP]"});
   const HeadId head{Kind::self, 1, 2};
@@ -39,14 +39,14 @@ TEST(TableText, WhatIsWrittenIsReadBackBitByBit) {
   }
 }
 
-TEST(TableText, NumbersAreAsShortAsAFloatAllows) {
+TEST(TableText, NumbersHaveAsFewDigitsAsAFloatNeeds) {
   nn::Matrix row(1, 6);
   const float numbers[] = {0, 1, 0.1F, 0.0001F, 1e-5F, 0.33333334F};
   std::copy_n(numbers, 6, row.data());
   EXPECT_EQ(csv_rows(row, named_tokens({"x"})), "x,0,1,0.1,0.0001,1e-05,0.33333334\n");
 }
 
-TEST(TableText, LongTablesComeInStrips) {
+TEST(TableText, LongTablesAreWrittenInStrips) {
   ThreadPool pool(2);
   const InMemoryTables tables = test::RandomRows{.layers = 1, .heads = 1, .n = 2500, .seed = 1}.tables();
   std::int64_t next = 0, parts = 0;
@@ -60,7 +60,7 @@ TEST(TableText, LongTablesComeInStrips) {
   EXPECT_GT(parts, 1);
 }
 
-TEST(TableText, WhatIsNoNumberIsNotWritten) {
+TEST(TableText, NanIsNotWritten) {
   auto table_data = test::RandomRows{.layers = 1, .heads = 1, .n = 4}.table_data();
   table_data.numbers.row(2)[1] = std::numeric_limits<float>::quiet_NaN();
   const InMemoryTables tables(std::move(table_data), {}, {});

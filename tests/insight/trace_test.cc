@@ -37,7 +37,7 @@ class TraceLaws : public testing::TestWithParam<Case> {
   model::Recording recording_;
 };
 
-TEST_P(TraceLaws, NumbersFollowFromOneAnother) {
+TEST_P(TraceLaws, NumbersAreConsistent) {
   const auto [n, m] = recording_.log.size(GetParam().kind);
   const nn::Matrix table = recording_.log.weights({GetParam().kind, 1, 2, 0}, pool_);
   for (std::int64_t i = 0; i < n; ++i) {
@@ -76,7 +76,7 @@ TEST_P(TraceLaws, WithoutAKeyTheLargestWeightIsTaken) {
     EXPECT_LE(at(2, j).weight, largest.weight + 1e-6);
 }
 
-TEST_P(TraceLaws, WhatWasNotKeptIsAbsent) {
+TEST_P(TraceLaws, WhatWasNotRecordedIsAbsent) {
   const model::Recording bare = read({}), norms = read({.value_norms = true});
   const Trace t = trace(bare, {{GetParam().kind, 1, 2}, 1, 0}, reader_.model.get(), pool_);
   EXPECT_TRUE(t.x.empty() && t.v.empty() && t.contribution.empty() && !t.contribution_norm && !t.share);
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Models, TraceLaws,
                            return std::string(which.param.model) + "_" + std::string(name_of(which.param.kind));
                          });
 
-TEST(Trace, WhatIsNotThereIsNamed) {
+TEST(Trace, ErrorNamesAMissingHeadOrToken) {
   ThreadPool pool(1);
   const model::Reader reader = model::Reader::load(std::filesystem::path(ATTNSCOPE_GOLDEN) / "models" / "bert");
   const model::Recording recording = model::read(reader, {.text = "the", .pair = {}, .target = {}}, {}, pool);

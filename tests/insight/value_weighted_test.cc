@@ -20,7 +20,7 @@ std::unique_ptr<AttentionTables> bert_tables(model::Keep keep, ThreadPool& pool)
   return std::make_unique<RecordedTables>(model::read(reader, text, keep, pool));
 }
 
-TEST(ValueWeighted, EveryWindowIsTheWeightsTimesTheirKeysNorm) {
+TEST(ValueWeighted, EveryWindowIsWeightTimesValueNorm) {
   ThreadPool pool(2);
   const HeadId head{Kind::self, 1, 2};
   const nn::Matrix raw = bert_tables({}, pool)->weights(head, pool);
@@ -42,7 +42,7 @@ TEST(ValueWeighted, KeepsTokensAndShape) {
   EXPECT_EQ(weighted->causal({}), plain->causal({}));
 }
 
-TEST(ValueWeighted, NumbersAreNormsAlsoBetweenWordsAndAreNotWeightedAgain) {
+TEST(ValueWeighted, NumbersAreNormsBetweenWordsTooAndAreNotWeightedAgain) {
   ThreadPool pool(2);
   const std::shared_ptr<const AttentionTables> plain = bert_tables({.value_norms = true}, pool),
                                                weighted = value_weighted(plain);
@@ -59,10 +59,10 @@ TEST(ValueWeighted, ATableHasNoValues) {
     value_weighted(std::make_unique<InMemoryTables>(test::RandomRows{}.table_data(), std::vector<std::string>{},
                                                     std::vector<std::string>{}));
   });
-  EXPECT_NE(said.find("a table of weights says nothing of values"), std::string::npos) << said;
+  EXPECT_NE(said.find("a table of weights has no values"), std::string::npos) << said;
 }
 
-TEST(ValueWeighted, ARecordingWithoutNormsSaysSo) {
+TEST(ValueWeighted, RejectsARecordingWithoutNorms) {
   ThreadPool pool(2);
   const std::string said = refusal_of([&] { value_weighted(bert_tables({}, pool)); });
   EXPECT_NE(said.find("are not in this recording"), std::string::npos) << said;

@@ -31,7 +31,7 @@ std::shared_ptr<const AttentionTables> random_tables(const test::RandomRows& row
   return std::make_shared<InMemoryTables>(rows.table_data(), std::vector<std::string>{}, std::vector<std::string>{});
 }
 
-TEST(WithoutSinks, IsWhatNumpyHas) {
+TEST(WithoutSinks, MatchesNumpy) {
   ThreadPool pool(2);
   const test::Looking golden;
   const auto rest = without_sinks(golden.shared("a"));
@@ -42,7 +42,7 @@ TEST(WithoutSinks, IsWhatNumpyHas) {
   EXPECT_TRUE(std::all_of(found.row(3), found.row(3) + 12, [](float w) { return w == 0; })) << "nothing is left of it";
 }
 
-TEST(WithoutSinks, AnyWindowIsTheSameWhoeverAskedForWhatBefore) {
+TEST(WithoutSinks, AWindowDoesNotDependOnEarlierCalls) {
   ThreadPool pool(3);
   const auto whole = random_tables({.layers = 2, .heads = 2, .n = 700, .seed = 3});
   const HeadId head{Kind::self, 1, 0};
@@ -83,7 +83,7 @@ TEST(WithoutSinks, RowsOfAModelSumToOneOrNothing) {
   }
 }
 
-TEST(WithoutSinks, TilesAndProfilesAreOfWhatIsLeft) {
+TEST(WithoutSinks, MapTilesAndProfilesUseTheRenormalisedTable) {
   ThreadPool pool(2);
   const auto rest = without_sinks(random_tables({.layers = 1, .heads = 1, .n = 300, .causal = true, .seed = 4}));
   const nn::Matrix table = rest->weights({}, pool), tile = map_tile(*rest, {}, {1, 0, 0}, pool);
@@ -99,7 +99,7 @@ TEST(WithoutSinks, TilesAndProfilesAreOfWhatIsLeft) {
 TEST(WithoutSinks, OnlyWeightsHaveSinks) {
   ThreadPool pool(2);
   const std::string said = refusal_of([&] { without_sinks(value_weighted(golden_tables("bert", pool))); });
-  EXPECT_EQ(said, "sinks are set aside among weights: these are weights times norms");
+  EXPECT_EQ(said, "sinks can only be removed from weights: these are weights times norms");
 }
 
 }  // namespace

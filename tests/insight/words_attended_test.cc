@@ -26,28 +26,28 @@ double all_of(const Attended& a) {
                          [](double sum, const Attended::Share& share) { return sum + share.weight; });
 }
 
-TEST(Attended, TellsOfTheWholeRow) {
+TEST(Attended, SumsToTheWholeRow) {
   const auto keys = words({"[CLS]", "a", "b", "c", "d", "[SEP]"});
   const std::vector<float> row = {0.25F, 0.125F, 0.25F, 0.0625F, 0.1875F, 0.125F};
-  const Attended aside = attended(row, keys, {.top = 2});
-  EXPECT_EQ(aside.most[0].key, 2);
-  EXPECT_EQ(aside.most[1].key, 4);
-  EXPECT_EQ(aside.special, 0.375);
-  EXPECT_EQ(aside.rest, 0.1875);
+  const Attended without_special = attended(row, keys, {.top = 2});
+  EXPECT_EQ(without_special.most[0].key, 2);
+  EXPECT_EQ(without_special.most[1].key, 4);
+  EXPECT_EQ(without_special.special, 0.375);
+  EXPECT_EQ(without_special.rest, 0.1875);
   const Attended among = attended(row, keys, {.top = 2, .special = true});
   EXPECT_EQ(among.most[0].key, 0) << "the first of equal ones";
   EXPECT_EQ(among.special, 0);
-  EXPECT_EQ(all_of(aside), 1);
+  EXPECT_EQ(all_of(without_special), 1);
   EXPECT_EQ(all_of(among), 1);
 }
 
-TEST(Attended, LeavesOutWhatIsNotSeen) {
+TEST(Attended, LeavesOutWeightsOfZero) {
   const std::vector<float> row = {1, 0, 0};
   EXPECT_EQ(attended(row, words({"a", "b", "c"}), {}).most.size(), 1U);
   EXPECT_TRUE(attended(std::vector<float>{1, 0}, words({"[CLS]", "b"}), {}).most.empty());
 }
 
-TEST(MeanRows, AreTheMeanOfTheirHeadsInEveryBand) {
+TEST(MeanRows, AverageTheHeadsInEveryBand) {
   constexpr std::int64_t kRows = 1100, kColumns = 1000;  // more than a band holds
   InMemoryTables::Tables table_data{1, 2, nn::Matrix(2 * kRows, kColumns)};
   for (std::int64_t i = 0; i < 2 * kRows * kColumns; ++i)
@@ -68,7 +68,7 @@ TEST(MeanRows, AreTheMeanOfTheirHeadsInEveryBand) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(FindWords, TakesCapitalsAsTheyAreAndElseAsTheyCome) {
+TEST(FindWords, PrefersTheSameCaseAndElseIgnoresIt) {
   const auto text = words({"It", "saw", "it", "IT"});
   EXPECT_EQ(find_words(text, "it"), (std::vector<std::int64_t>{2}));
   EXPECT_EQ(find_words(text, "iT"), (std::vector<std::int64_t>{0, 2, 3}));

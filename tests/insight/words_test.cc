@@ -26,19 +26,19 @@ std::vector<std::string> texts_of(const Words& words) {
 
 using Texts = std::vector<std::string>;
 
-// Words of a text, as the tokenizer of a model has cut it.
+// The words of a text that a model's tokenizer has split.
 Texts words_in(const std::string& model, const std::string& text) {
   const model::Text source{.text = text, .pair = {}, .target = {}};
   return texts_of(words_of(tokenizer(model).encode(text).tokens, &source));
 }
 
-// The same without spans, words and source: as of tokens that a model has said.
+// The same without spans, words and source, like tokens that a model generated.
 Texts said_words(const std::string& model, const std::string& text) {
   const text::Tokenizer of = tokenizer(model);
   return texts_of(words_of(of.tokens(of.encode(text, true).ids())));
 }
 
-TEST(Words, AreWrittenAsInTheSource) {
+TEST(Words, AreSpelledAsInTheSource) {
   EXPECT_EQ(words_in("bert", "Playing, naïvely!"), (Texts{"[CLS]", "Playing", ",", "naïvely", "!", "[SEP]"}));
   EXPECT_EQ(words_in("gpt2", "Playing unbelievably"), (Texts{"Playing", "unbelievably"}));
 }
@@ -66,14 +66,14 @@ TEST(Words, ACharacterOfSeveralTokensStaysWhole) {
   }
 }
 
-TEST(Words, OfTokensThatAModelHasSaidComeFromTheirPieces) {
+TEST(Words, OfGeneratedTokensAreSpelledFromTheirPieces) {
   EXPECT_EQ(said_words("t5", "The animal didn't play."), (Texts{"The", "animal", "didn't", "play", "."}));
   EXPECT_EQ(said_words("bart", "The 👨‍👩‍👧 naïve dog"),
             (Texts{"The", "👨‍👩‍👧", "naïve", "dog"}));
   EXPECT_EQ(said_words("bert", "the animal"), (Texts{"the", "animal"}));
 }
 
-TEST(Words, OfAPairAreWrittenAsInTheirOwnText) {
+TEST(Words, OfAPairAreSpelledAsInTheirOwnText) {
   for (const char* model : {"bert", "roberta"}) {
     const model::Text source{.text = "One playing", .pair = "Two sleeping", .target = {}};
     Texts words = texts_of(words_of(tokenizer(model).encode(source.text, *source.pair).tokens, &source));
@@ -145,13 +145,13 @@ TEST(MergedWords, AreTheSumOverKeysOfTheMeanOverQueries) {
   }
 }
 
-TEST(MergedWords, KeepTheMassOfEveryRowInTilesToo) {
+TEST(MergedWords, KeepTheMassOfEveryRowAcrossBlocks) {
   const std::unique_ptr<AttentionTables> merged = merged_words(std::make_unique<PiecesTables>(3 * kBlockColumns));
   const AttentionStack& stack = merged->stack(Kind::self);
   std::vector<double> sums(static_cast<std::size_t>(stack.queries));
-  each_block(*merged, {}, [&](Rectangle at, View<const float, 2> tile) {
-    for (std::int64_t i = 0; i < tile.shape[0]; ++i)
-      for (std::int64_t j = 0; j < tile.shape[1]; ++j) sums[static_cast<std::size_t>(at.row + i)] += tile(i, j);
+  each_block(*merged, {}, [&](Rectangle at, View<const float, 2> block) {
+    for (std::int64_t i = 0; i < block.shape[0]; ++i)
+      for (std::int64_t j = 0; j < block.shape[1]; ++j) sums[static_cast<std::size_t>(at.row + i)] += block(i, j);
   });
   for (const double sum : sums) EXPECT_NEAR(sum, 1, 1e-4);
 }
@@ -166,7 +166,7 @@ TEST(MergedWords, AWindowIsAPartOfTheWholeTable) {
     for (std::int64_t j = 0; j < 7; ++j) EXPECT_EQ(part.row(i)[j], whole.row(3 + i)[11 + j]);
 }
 
-TEST(MergedWords, HaveNoReadingBecauseThatCountsInTokens) {
+TEST(MergedWords, HaveNoRecordingBecauseThatCountsInTokens) {
   EXPECT_EQ(merged_words(std::make_unique<PiecesTables>(5))->recording(), nullptr);
 }
 

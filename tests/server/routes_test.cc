@@ -231,7 +231,7 @@ TEST_F(Looking, WhatASpecimenHasNotIsRefusedInOneLine) {
   };
   EXPECT_EQ(said({{"measure", "norm"}}), "measure must be raw, value or rollout, not 'norm'");
   EXPECT_EQ(said({{"measure", "value"}}),
-            "a table of weights says nothing of values: they need a model or a recording");
+            "a table of weights has no values: measure 'value' needs a model or a recording");
   EXPECT_NE(said({{"measure", "rollout"}}).find("limited to 512 tokens, but the text has 600"), std::string::npos);
   EXPECT_EQ(said({{"measure", "rollout"}, {"without_sinks", "1"}}),
             "removing sinks renormalises weights, so it does not go with measure 'rollout'");
@@ -274,7 +274,7 @@ TEST_F(Looking, WhatIsNoPatternIsRefused) {
   EXPECT_EQ(said(json::object()), "give a pattern (a name or a mask) or a picture");
   EXPECT_EQ(said({{"pattern", "same"}, {"picture", {{1}}}}), "give a pattern (a name or a mask) or a picture");
   EXPECT_NE(said({{"picture", {{1, 2}, {1}}}}).find("rows of numbers of one length"), std::string::npos);
-  EXPECT_EQ(said({{"picture", {{0, 0}}}}), "the picture says nothing: all of it is 0");
+  EXPECT_EQ(said({{"picture", {{0, 0}}}}), "the picture is all zeros");
   EXPECT_EQ(said({{"pattern", "same"}, {"kind", "other"}}), "kind must be self, decoder or cross");
   EXPECT_NE(said({{"patern", "same"}}).find("pattern, picture, kind"), std::string::npos);
 }

@@ -11,7 +11,7 @@ bool same_tokens(const std::vector<text::Token>& a, const std::vector<text::Toke
   return std::ranges::equal(a, b, {}, &text::Token::piece, &text::Token::piece);
 }
 
-// counts[j]: members of a set before key j.
+// counts[j]: number of members of a set before key j.
 std::vector<std::int64_t> counts_of(const std::vector<bool>& set) {
   std::vector<std::int64_t> counts(set.size() + 1);
   for (std::size_t j = 0; j < set.size(); ++j) counts[j + 1] = counts[j] + (set[j] ? 1 : 0);
@@ -23,7 +23,7 @@ std::int64_t within(std::int64_t i, std::int64_t far, std::int64_t from, std::in
   return std::max<std::int64_t>(0, std::min(to, i + far + 1) - std::max(from, i - far));
 }
 
-// From the first key that a query may see to behind the last.
+// The range from the first key that query i may see to one past the last.
 std::array<std::int64_t, 2> span_of(const Mask& mask, std::int64_t i, std::int64_t keys) {
   std::array<std::int64_t, 2> span{0, 0};
   for (std::int64_t j = 0; j < keys; j += 64) {

@@ -1,5 +1,5 @@
-// insight/statistics/baseline.h - what a head's attention is measured against: its tokens, and what its queries may
-// see.
+// insight/statistics/baseline.h - the baseline that a head is compared with: attention spread evenly over all visible
+// keys.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 
 namespace attn::insight {
 
-// The keys that a query may see: [from, to). Where a mask has holes, they count as seen.
+// The keys that each query may see, as a range [from, to). Holes in a mask count as visible.
 struct VisibleKeys {
   bool causal = false;
-  std::int64_t window = 0;  // as model::Rule's
+  std::int64_t window = 0;  // as in model::Rule
   std::int64_t keys = 0;
-  std::vector<std::array<std::int64_t, 2>> spans = {};  // by query, where the mask has no such rule; else empty
+  std::vector<std::array<std::int64_t, 2>> spans = {};  // per query, for masks that causal and window do not describe
 
   [[nodiscard]] std::int64_t from(std::int64_t i) const noexcept {
     if (!spans.empty()) return spans[static_cast<std::size_t>(i)][0];
@@ -35,11 +35,12 @@ struct VisibleKeys {
 };
 VisibleKeys visible_keys(const AttentionTables& tables, const HeadId& head);
 
-// Tokens of one kind of attention, in sets.
+// The sets of tokens that shares of attention are measured on, for one kind of attention.
 struct TokenSets {
   TokenSets(const AttentionTables& tables, const AttentionStack& stack);
 
-  // Calls take(j) for the keys j in [from, to) that are equal tokens before query i, or what followed those before i.
+  // each_duplicate() calls take(j) for the keys j in [from, to) that are earlier copies of query i's token;
+  // each_follower() for the keys right after such copies, also before i.
   template <typename F>
   void each_duplicate(std::int64_t i, std::int64_t from, std::int64_t to, const F& take) const {
     if (!repeats) return;
@@ -53,14 +54,14 @@ struct TokenSets {
 
   std::int64_t queries, keys;
   std::vector<bool> separators, punctuation;  // [M]
-  std::optional<Repeats> repeats;             // where queries are the keys
+  std::optional<Repeats> repeats;             // only if queries and keys are the same tokens
   std::int64_t duplicate_queries = 0, induction_queries = 0;
 };
 
-// Sums over queries become means: each share over the queries that it is about.
+// Turns sums over queries into means: each share is divided by the number of queries it is defined for.
 Shares means_of(const Shares& sums, const TokenSets& sets);
 
-// Of a head that looks at all that it may see equally.
+// Shares of a head that attends evenly to all visible keys.
 Shares even_shares(const TokenSets& sets, const VisibleKeys& visible, std::int64_t beyond);
 
 }  // namespace attn::insight

@@ -22,7 +22,7 @@ std::string short_number(double value) {
 
 namespace {
 
-// One head's rows, while they go by in parts from left to right.
+// Checks the rows of one head, which arrive in parts from left to right.
 class HeadCheck {
  public:
   HeadCheck(const AttentionTables& tables, const HeadId& head)
@@ -36,8 +36,7 @@ class HeadCheck {
   void check_lse() {
     for (std::int64_t i = 0; record_ != nullptr && i < record_->queries; ++i) {
       const float lse = record_->lse.row(head_.head)[i];
-      if (!std::isfinite(lse) && sees_anything(i))
-        fail(i, "lse is " + short_number(lse) + "; a finite number is right");
+      if (!std::isfinite(lse) && sees_anything(i)) fail(i, "lse is " + short_number(lse) + "; it must be finite");
     }
   }
 
@@ -50,7 +49,7 @@ class HeadCheck {
     for (std::size_t i = 0; i < sums_.size(); ++i) check_sum(static_cast<std::int64_t>(i), sums_[i]);
   }
 
-  // At least two strips, from the first row to the last.
+  // Checks evenly spaced strips, at least two, from the first row to the last.
   void some_rows(std::int64_t strips) {
     const std::int64_t queries = tables_.stack(head_.kind).queries;
     ThreadPool alone(1);
@@ -68,13 +67,13 @@ class HeadCheck {
   [[nodiscard]] const std::optional<CheckFailure>& no_weight() const noexcept { return no_weight_; }
 
  private:
-  // The first row that fails is the one to tell of.
+  // Keeps the failure of the first row only.
   void fail(std::int64_t row, std::string problem) {
     if (!failure_ || row < failure_->row) failure_ = CheckFailure{head_, row, std::move(problem)};
   }
   void refuse(std::int64_t row, float number) {
     if (!no_weight_ || row < no_weight_->row)
-      no_weight_ = CheckFailure{head_, row, short_number(number) + " is no weight: they go from 0 to 1"};
+      no_weight_ = CheckFailure{head_, row, short_number(number) + " is not a weight: weights lie between 0 and 1"};
   }
 
   [[nodiscard]] bool sees_anything(std::int64_t i) const {
@@ -97,7 +96,7 @@ class HeadCheck {
     if (!std::isfinite(sum)) {
       refuse(i, *std::find_if_not(p, p + columns, [](float x) { return std::isfinite(x); }));
     } else if (least < 0 || most > highest) {
-      fail(i, "a weight is " + short_number(least < 0 ? least : most) + "; 0 to 1 is right");
+      fail(i, "a weight is " + short_number(least < 0 ? least : most) + ", outside [0, 1]");
       refuse(i, least < 0 ? least : most);
     }
     if (mask_.cover({0, head_.head, i, i + 1, col, col + columns}) != Cover::all) check_masked(i, col, p, columns);
@@ -116,11 +115,11 @@ class HeadCheck {
     const double right = sees_anything(i) ? 1 - taken_by_sink(i) : 0;
     const double off = std::fabs(sum - right);
     if (off > (right == 0 ? 0 : bound(i)))
-      return fail(i, "the weights sum to " + short_number(sum) + "; " + short_number(right) + " is right");
+      return fail(i, "the weights sum to " + short_number(sum) + ", not " + short_number(right));
     deviation_ = std::max(deviation_, off);
   }
 
-  // What a logit without a value takes of a row.
+  // The share of a row that goes to a sink, a logit without a value.
   [[nodiscard]] double taken_by_sink(std::int64_t i) const {
     if (record_ == nullptr || record_->rule.sink == nullptr) return 0;
     return std::exp(static_cast<double>(record_->rule.sink->row(0)[head_.head]) - record_->lse.row(head_.head)[i]);
@@ -133,7 +132,7 @@ class HeadCheck {
   const AttentionTables& tables_;
   HeadId head_;
   std::int64_t keys_;
-  const model::AttentionRecord* record_ = nullptr;  // null: a table of the user's own
+  const model::AttentionRecord* record_ = nullptr;  // null: a table from a file
   Mask mask_;
   std::vector<double> sums_;
   double deviation_ = 0;

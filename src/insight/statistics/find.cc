@@ -56,7 +56,7 @@ std::vector<Similar> by_name(const AttentionTables& tables, const NamedPattern& 
 
 // ---- masks ----
 
-// Bits of the keys of [from, to) among the 64 from j on.
+// A bit per key j .. j + 63: set for keys in [from, to).
 std::uint64_t inside(std::int64_t j, std::int64_t from, std::int64_t to) {
   const auto below = [](std::int64_t n) {
     return n <= 0 ? 0 : n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
@@ -70,7 +70,8 @@ double overlap_with_mask(const AttentionTables& tables, const HeadId& head, cons
   const auto bits = [&](std::int64_t i, std::int64_t j) {
     return mask.row(0, head.head, i, j) & inside(j, visible.from(i), visible.to(i));
   };
-  std::vector<float> each(static_cast<std::size_t>(all.queries));  // what every key that is allowed should have
+  std::vector<float> each(
+      static_cast<std::size_t>(all.queries));  // the pattern's weight for each allowed key, per query
   std::int64_t rows = 0;
   for (std::int64_t i = 0; i < all.queries; ++i) {
     std::int64_t keys = 0;
@@ -78,7 +79,7 @@ double overlap_with_mask(const AttentionTables& tables, const HeadId& head, cons
     if (keys > 0) each[static_cast<std::size_t>(i)] = 1 / static_cast<float>(keys);
     rows += keys > 0 ? 1 : 0;
   }
-  if (rows == 0) throw std::invalid_argument("the mask allows nothing that " + to_string(head) + " may see");
+  if (rows == 0) throw std::invalid_argument("the mask allows no key that " + to_string(head) + " may see");
   double sum = 0;
   static_assert(kBlockColumns % 64 == 0);
   each_block(tables, head, [&](Rectangle at, View<const float, 2> block) {
@@ -98,7 +99,7 @@ double overlap_with_mask(const AttentionTables& tables, const HeadId& head, cons
 
 // ---- pictures ----
 
-// Cells of at most rows x columns, each the mean of those that it covers, then every row divided by its sum.
+// Reduces to at most rows x columns cells, each the mean of the numbers it covers, then divides every row by its sum.
 nn::Matrix as_shares(const nn::Matrix& from, std::int64_t rows, std::int64_t columns) {
   nn::Matrix out(std::min(rows, from.rows()), std::min(columns, from.columns()));
   for (std::int64_t r = 0; r < out.rows(); ++r) {
@@ -123,16 +124,16 @@ void check_picture(const nn::Matrix& picture) {
   bool any = false;
   for (std::int64_t n = 0; n < picture.rows() * picture.columns(); ++n) {
     const float x = picture.data()[n];
-    if (!std::isfinite(x) || x < 0) throw std::invalid_argument("a picture's numbers are from 0 up");
+    if (!std::isfinite(x) || x < 0) throw std::invalid_argument("a picture's numbers must be finite and not negative");
     any = any || x > 0;
   }
-  if (!any) throw std::invalid_argument("the picture says nothing: all of it is 0");
+  if (!any) throw std::invalid_argument("the picture is all zeros");
 }
 
-// The cell, of `cells`, that number i of `count` belongs to: the last one with cell_start() <= i.
+// The cell that row or column i of `count` belongs to: the last one with cell_start() <= i.
 std::int64_t cell_of(std::int64_t i, std::int64_t cells, std::int64_t count) { return ((i + 1) * cells - 1) / count; }
 
-// Weights of a head, added up over the keys of a cell and averaged over its queries.
+// The weights of a head, added up over the keys of a cell and averaged over its queries.
 nn::Matrix mass_of(const AttentionTables& tables, const HeadId& head, std::int64_t rows, std::int64_t columns) {
   const AttentionStack& all = tables.stack(head.kind);
   nn::Matrix mass(rows, columns);
@@ -211,7 +212,7 @@ Pattern parse_name_or_mask(const std::string& text) {
   } catch (const std::invalid_argument& wrong) {
     std::string names;
     for (const std::string_view name : pattern_names()) names += (names.empty() ? "" : ", ") + std::string(name);
-    const std::string what = wrong.what();  // a mask's problem is drawn on further lines
+    const std::string what = wrong.what();  // further lines point at the mistake in the mask
     throw std::invalid_argument("'" + text + "' is neither a name (" + names +
                                 "), nor a mask: " + what.substr(0, what.find('\n')));
   }

@@ -1,4 +1,4 @@
-// insight/statistics/find.h - heads by shape.
+// insight/statistics/find.h - finds heads whose tables resemble a pattern.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,30 @@
 
 namespace attn::insight {
 
-// What a head's table should look like.
+// What a head's table should look like, and how similarity is measured.
 //   - A name: previous, next, same, offset(-3), first, separators, punctuation, duplicate, induction, local, broad. The
-//     similarity is the share of attention that lies there, as insight/statistics/statistics.h has it; of broad, the
-//     entropy as a share of the largest.
-//   - A mask: a head that looks equally at all that the mask and the model's own allow.
-//   - A picture: numbers from 0 up, from top to bottom the queries. Each of its rows is taken as shares of one query's
-//     attention (divided by its sum); rows of zeros say nothing. Table and picture are reduced to the smaller of both
-//     sizes, weights added up over keys and averaged over queries.
-// Of masks and pictures the similarity is the mean over rows of sum_j min(p, pattern): how much of the attention lies
-// as the pattern has it. All are in [0, 1].
+//     similarity is the share of attention that lies there, as defined in insight/statistics/statistics.h; for broad,
+//     the entropy as a share of the largest.
+//   - A mask: a head that attends evenly to all keys that both this mask and the model's own allow.
+//   - A picture: non-negative numbers, one row per query from top to bottom. Each row is divided by its sum and taken
+//     as the shares of one query's attention; rows of zeros are ignored. Table and picture are reduced to the smaller
+//     of both sizes, weights added up over keys and averaged over queries.
+// For masks and pictures the similarity is the mean over rows of sum_j min(p, pattern): the share of attention that
+// agrees with the pattern. All similarities are in [0, 1].
 struct NamedPattern {
   std::string name;
-  std::int64_t offset = 0;  // of "offset"
+  std::int64_t offset = 0;  // for "offset" only
 };
 using Pattern = std::variant<NamedPattern, Mask, nn::Matrix>;
 
-// A named pattern; none: it is not one of these.
+// The named pattern that `text` is; none if it is not a name.
 std::optional<NamedPattern> parse_pattern(std::string_view text);
 std::vector<std::string_view> pattern_names();
 
-// A name or a mask. Throws std::invalid_argument that says what there is: "'sideways' is neither a name (previous,
+// Parses a name or a mask. Throws std::invalid_argument that lists the names: "'sideways' is neither a name (previous,
 // ...), nor a mask: ...".
 Pattern parse_name_or_mask(const std::string& text);
-// How a pattern was understood: "offset(-3)", "causal & window(2)", "a picture of 2 x 3".
+// How a pattern was parsed: "offset(-3)", "causal & window(2)", "a picture of 2 x 3".
 std::string to_string(const Pattern& pattern);
 
 struct Similar {
@@ -47,12 +47,12 @@ struct Similar {
   double similarity = 0;
 };
 
-// All heads, or all of one kind, the nearest first; equals in order. Throws std::invalid_argument for a mask that does
-// not fit, and for a picture that is empty, has negative numbers or says nothing.
 struct FindOptions {
-  std::optional<Kind> kind = std::nullopt;
-  base::Progress progress = {};  // in heads
+  std::optional<Kind> kind = std::nullopt;  // none: all
+  base::Progress progress = {};             // in heads
 };
+// Ranks all heads, or all heads of one kind, most similar first; ties stay in order. Throws std::invalid_argument for a
+// mask that does not fit the tables, and for a picture that is empty, all zeros or has negative numbers.
 std::vector<Similar> find_heads(const AttentionTables& tables, const Pattern& pattern, const FindOptions& options,
                                 ThreadPool& pool);
 

@@ -14,7 +14,7 @@ namespace attn::insight {
 
 namespace {
 
-// Of a share. Rows of somebody's own table may sum to more than 1; nobody has 1.4 of its attention anywhere.
+// Clamped to [0, 1], because rows of a table from a file may sum to more than 1.
 std::string two_digits(double share) {
   std::array<char, 32> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%.2f", std::clamp(share, 0.0, 1.0));
@@ -23,7 +23,7 @@ std::string two_digits(double share) {
 
 bool is_resting(const HeadType& type) { return type.name == "sink" || type.name == "broad"; }
 
-// Finds the types of one head, one after the other.
+// Finds the types of one head.
 class Namer {
  public:
   Namer(const HeadStatistics& head, std::optional<double> induction) : head_(head), induction_(induction) {}
@@ -59,7 +59,7 @@ class Namer {
     add_if_clear(name, head_.shares.offset(offset), head_.even.offset(offset), what);
   }
 
-  // The best of those at least `least` away that half of the queries have.
+  // The clearest offset of at least `least` tokens that half of the queries have.
   void add_offset(std::int64_t least) {
     std::optional<std::int64_t> best;
     for (std::int64_t o = -kFarthestOffset; o <= kFarthestOffset; ++o) {
@@ -119,9 +119,9 @@ class Namer {
   std::vector<HeadType> types_;
 };
 
-// The mean of what rows sum to: less than 1 where queries see nothing, or attend to a sink that has no key.
+// The mean row sum: less than 1 if queries see nothing or attend to a sink that has no key.
 double attended_share(const HeadStatistics& head) {
-  if (head.outgoing.empty()) return 1;  // means over texts
+  if (head.outgoing.empty()) return 1;  // a mean over texts
   const double sum = std::accumulate(head.outgoing.begin(), head.outgoing.end(), 0.0);
   const double mean = sum / static_cast<double>(head.outgoing.size());
   return mean > 1 - sum_bound(0) ? 1 : mean;

@@ -9,10 +9,10 @@ namespace attn::insight {
 namespace {
 
 constexpr std::int64_t kLength = 50;  // as in the paper's own measurements
-constexpr std::int64_t kLeast = 2;    // one token that comes twice follows itself
+constexpr std::int64_t kLeast = 2;    // a single repeated token would follow itself
 constexpr int kTries = 10'000;        // a vocabulary may have few ordinary tokens
 
-// Special tokens before the first of a text.
+// The special tokens that precede a text.
 std::vector<std::int32_t> front_of(const text::Tokenizer& tokenizer) {
   std::vector<std::int32_t> front;
   for (const text::Token& token : tokenizer.encode("a").tokens) {
@@ -56,7 +56,8 @@ nn::Matrix induction_scores(const model::Reader& reader, ThreadPool& pool, const
   nn::Matrix scores(facts.layers, facts.heads.heads);
   pool.run(scores.rows() * scores.columns(), [&](std::int64_t t, int) {
     ThreadPool alone(1);
-    nn::Matrix second(tokens.length, tokens.length);  // the second copy's queries, and keys from the first one's second
+    nn::Matrix second(tokens.length,
+                      tokens.length);  // queries of the second copy; keys from the second token of the first copy on
     const model::AttentionLog::Which which{model::Kind::self, t / scores.columns(), t % scores.columns(), 0};
     log.weights(which, {tokens.front + tokens.length, tokens.front + 1}, second.view(), alone);
     double sum = 0;

@@ -10,7 +10,7 @@ namespace attn::insight {
 
 namespace {
 
-constexpr std::int64_t kMostTiles = 65'536;  // that are told one by one: those of 7,000 tokens
+constexpr std::int64_t kMostTiles = 65'536;  // listed one by one; about 7,000 tokens
 
 // The lowest `count` bits.
 std::uint64_t lowest(std::int64_t count) { return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1; }

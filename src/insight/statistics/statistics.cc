@@ -13,7 +13,7 @@ namespace attn::insight {
 
 namespace {
 
-// Sums of one head, while its tiles go by.
+// Sums over the blocks of one head.
 class HeadTally {
  public:
   HeadTally(const TokenSets& sets, std::int64_t beyond)
@@ -74,7 +74,7 @@ class HeadTally {
   }
 
  private:
-  // Weights around the diagonal, of row i from key `col` on.
+  // Adds the weights around the diagonal; `p` is row i from key `col` on.
   void add_band(std::int64_t i, std::int64_t col, std::int64_t columns, const float* p) {
     const std::int64_t from = std::max(col, i - kFarthestOffset);
     const std::int64_t to = std::min(col + columns, i + kFarthestOffset + 1);
@@ -108,7 +108,7 @@ HeadStatistics head_statistics(const AttentionTables& tables, const HeadId& name
   return head;
 }
 
-// Neighbours mostly see the same.
+// Adds the baseline. Neighbouring heads mostly see the same keys, so it is computed only when that changes.
 void add_even(const AttentionTables& tables, const TokenSets& sets, std::int64_t beyond,
               std::span<HeadStatistics> heads) {
   std::optional<VisibleKeys> last;

@@ -1,4 +1,5 @@
-// insight/statistics/statistics.h - every head's table in a few numbers: one pass over tiles, O(N) memory a head.
+// insight/statistics/statistics.h - summarises each head's table in a few numbers: one pass over blocks, O(N) memory
+// per head.
 #pragma once
 
 #include <array>
@@ -16,17 +17,17 @@ namespace attn::insight {
 inline constexpr std::int64_t kFarthestOffset = 16;
 inline constexpr std::int64_t kNear = 4;
 
-// Where attention goes: means over queries of the mass that lies on some keys.
+// Where attention goes: the mass on some keys, as a mean over queries.
 struct Shares {
   double first = 0;        // the first key
-  double separators = 0;   // special tokens other than that
-  double punctuation = 0;  //
-  double duplicate = 0;    // equal tokens before the query; mean over the queries that have one
-  double induction = 0;    // what followed these, before the query; mean over the queries that have such
+  double separators = 0;   // special tokens other than the first key
+  double punctuation = 0;  // see is_punctuation()
+  double duplicate = 0;    // earlier copies of the query's token; mean over the queries that have one
+  double induction = 0;    // tokens that followed such copies, before the query; mean over the queries that have one
   double near = 0;         // |i - j| <= kNear
   double beyond = 0;       // |i - j| > StatisticsOptions::beyond
   std::array<double, 2 * kFarthestOffset + 1>
-      offsets{};  // mean of p[i, i + o], o from -16 to 16; 0 where there is none
+      offsets{};  // mean of p[i, i + o], o from -16 to 16; 0 if no query has such a key
 
   [[nodiscard]] double sink() const noexcept { return first + separators; }
   [[nodiscard]] double offset(std::int64_t o) const noexcept {
@@ -34,7 +35,7 @@ struct Shares {
   }
 };
 
-// Their names, as people read them.
+// Names of the shares, for output.
 struct ShareName {
   const char* name;
   double Shares::* share;
@@ -57,18 +58,18 @@ struct HeadStatistics {
   HeadId name;
   std::int64_t queries = 0, keys = 0;
   double entropy = 0;        // nats, mean over queries
-  double entropy_share = 0;  // of log(number of keys that the query may see), mean over queries that may see several
+  double entropy_share = 0;  // entropy / log(number of visible keys), mean over queries that may see several keys
   double distance = 0;       // mean over queries of sum_j p |i - j|
   Shares shares;
-  Shares even;                  // the same of a head that looks at all that it may see equally
+  Shares even;                  // the baseline: a head that attends evenly to all visible keys
   std::vector<float> received;  // [M], sums over queries
-  std::vector<float> outgoing;  // [N], sums over keys: 1 wherever a query may see anything
+  std::vector<float> outgoing;  // [N], sums over keys: 1 unless the query sees no key
   std::vector<float> diagonal;  // [min(N, M)]
-  // How many queries have an equal token before them, and something that followed it.
+  // Number of queries that have an earlier copy of their token, and a token that followed it.
   std::int64_t duplicate_queries = 0, induction_queries = 0;
 };
 
-// Of the mean over a layer's heads; its entropy is the mean of theirs.
+// The mean over the heads of a layer.
 struct LayerStatistics {
   Kind kind = Kind::self;
   std::int64_t layer = 0;
@@ -76,17 +77,17 @@ struct LayerStatistics {
   std::vector<float> received, outgoing, diagonal;
 };
 
-// Sees the tiles of head number `head` of the result, on the one thread that goes over them.
+// Called with the blocks of the result's head number `head`, on the thread that iterates over them.
 using AlsoTake = std::function<void(std::int64_t head, Rectangle window, View<const float, 2> weights)>;
 
 struct StatisticsOptions {
   std::int64_t beyond = 16;
   std::optional<Kind> kind = std::nullopt;  // none: all
   base::Progress progress = {};             // in heads
-  AlsoTake also = {};                       // for whoever needs the same tiles; empty: nobody
+  AlsoTake also = {};                       // called with the same blocks; may be empty
 };
 
-// In the order of specimen.heads(). The result has the same bits whatever the number of threads.
+// In the order of tables.heads(). The result has the same bits for any number of threads.
 std::vector<HeadStatistics> statistics(const AttentionTables& tables, const StatisticsOptions& options,
                                        ThreadPool& pool);
 

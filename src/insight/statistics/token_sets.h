@@ -1,4 +1,4 @@
-// insight/statistics/token_sets.h - tokens that heads are known to look for: special ones, punctuation, equal ones.
+// insight/statistics/token_sets.h - tokens that heads are known to attend to: special tokens, punctuation, repetitions.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,25 @@
 
 namespace attn::insight {
 
-// Put there by the tokenizer, or named as such tokens are: "[SEP]", "</s>", "<|endoftext|>".
+// Added by the tokenizer, or spelled like a special token: "[SEP]", "</s>", "<|endoftext|>".
 bool is_special(const text::Token& token);
-// All of its characters, without spaces and "##", are ASCII's punctuation or other languages' usual marks; not special.
+// Whether all characters, ignoring spaces and "##", are ASCII punctuation or common marks of other languages, and the
+// token is not special.
 bool is_punctuation(const text::Token& token);
 
-// Where the same token has been before.
+// Finds earlier occurrences of a token.
 class Repeats {
  public:
   explicit Repeats(const std::vector<text::Token>& tokens);
 
-  // Positions j < i of the same token, rising; none of special tokens.
+  // Positions j < i of the same token, increasing; empty for special tokens.
   [[nodiscard]] std::span<const std::int64_t> before(std::int64_t i) const noexcept;
-  // Those of them that lie in [from, to).
+  // Only the positions in [from, to).
   [[nodiscard]] std::span<const std::int64_t> before(std::int64_t i, std::int64_t from, std::int64_t to) const noexcept;
 
  private:
-  std::vector<std::int64_t> order_;         // all positions, equal tokens side by side and rising
-  std::vector<std::size_t> first_, place_;  // in order_: of the first equal one, and of the token itself
+  std::vector<std::int64_t> order_;         // all positions, grouped by token, increasing within a group
+  std::vector<std::size_t> first_, place_;  // indices into order_: of the token's first occurrence, and of the token
 };
 
 }  // namespace attn::insight

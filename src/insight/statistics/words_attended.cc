@@ -20,7 +20,8 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Of the queries from `row` on, as many as `mean` has rows; `one` is as large.
+// Writes the mean over heads of the queries from `row` on, as many as `mean` has rows. `one` is scratch of the same
+// size.
 void mean_of_heads(const AttentionTables& tables, std::span<const HeadId> heads, std::int64_t row,
                    const std::array<View<float, 2>, 2>& mean_and_one, ThreadPool& pool) {
   const auto& [mean, one] = mean_and_one;
@@ -57,7 +58,7 @@ Attended attended(std::span<const float> weights, std::span<const text::Token> k
 
 void each_mean_row(const AttentionTables& tables, std::span<const HeadId> heads, const TakeRow& take,
                    ThreadPool& pool) {
-  constexpr std::int64_t kFloats = std::int64_t{1} << 20;  // a few rows of a long text, all of a short one
+  constexpr std::int64_t kFloats = std::int64_t{1} << 20;  // per band: a few rows of a long text, all of a short one
   const AttentionStack& all = tables.stack(heads.front().kind);
   const std::int64_t step = std::clamp<std::int64_t>(kFloats / all.keys, 1, all.queries);
   nn::Matrix mean(step, all.keys), one(step, all.keys);

@@ -1,4 +1,4 @@
-// insight/statistics/words_attended.h - what a word attends to most.
+// insight/statistics/words_attended.h - the words that a word attends to most.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,36 @@
 
 namespace attn::insight {
 
-// One row of weights, told in a few numbers: those of `most`, special and rest together are all of it.
+// Summary of one row of weights: `most`, `special` and `rest` add up to the whole row.
 struct Attended {
   struct Share {
     std::int64_t key = 0;
     float weight = 0;
   };
-  std::vector<Share> most;  // falling; equal ones in the order of the text; none of weight 0
-  double special = 0;       // on special tokens, where they are set aside
+  std::vector<Share> most;  // largest first, ties in text order, without weights of 0
+  double special = 0;       // on special tokens, unless they count as words
   double rest = 0;          // on all other keys
 };
 
 struct AttendedOptions {
   std::int64_t top = 3;
-  bool special = false;  // special tokens are words like others
+  bool special = false;  // count special tokens as words
 };
 
 Attended attended(std::span<const float> weights, std::span<const text::Token> keys, const AttendedOptions& how);
 
-// The mean of some heads of one kind, query by query in their order: O(M) memory. What `take` throws ends it.
+// Calls `take` with the mean of some heads of one kind, query by query: O(M) memory. An exception from `take` ends it.
 using TakeRow = std::function<void(std::int64_t query, std::span<const float> weights)>;
 void each_mean_row(const AttentionTables& tables, std::span<const HeadId> heads, const TakeRow& take, ThreadPool& pool);
 
-// That of one query.
+// The mean row of one query.
 std::vector<float> mean_row(const AttentionTables& tables, std::span<const HeadId> heads, std::int64_t query,
                             ThreadPool& pool);
 
-// Which tokens say this, spaces around it aside; where none does, those that do but for ASCII capitals. May be empty.
+// Indices of the words equal to `text`, ignoring surrounding spaces; if there are none, ignoring ASCII case too. May be
+// empty.
 std::vector<std::int64_t> find_words(std::span<const text::Token> words, std::string_view text);
-// What there is, special tokens left out, that is written most like it; each once.
+// The words most similar to `text` in spelling, each once, without special tokens.
 std::vector<std::string> nearest_words(std::span<const text::Token> words, std::string_view text, std::size_t count);
 
 }  // namespace attn::insight

@@ -32,7 +32,7 @@ std::vector<AttentionStack> table_stacks(std::vector<InMemoryTables::Part>& part
   return stacks;
 }
 
-// Numbers where there are no names.
+// Names unnamed tokens by number.
 void name_all(std::vector<text::Token>& tokens, std::int64_t count, const char* what) {
   if (!tokens.empty() && std::ssize(tokens) != count) {
     throw std::invalid_argument("there are " + std::to_string(tokens.size()) + " tokens for " + std::to_string(count) +
@@ -44,7 +44,7 @@ void name_all(std::vector<text::Token>& tokens, std::int64_t count, const char* 
   tokens = named_tokens(std::move(names));
 }
 
-// What a constructor hands to another.
+// The argument of the delegating constructor.
 std::vector<InMemoryTables::Part> one_part(InMemoryTables::Tables tables, std::vector<std::string> queries,
                                            std::vector<std::string> keys) {
   std::vector<InMemoryTables::Part> parts;
@@ -52,7 +52,7 @@ std::vector<InMemoryTables::Part> one_part(InMemoryTables::Tables tables, std::v
   return parts;
 }
 
-// [N, M] without a weight above its diagonal.
+// Whether a table [N, M] has no weight above its diagonal.
 bool is_lower_triangle(const float* table, std::int64_t n, std::int64_t m) {
   if (n != m || n < 2) return false;
   for (std::int64_t i = 0; i < n; ++i) {

@@ -1,5 +1,5 @@
-// insight/tables/attention_tables.h - what is looked at: tables of attention weights with their tokens, whoever
-// computed them.
+// insight/tables/attention_tables.h - the interface of everything in insight: tables of attention weights with their
+// tokens, from a recording, from a file, or derived from other tables.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,10 @@ struct AttentionStack {
   std::int64_t queries = 0, keys = 0;
 };
 
-// Those of a recording of one text. Throws std::invalid_argument if nothing was recorded.
+// The stacks of a recording of one text. Throws std::invalid_argument if nothing was recorded.
 std::vector<AttentionStack> stacks_of(const model::AttentionLog& log);
 
-// What a table's numbers are. Only weights are shares of attention: rows of the others sum to anything.
+// What a table's numbers are. Only weights are shares of attention; rows of the others may have any sum.
 enum class Numbers { weights, norms, differences };
 // "weights", "weights times norms", "differences of weights".
 std::string_view name_of(Numbers numbers) noexcept;
@@ -47,7 +47,7 @@ std::string_view name_of(Numbers numbers) noexcept;
 // Throws std::invalid_argument unless 0 <= value < count: "there is no layer 7: layers count from 0 to 3".
 void need_index(const char* what, std::int64_t value, std::int64_t count);
 
-// What there is to look at: which heads there are, and on which tokens.
+// The shape of attention tables: their heads and their tokens, without weights.
 class AttentionLayout {
  public:
   virtual ~AttentionLayout() = default;
@@ -56,7 +56,7 @@ class AttentionLayout {
 
   // In the order self, decoder, cross; at least one.
   [[nodiscard]] const std::vector<AttentionStack>& stacks() const noexcept { return stacks_; }
-  // Throws std::invalid_argument that says which there are.
+  // Both throw std::invalid_argument, naming what exists, if there is no such kind or head.
   [[nodiscard]] const AttentionStack& stack(Kind kind) const;
   void check(const HeadId& head) const;
   [[nodiscard]] std::vector<HeadId> heads() const;  // all, layer by layer
@@ -64,7 +64,7 @@ class AttentionLayout {
   [[nodiscard]] virtual const std::vector<text::Token>& queries(Kind kind) const noexcept = 0;
   [[nodiscard]] virtual const std::vector<text::Token>& keys(Kind kind) const noexcept = 0;
 
-  // What it was made from; null: a table of the user's own.
+  // The recording behind the tables; null if there is none, as for a table from a file.
   [[nodiscard]] virtual const model::Recording* recording() const noexcept { return nullptr; }
 
  protected:
@@ -74,17 +74,17 @@ class AttentionLayout {
   std::vector<AttentionStack> stacks_;
 };
 
-// A subject with its weights.
+// A layout with weights.
 class AttentionTables : public AttentionLayout {
  public:
-  // Queries [window.row, + R) against keys [window.col, + C) into out [R, C]. `head` has been checked. Any number of
-  // threads may call it, each with a pool of its own.
+  // Writes the weights of queries [window.row, + R) on keys [window.col, + C) into out [R, C]. The caller has checked
+  // `head`. Safe to call from several threads, each with its own pool.
   virtual void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const = 0;
   [[nodiscard]] nn::Matrix weights(const HeadId& head, ThreadPool& pool) const;  // the whole table
 
-  // What the mask says of a part of the table: none: every weight there is 0, without looking.
+  // What the mask allows in a part of the table. Cover::none guarantees that every weight there is 0.
   [[nodiscard]] virtual Cover cover(const HeadId& head, const Tile& tile) const;
-  // Whether queries see only what came before them: what statistics compare a head with.
+  // Whether queries see only themselves and earlier keys; the baseline of statistics depends on it.
   [[nodiscard]] virtual bool causal(const HeadId& head) const = 0;
 
   [[nodiscard]] virtual Numbers numbers() const noexcept { return Numbers::weights; }
@@ -93,7 +93,7 @@ class AttentionTables : public AttentionLayout {
   using AttentionLayout::AttentionLayout;
 };
 
-// Of a model's pass. Weights are rebuilt whenever they are asked for.
+// Tables of a recording. Each call of weights() rebuilds them from Q, K and lse.
 class RecordedTables : public AttentionTables {
  public:
   explicit RecordedTables(model::Recording recording);
@@ -110,10 +110,10 @@ class RecordedTables : public AttentionTables {
   model::Recording recording_;
 };
 
-// What somebody's names of rows or columns stand for; each is a word of its own.
+// Tokens with the given texts, for rows or columns named by a user; each is a word of its own.
 std::vector<text::Token> named_tokens(std::vector<std::string> names);
 
-// Somebody else's numbers: [L, H, N, M] of one kind, or of each kind that an encoder-decoder has.
+// Tables computed elsewhere and held in memory: [L, H, N, M] of one kind, or of each kind of an encoder-decoder.
 class InMemoryTables final : public AttentionTables {
  public:
   struct Tables {
@@ -125,24 +125,24 @@ class InMemoryTables final : public AttentionTables {
     Tables tables;
     std::vector<text::Token> queries, keys;
   };
-  // Tokens that are missing are numbered from 0. Throws std::invalid_argument if their number is not that of the
-  // tables' rows and columns; tokens of keys may be empty if the tables are square.
+  // Missing tokens become numbers from 0. Without names for the keys, a square table uses those of the queries. Throws
+  // std::invalid_argument if the number of names differs from the number of rows or columns.
   InMemoryTables(Tables tables, std::vector<std::string> queries, std::vector<std::string> keys);
-  // Likewise; also if there is no part, or two of one kind.
+  // Also throws if there is no part, or two of one kind.
   explicit InMemoryTables(std::vector<Part> parts);
 
   using AttentionTables::weights;
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override;
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override;
   void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override;
-  // No weight above the diagonal of a square table.
+  // Whether the table is square and has no weight above its diagonal.
   [[nodiscard]] bool causal(const HeadId& head) const override;
 
  private:
   [[nodiscard]] const Part& part(Kind kind) const noexcept;
 
-  std::vector<Part> parts_;                // as stacks()
-  std::vector<std::vector<bool>> causal_;  // of each part [L H]
+  std::vector<Part> parts_;                // in the order of stacks()
+  std::vector<std::vector<bool>> causal_;  // per part [L H]
 };
 
 }  // namespace attn::insight

@@ -24,7 +24,7 @@ std::vector<text::Token> chosen(const std::vector<text::Token>& tokens, const st
   return out;
 }
 
-// Part of one side's table: rows [row, row + R) of it, and those columns that are aligned.
+// One of the two tables. add() adds sign times its rows [at.row, + R) and aligned columns [at.col, + C).
 struct Side {
   const AttentionTables& tables;
   const std::vector<std::int64_t>& columns;
@@ -61,7 +61,7 @@ class Difference final : public AttentionTables {
 
   [[nodiscard]] Numbers numbers() const noexcept override { return Numbers::differences; }
 
-  // Rows that follow one another in both texts are read together.
+  // Reads runs of rows that are consecutive in both texts at once.
   void weights(const HeadId& head, Rectangle window, View<float, 2> out, ThreadPool& pool) const override {
     const Comparison::Tokens& tokens = comparison_.of(head.kind);
     const std::int64_t* const a = tokens.queries.a.data() + window.row;
@@ -83,7 +83,7 @@ class Difference final : public AttentionTables {
   const AttentionTables& a_;
   const AttentionTables& b_;
   const Comparison& comparison_;
-  std::vector<std::vector<text::Token>> queries_, keys_;  // by kind, as comparison_.tokens
+  std::vector<std::vector<text::Token>> queries_, keys_;  // per kind, in the order of comparison_.tokens
 };
 
 class DifferenceOnA final : public AttentionTables {
@@ -113,7 +113,7 @@ class DifferenceOnA final : public AttentionTables {
   }
 
  private:
-  // Those of the aligned tokens that lie in [from, from + count), and the number of the first of them.
+  // The aligned tokens in [from, from + count), and the index of the first one among all aligned tokens.
   struct Places {
     std::int64_t first = 0;
     std::span<const std::int64_t> which;

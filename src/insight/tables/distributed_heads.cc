@@ -18,8 +18,8 @@ constexpr int kHeadsTag = 1;
 using model::AttentionRecord;
 using Halves = std::array<Stretch, 2>;
 
-// Heads of a kind as layers of one head, one behind the other.
-model::Recording reading_of(std::vector<SomeHeads::One>& heads) {
+// A recording in which each head is a layer of its own, numbered per kind.
+model::Recording recording_of(std::vector<SomeHeads::One>& heads) {
   model::Recording recording;
   std::int64_t layer = 0;
   for (std::size_t n = 0; n < heads.size(); ++n) {
@@ -30,7 +30,7 @@ model::Recording reading_of(std::vector<SomeHeads::One>& heads) {
   return recording;
 }
 
-// What of a rule concerns one head.
+// The rule of one head: its own column or row of every bias.
 model::Rule rule_of(const model::Rule& all, std::int64_t head) {
   model::Rule rule = all;
   if (all.bias) {
@@ -52,7 +52,7 @@ model::Rule rule_of(const model::Rule& all, std::int64_t head) {
   return rule;
 }
 
-// Room for one head of an attention, `queries` and `keys` rows of it.
+// An uninitialised record of one head, with room for `queries` and `keys` rows.
 AttentionRecord one_head(const AttentionRecord& all, std::int64_t head, std::int64_t queries, std::int64_t keys) {
   AttentionRecord one;
   one.kind = all.kind;
@@ -76,7 +76,8 @@ AttentionRecord rows_of_head(const AttentionRecord& all, std::int64_t head) {
   return one;
 }
 
-// Calls take() with the numbers of these queries and keys, run by run, the same order and sizes at both ends.
+// Calls take() with the numbers of these queries and keys, run by run: in the same order and sizes on the sender and
+// the receiver.
 template <typename F>
 void each_run(AttentionRecord& one, const Halves& queries, const Halves& keys, const F& take) {
   const auto runs = [&](nn::Matrix& numbers, const Halves& halves, std::int64_t width) {
@@ -91,7 +92,7 @@ void each_run(AttentionRecord& one, const Halves& queries, const Halves& keys, c
   runs(one.lse, queries, 1);
 }
 
-// The same rows where only they are.
+// The same rows in a record that holds no others.
 Halves closed_up(const Halves& halves) {
   return {Stretch{0, halves[0].size()}, Stretch{halves[0].size(), halves[0].size() + halves[1].size()}};
 }
@@ -99,7 +100,7 @@ Halves closed_up(const Halves& halves) {
 }  // namespace
 
 SomeHeads::SomeHeads(const AttentionLayout& layout, std::vector<One> heads)
-    : RecordedTables(reading_of(heads)), layout_(layout) {
+    : RecordedTables(recording_of(heads)), layout_(layout) {
   for (const One& one : heads) names_.push_back(one.name);
 }
 

@@ -1,4 +1,5 @@
-// insight/tables/distributed_heads.h - from rows of all heads to all rows of some heads.
+// insight/tables/distributed_heads.h - redistributes a recording over ranks: from some rows of all heads to all rows of
+// some heads.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,18 @@
 
 namespace attn::insight {
 
-// Some heads of a subject, all of their rows. Each is a layer of one head, in the order given: of its kind the first
-// one is layer 0.
+// All rows of some heads of a layout. Each head becomes a layer with one head; layers count from 0 per kind, in the
+// order of the heads.
 class SomeHeads final : public RecordedTables {
  public:
   struct One {
-    HeadId name;                    // in the subject
-    model::AttentionRecord record;  // of one head
+    HeadId name;                    // in the layout
+    model::AttentionRecord record;  // with one head
   };
-  // At least one, in the order of subject.heads().
+  // At least one head, in the order of layout.heads(). The layout must outlive it.
   SomeHeads(const AttentionLayout& layout, std::vector<One> heads);
 
-  // That of the subject.
+  // The head's name in the layout.
   [[nodiscard]] HeadId name_of(const HeadId& here) const;
 
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override;
@@ -34,12 +35,14 @@ class SomeHeads final : public RecordedTables {
   std::vector<HeadId> names_;
 };
 
-// Which heads each rank looks at in a round: [ranks]. Some may have none.
+// The heads of each rank in one round: [ranks]. A rank may have none.
 using Round = std::vector<std::vector<HeadId>>;
-// All heads, in their order; in a round each rank gets as many as it has threads. All ranks must call it.
+// Distributes all heads, in order, over rounds; in each round a rank gets as many as it has threads. All ranks must
+// call it.
 std::vector<Round> rounds_of(Ranks& ranks, const std::vector<HeadId>& heads, int threads);
 
-// This rank's heads of a round; null: it has none. `subject.reading()` is this rank's part. All ranks must call it.
+// Exchanges rows and returns this rank's heads of a round; null if it has none. `layout.recording()` is this rank's
+// part. All ranks must call it.
 std::unique_ptr<SomeHeads> collect(Ranks& ranks, const AttentionLayout& layout, const Round& round);
 
 }  // namespace attn::insight

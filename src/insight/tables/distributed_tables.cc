@@ -28,7 +28,7 @@ std::vector<AttentionStack> whole_stacks(const model::Recording& part) {
 
 // ---- statistics, on their way to rank 0 ----
 
-// All of HeadStatistics but its name and its lists.
+// The members of HeadStatistics other than its name and its lists.
 struct DistributedSums {
   double entropy = 0, entropy_share = 0, distance = 0;
   Shares shares, even;
@@ -36,7 +36,7 @@ struct DistributedSums {
 };
 static_assert(std::is_trivially_copyable_v<DistributedSums>);
 
-// Room for what a head of this stack will have.
+// Statistics with lists sized for a head of this stack, to receive into.
 HeadStatistics empty_statistics(const HeadId& name, const AttentionStack& stack) {
   HeadStatistics head;
   head.name = name;
@@ -84,7 +84,7 @@ void unpack(std::span<const std::byte> bytes, HeadStatistics& head) {
   head.induction_queries = sums.induction_queries;
 }
 
-// What every rank has found in its heads of a round, in the order of the heads, on rank 0.
+// Gathers the statistics that all ranks computed in a round on rank 0, in the order of the heads.
 void bring_together(Ranks& ranks, const AttentionLayout& layout, const Round& round, std::vector<HeadStatistics> mine,
                     std::vector<HeadStatistics>& all) {
   const std::unique_ptr<Transfers> transfers = ranks.transfers();
@@ -155,7 +155,7 @@ CheckResult checked(const SomeHeads& some, const CheckOptions& options, ThreadPo
   return found;
 }
 
-// Of the heads whose statistics are asked for.
+// Statistics of the heads whose kind is requested.
 std::vector<HeadStatistics> statistics_of_heads(const SomeHeads& some, const StatisticsOptions& options,
                                                 ThreadPool& pool) {
   const auto& stacks = some.stacks();

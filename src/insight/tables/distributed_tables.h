@@ -1,5 +1,5 @@
-// insight/tables/distributed_tables.h - a text that several processes have read together: each has some rows of all
-// heads, and looks at all rows of some heads.
+// insight/tables/distributed_tables.h - a recording distributed over ranks: each rank holds some rows of all heads, and
+// examines all rows of some heads.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,15 @@
 
 namespace attn::insight {
 
-// A reading of which this rank has its part (model::RecordOptions::ranks); the stacks are those of the whole.
+// A distributed recording, of which this rank holds a part (model::RecordOptions::ranks). The stacks are those of the
+// whole.
 class DistributedTables final : public AttentionLayout {
  public:
   explicit DistributedTables(model::Recording part);
 
   [[nodiscard]] const std::vector<text::Token>& queries(Kind kind) const noexcept override;
   [[nodiscard]] const std::vector<text::Token>& keys(Kind kind) const noexcept override;
-  // Its recording and hidden states are this rank's rows.
+  // Attention and hidden states of this rank's rows.
   [[nodiscard]] const model::Recording* recording() const noexcept override { return &part_; }
 
  private:
@@ -30,8 +31,8 @@ class DistributedTables final : public AttentionLayout {
 };
 
 struct ExamineOptions {
-  CheckOptions check = {};                        // its progress is not told
-  std::optional<StatisticsOptions> statistics{};  // none: not asked for. Neither is its progress; `also` is not called
+  CheckOptions check = {};                        // `progress` is ignored
+  std::optional<StatisticsOptions> statistics{};  // none: no statistics; `progress` and `also` are ignored
   base::Progress progress = {};                   // in heads of all ranks
 };
 
@@ -40,9 +41,9 @@ struct Findings {
   std::vector<HeadStatistics> statistics;  // on rank 0; empty elsewhere
 };
 
-// check_weights() and statistics() of the whole; all ranks must call it. In rounds, each gets all rows of as many heads
-// as it has threads: memory beside its own part is twice that of these heads' Q and K. Numbers are those of one process
-// that has the same recording.
+// check_weights() and statistics() of the whole recording; all ranks must call it. Works in rounds: in each, a rank
+// gets all rows of as many heads as it has threads. Memory beside its own part is twice that of these heads' Q and K.
+// The numbers are those that one process finds in the same recording.
 Findings examine(Ranks& ranks, const DistributedTables& layout, const ExamineOptions& options, ThreadPool& pool);
 
 }  // namespace attn::insight

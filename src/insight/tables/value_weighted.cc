@@ -40,8 +40,8 @@ void check_norms(const model::AttentionLog& log) {
   for (const model::AttentionRecord& record : log.attentions()) {
     if (record.value_norms.rows() == record.shape.heads && record.value_norms.columns() == record.keys) continue;
     throw std::invalid_argument(
-        "the norms of the values are not in this recording: attnscope's own models record them (attnscope record, "
-        "at.load(...).record), at.record(model) of transformers does not");
+        "this recording has no value norms: attnscope's own models record them (attnscope record, "
+        "at.load(...).record), at.record(model) with a transformers model does not");
   }
 }
 
@@ -49,11 +49,11 @@ void check_norms(const model::AttentionLog& log) {
 
 std::unique_ptr<AttentionTables> value_weighted(std::shared_ptr<const AttentionTables> tables) {
   if (tables->recording() == nullptr) {
-    throw std::invalid_argument("a table of weights says nothing of values: they need a model or a recording");
+    throw std::invalid_argument("a table of weights has no values: measure 'value' needs a model or a recording");
   }
   if (tables->numbers() != Numbers::weights) {
     throw std::invalid_argument("these are " + std::string(name_of(tables->numbers())) +
-                                " already: ask the recording itself");
+                                " already: start from the recording itself");
   }
   check_norms(tables->recording()->log);
   return std::make_unique<ValueWeighted>(std::move(tables));

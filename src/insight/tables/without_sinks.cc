@@ -35,24 +35,24 @@ class WithoutSinks final : public AttentionTables {
 
  private:
   struct Part {
-    std::vector<std::int64_t> sinks;  // columns, rising
+    std::vector<std::int64_t> sinks;  // columns, increasing
     std::int64_t heads = 0;
-    // By head [L H], then by row: 1 / what is left, or 0; kUnknown: nobody has asked yet.
+    // [L H][N]: 1 / the sum left in the row, or 0; kUnknown if not computed yet.
     std::vector<std::vector<float>> factors;
   };
   [[nodiscard]] Part& part(Kind kind) const {
     return parts_[static_cast<std::size_t>(std::ranges::find(stacks(), kind, &AttentionStack::kind) -
                                            stacks().begin())];
   }
-  // Of the queries [first, first + count).
+  // The factors of the queries [first, first + count), computed if unknown.
   [[nodiscard]] std::vector<float> factors(const HeadId& head, std::int64_t first, std::int64_t count,
                                            ThreadPool& pool) const;
   [[nodiscard]] std::vector<float> find_factors(const HeadId& head, const Part& part, std::int64_t first,
                                                 std::int64_t count) const;
 
   std::shared_ptr<const AttentionTables> inner_;
-  mutable std::mutex mutex_;         // of the factors
-  mutable std::vector<Part> parts_;  // as stacks()
+  mutable std::mutex mutex_;         // guards the factors
+  mutable std::vector<Part> parts_;  // in the order of stacks()
 };
 
 WithoutSinks::WithoutSinks(std::shared_ptr<const AttentionTables> inner)
@@ -67,8 +67,8 @@ WithoutSinks::WithoutSinks(std::shared_ptr<const AttentionTables> inner)
   }
 }
 
-// The sum of what is left, not 1 less what was taken away: of a row that rests on its sinks only rounding would remain
-// of the latter, and rows of tables, and of models whose softmax has a place without a key, do not sum to 1.
+// Sums the remaining weights instead of subtracting the sinks from 1: for a row that rests on its sinks the difference
+// would be mostly rounding, and rows of tables, or of models whose softmax has a sink without a key, do not sum to 1.
 std::vector<float> WithoutSinks::find_factors(const HeadId& head, const Part& part, std::int64_t first,
                                               std::int64_t count) const {
   std::vector<double> left(static_cast<std::size_t>(count));
@@ -94,7 +94,7 @@ std::vector<float> WithoutSinks::find_factors(const HeadId& head, const Part& pa
 
 std::vector<float> WithoutSinks::factors(const HeadId& head, std::int64_t first, std::int64_t count,
                                          ThreadPool& pool) const {
-  constexpr std::int64_t kBand = 64;  // a kernel's tile: keys are packed once for so many rows
+  constexpr std::int64_t kBand = 64;  // rows per task, so that packing the keys pays off
   Part& all = part(head.kind);
   const std::int64_t queries = stack(head.kind).queries;
   std::unique_lock lock(mutex_);
@@ -104,7 +104,7 @@ std::vector<float> WithoutSinks::factors(const HeadId& head, std::int64_t first,
   std::vector<float> found = copy();
   if (std::ranges::find(found, kUnknown) == found.end()) return found;
   lock.unlock();
-  // Whoever asks at the same time finds the same numbers.
+  // Unlocked: a concurrent call may do the same work, but computes the same numbers.
   base::parallel_for((count + kBand - 1) / kBand, {}, pool, [&](std::int64_t band) {
     const std::int64_t from = band * kBand, rows = std::min(kBand, count - from);
     if (std::none_of(found.begin() + from, found.begin() + from + rows, [](float f) { return f == kUnknown; })) return;
@@ -131,7 +131,7 @@ void WithoutSinks::weights(const HeadId& head, Rectangle window, View<float, 2> 
 
 std::unique_ptr<AttentionTables> without_sinks(std::shared_ptr<const AttentionTables> tables) {
   if (tables->numbers() != Numbers::weights) {
-    throw std::invalid_argument("sinks are set aside among weights: these are " +
+    throw std::invalid_argument("sinks can only be removed from weights: these are " +
                                 std::string(name_of(tables->numbers())));
   }
   return std::make_unique<WithoutSinks>(std::move(tables));

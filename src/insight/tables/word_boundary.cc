@@ -15,14 +15,15 @@ namespace {
 constexpr std::string_view kGoesOn = "##";          // WordPiece
 constexpr std::string_view kSpacePiece = "\u2581";  // ▁ of SentencePiece
 
-// What a character is to words.
+// The role of a character in words.
 enum class Sort : std::uint8_t { letter, punctuation, chinese, picture, joint, line };
 
 struct CharacterRange {
   char32_t from, to;
   Sort sort;
 };
-// Everything else is a letter. Chinese as BERT's tokenizer has it; pictures are emoji, joints what binds them.
+// Everything else is a letter. Chinese is defined as in BERT's tokenizer; pictures are emoji, joints the joiners and
+// modifiers between them.
 constexpr CharacterRange kSorts[] = {
     {0x00, 0x1F, Sort::line},
     {0x20, 0x2F, Sort::punctuation},
@@ -64,8 +65,8 @@ Sort sort_of(char32_t code) {
   return found != std::end(kSorts) && code >= found->from ? found->sort : Sort::letter;
 }
 
-// Characters of a token, its spaces in front left out. What stands for something else, "<unk>" and "<0xE4>", is one
-// character that nobody knows.
+// The characters of a token without leading spaces. A placeholder such as "<unk>" or "<0xE4>" counts as one unknown
+// character.
 class Characters {
  public:
   explicit Characters(std::string_view text) {
@@ -79,14 +80,14 @@ class Characters {
   }
 
   [[nodiscard]] const std::u32string& all() const noexcept { return all_; }
-  // Zero: there is none. A number below the line tells the parts of a character apart and is none of its own.
+  // 0 if there is none. A subscript digit numbers the parts of a character and is not a character of its own.
   [[nodiscard]] char32_t first() const noexcept { return all_.empty() ? 0 : all_.front(); }
   [[nodiscard]] char32_t last() const noexcept {
     if (all_.empty()) return 0;
     return part_of(all_.back()) > 0 && all_.size() > 1 ? all_[all_.size() - 2] : all_.back();
   }
 
-  // 1 to 4 of "₁" to "₄".
+  // 1 to 4 for "₁" to "₄", else 0.
   static int part_of(char32_t code) noexcept {
     return code >= 0x2081 && code <= 0x2084 ? static_cast<int>(code) - 0x2080 : 0;
   }
@@ -142,7 +143,7 @@ bool WordBoundary::operator()(std::size_t i) const {
   return here.text.starts_with(' ') || between_characters(i);
 }
 
-// Inside of what no space parts.
+// Whether a word begins at token i although no space precedes it.
 bool WordBoundary::between_characters(std::size_t i) const {
   const Sort left = sort_of(Characters(tokens_[i - 1].text).last());
   const Sort right = sort_of(Characters(tokens_[i].text).first());

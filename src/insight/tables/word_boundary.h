@@ -10,12 +10,12 @@
 
 namespace attn::insight {
 
-// Between which tokens words part; the tokens must outlive it.
+// Finds word boundaries between tokens. The tokens must outlive it.
 class WordBoundary {
  public:
   explicit WordBoundary(std::span<const text::Token> tokens);
 
-  // Whether a word begins with token i, i > 0.
+  // Whether token i > 0 begins a word.
   [[nodiscard]] bool operator()(std::size_t i) const;
 
  private:
@@ -27,10 +27,10 @@ class WordBoundary {
   bool spaced_ = false;          // some token begins with a space
 };
 
-// What the tokens of one word say together: without "##", and a character that they share once.
+// The text of one word's tokens: without "##", and with a character that several tokens share only once.
 std::string joined_text(std::span<const text::Token> tokens);
 
-// All of it if it is nothing but spaces.
+// `text` without leading and trailing spaces; unchanged if it has nothing else.
 std::string_view without_spaces_around(std::string_view text);
 
 }  // namespace attn::insight

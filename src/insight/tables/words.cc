@@ -14,7 +14,7 @@ namespace attn::insight {
 
 namespace {
 
-// A text by code points, as spans count.
+// A text indexed by code points, the unit of spans.
 class WordSource {
  public:
   explicit WordSource(const std::string& text) : text_(text) {
@@ -23,7 +23,7 @@ class WordSource {
     starts_.push_back(text.size());
   }
 
-  // Empty if there is no such part.
+  // Empty if the text has no such part.
   [[nodiscard]] std::string_view part(text::Span span) const {
     if (span.from < 0 || span.from >= span.to || span.to >= std::ssize(starts_)) return {};
     const std::size_t from = starts_[static_cast<std::size_t>(span.from)];
@@ -79,7 +79,7 @@ class WordTables final : public AttentionTables {
   // How one stack's tokens become words.
   struct Part {
     Words queries, keys;
-    std::vector<std::int64_t> query_words, key_words;  // of each token
+    std::vector<std::int64_t> query_words, key_words;  // the word of each token
   };
   struct Parts {
     explicit Parts(const AttentionTables& inner);
@@ -164,7 +164,7 @@ Words words_of(std::span<const text::Token> tokens, const model::Text* source) {
   bool behind_text = false, in_pair = false;
   for (std::size_t from = 0, to = 0; from < tokens.size(); from = to) {
     for (to = from + 1; to < tokens.size() && !begins_word(to);) ++to;
-    // Not every tokenizer numbers the texts of a pair; all put special tokens between them.
+    // Not every tokenizer numbers the texts of a pair, but all put special tokens between them.
     const bool special = tokens[from].special;
     in_pair = in_pair || tokens[from].sequence == 1 || (behind_text && special);
     behind_text = behind_text || !special;
