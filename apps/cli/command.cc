@@ -57,12 +57,14 @@ void add_commands(CLI::App& app, Shell& shell) {
   add_mask(app, shell);
   add_train(app, shell);
   add_lesson(app, shell);
+  add_examples(app);
   refuse_several(app);
 }
 
 void ModelOption::add_to(CLI::App& command) {
   CLI::Option* option = command.add_option(
-      "--model,-m", name, "Model: a name that attnscope models lists, or a folder with config.json, model.safetensors and a tokenizer");
+      "--model,-m", name,
+      "Model: a name that attnscope models lists, or a folder with config.json, model.safetensors and a tokenizer");
   option->type_name("DIR|NAME");
   if (known()) option->default_str(otherwise);
 }

@@ -94,6 +94,8 @@ void add_lesson(CLI::App& app, Shell& shell);
 void add_analyze(CLI::App& app, Shell& shell);
 void add_find(CLI::App& app, Shell& shell);
 void add_view(CLI::App& app, Shell& shell);
+// Appends a section "Examples:" to the help of every command added so far (examples.cc).
+void add_examples(CLI::App& app);
 // Adds all of them, with the examples of examples.cc. Under mpirun, commands that cannot use several processes throw
 // UsageError.
 void add_commands(CLI::App& app, Shell& shell);

@@ -1,4 +1,4 @@
-// apps/cli/main.cc - the program attnscope: one subcommand a file.
+// apps/cli/main.cc - the program attnscope: one file per subcommand, in commands/.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
@@ -12,13 +12,12 @@ using attn::cli::say_failure;
 
 void describe(CLI::App& app, attn::cli::Shell& shell) {
   app.set_version_flag("--version", "attnscope " ATTNSCOPE_VERSION);
-  app.add_option("--threads", shell.threads,
-                 "Threads to work on (default: ATTNSCOPE_THREADS, else the cores we may use)")
+  app.add_option("--threads", shell.threads, "Number of threads (default: ATTNSCOPE_THREADS, else all available cores)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   app.fallthrough();
   app.require_subcommand(0, 1);
-  app.footer("Layers and heads count from 0. Colours: none in a pipe or with NO_COLOR set.");
+  app.footer("Layers and heads count from 0. Output has no colours in a pipe or when NO_COLOR is set.");
   attn::cli::add_commands(app, shell);
 }
 

@@ -1,4 +1,4 @@
-// apps/cli/commands/ablate.cc - attnscope ablate: what a model predicts without some of its heads.
+// apps/cli/commands/ablate.cc - attnscope ablate: switch heads off and show how predictions change.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -53,7 +53,7 @@ HeadId parse_head(const std::string& name) {
   if (!kind || point == std::string::npos || !is_number(from, point, head.layer) ||
       !is_number(point + 1, name.size(), head.head)) {
     throw UsageError("--head " + name +
-                     ": write LAYER.HEAD, as in 2.9; of an encoder-decoder also decoder:2.9, cross:2.9");
+                     ": write LAYER.HEAD, such as 2.9; for an encoder-decoder also decoder:2.9 or cross:2.9");
   }
   head.kind = *kind;
   return head;
@@ -64,7 +64,7 @@ std::string short_name(const HeadId& head) {
   return fmt::format("{}{}.{}", kind, head.layer, head.head);
 }
 
-// One place, before and after.
+// The predictions at one place, before and after.
 struct MovedHead {
   std::int64_t token = 0;
   std::string text;
@@ -75,7 +75,7 @@ struct MovedHead {
 struct AblationScene {
   const model::Reader& reader;
   const Ablation& ablation;
-  const std::vector<text::Token>& tokens;  // those that the places are among
+  const std::vector<text::Token>& tokens;  // the places are indices into these
   PredictionPlaces places;
   std::int64_t top = 10;
 
@@ -146,7 +146,7 @@ Json to_json(const std::vector<Ablation::Effect>& effects, const AblationScene& 
 
 // ---- text ----
 
-constexpr std::string_view kAblationCaution = "one pass, nothing trained again: other heads may do the same work";
+constexpr std::string_view kAblationCaution = "one pass without retraining: other heads may do the same work";
 
 std::string choice_cell(const model::Choice& choice, const AblationScene& scene, const Terminal& terminal, int width) {
   constexpr int kNumber = 8;
@@ -155,7 +155,7 @@ std::string choice_cell(const model::Choice& choice, const AblationScene& scene,
          terminal.bar(choice.probability, width - word - kNumber);
 }
 
-// Both lists side by side.
+// Both lists of words side by side.
 std::string to_text(const MovedHead& moved, const AblationScene& scene, const Terminal& terminal) {
   const int width = (terminal.width() - 3) / 2;
   std::string out =
@@ -170,7 +170,7 @@ std::string to_text(const MovedHead& moved, const AblationScene& scene, const Te
   return without_blank_ends(out);
 }
 
-// A line for each place: too many for lists.
+// One line per place, if there are too many for lists.
 std::string to_lines(const std::vector<MovedHead>& moved, const AblationScene& scene, const Terminal& terminal) {
   const int word = std::min(14, (terminal.width() - 18) / 3);
   double largest = 0;
@@ -188,7 +188,7 @@ std::string to_lines(const std::vector<MovedHead>& moved, const AblationScene& s
                     first(one.before), first(one.after), one.kl, terminal.bar(largest > 0 ? one.kl / largest : 0, bar));
   }
   return without_blank_ends(out) +
-         terminal.note(fmt::format("likeliest word for {}; --at shows one place in full", scene.places.what));
+         terminal.note(fmt::format("likeliest word for {}; --at I shows one place in full", scene.places.what));
 }
 
 std::string to_text(const std::vector<HeadId>& off, const std::vector<MovedHead>& moved, const AblationScene& scene) {
@@ -231,10 +231,11 @@ std::string to_text(const std::vector<Ablation::Effect>& effects, const Ablation
   }
   if (shown < effects.size())
     out += terminal.note(counted(std::ssize(effects) - static_cast<std::int64_t>(shown), "more head") +
-                         (effects.size() - shown == 1 ? " changes" : " change") + " less; --top and --json have them");
+                         (effects.size() - shown == 1 ? " changes" : " change") +
+                         " less; show more with --top, all with --json");
   const std::string over =
       one_place ? "" : fmt::format("mean over {}; ", counted(std::ssize(scene.places.at), "place"));
-  return without_blank_ends(out) + terminal.note(over + "each head off by itself: others may do the same work");
+  return without_blank_ends(out) + terminal.note(over + "each head switched off alone: others may do the same work");
 }
 
 // ---- the command ----
@@ -252,7 +253,7 @@ std::vector<MovedHead> moved_without(const AblationScene& scene, const std::vect
 }
 
 void Ablate::run(ThreadPool& pool) const {
-  if (all == !heads.empty()) throw UsageError("name heads with --head LAYER.HEAD, or ask for --all");
+  if (all == !heads.empty()) throw UsageError("choose heads with --head LAYER.HEAD, or use --all");
   const SourceOption::Opened opened = source.read({.attention = false}, pool);
   const model::Facts& facts = opened.reader.model->facts();
   std::vector<HeadId> off;
@@ -261,7 +262,7 @@ void Ablate::run(ThreadPool& pool) const {
     for (const HeadId& head : off) check_head(facts, head);
   });
   PredictionPlaces places = insight::places_of(opened.reader, opened.recording, at);
-  if (places.at.empty()) throw UsageError("the text has no word whose prediction could move");
+  if (places.at.empty()) throw UsageError("the text has no word to predict");
   const Ablation ablation(opened.reader, opened.recording, places.at, pool);
   const bool by_target = facts.form == model::Form::encoder_decoder;
   const AblationScene scene{opened.reader, ablation, by_target ? opened.recording.target : opened.recording.tokens,
@@ -282,22 +283,24 @@ void Ablate::run(ThreadPool& pool) const {
 
 void add_ablate(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Ablate>();
-  CLI::App* command = app.add_subcommand("ablate", "What a model predicts without some of its heads");
+  CLI::App* command = app.add_subcommand("ablate", "Switch heads off and show how predictions change");
   options->source.add_to(*command, SourceOption::Takes::models);
   command
       ->add_option("--head", options->heads,
-                   "A head to switch off, as 2.9; of an encoder-decoder also decoder:2.9, cross:2.9")
+                   "Head to switch off, such as 2.9; for an encoder-decoder also decoder:2.9 or cross:2.9")
       ->type_name("LAYER.HEAD");
-  command->add_flag("--all", options->all, "Each head by itself, ranked by effect");
+  command->add_flag("--all", options->all, "Switch off each head alone and rank them by effect");
   command
-      ->add_option("--at", options->at,
-                   "Where to look: a token's number (default: gaps; after the last token; all that is said)")
+      ->add_option(
+          "--at", options->at,
+          "Token numbers to predict at (default: each [MASK]; in a decoder the next token; in an encoder-decoder "
+          "all of the output)")
       ->type_name("I");
-  command->add_option("--top", options->top, "Words to show for each place; with --all, heads")
+  command->add_option("--top", options->top, "Number of words to show per place; with --all, number of heads")
       ->check(CLI::Range(1, 100000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--json", options->json, "One line of JSON");
+  command->add_flag("--json", options->json, "Print one line of JSON");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

@@ -1,4 +1,4 @@
-// apps/cli/commands/analyze.cc - attnscope analyze: what every head does, and which one to look at.
+// apps/cli/commands/analyze.cc - attnscope analyze: describe every head and suggest one to look at.
 #include "apps/cli/commands/analyze.h"
 
 #include <CLI/CLI.hpp>
@@ -18,10 +18,10 @@ namespace attn::cli {
 
 namespace {
 
-// A text's attention, and what the model does with random tokens that come twice.
+// A text's attention, and the model's induction scores on random tokens that are repeated once.
 struct GivenSource {
   RankedTables ranked;
-  insight::RepeatedTokens repeated;  // none: the scores come from a recording, or there are none
+  insight::RepeatedTokens repeated;  // empty: the scores come from a recording, or there are none
 
   [[nodiscard]] const nn::Matrix& induction() const {
     static const nn::Matrix none;
@@ -62,7 +62,7 @@ std::vector<insight::HeadStatistics> statistics_of(const insight::AttentionTable
 std::string Analyze::table_of(const insight::HeadsReport& report, const Terminal& terminal) const {
   const std::int64_t more = std::ssize(report.heads) - rows();
   return figure::table_of(report, rows(), terminal) +
-         (more <= 0 ? "" : terminal.note(counted(more, "more head") + ": --all shows them, --top N so many"));
+         (more <= 0 ? "" : terminal.note(counted(more, "more head") + "; show them with --all or --top N"));
 }
 
 void Analyze::write_figure(const insight::HeadsReport& report) const {
@@ -115,42 +115,47 @@ void Analyze::run(Shell& shell) const { corpus ? run_corpus(*corpus, shell) : ru
 
 void add_analyze(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Analyze>();
-  CLI::App* command = app.add_subcommand("analyze", "What every head does, and which one to look at");
+  CLI::App* command = app.add_subcommand("analyze", "Describe every head and suggest one to look at");
   command->footer(insight::kInterestRule);
   options->source.add_to(*command, SourceOption::Takes::tables);
-  command->add_option("--kind", options->kind_name, "Heads of one kind only: self, decoder or cross")
+  command->add_option("--kind", options->kind_name, "Kind of heads to show: self, decoder or cross (default: all)")
       ->check(CLI::IsMember({"self", "cross", "decoder"}));
-  at_least(0,
-           command->add_option("--beyond", options->beyond, "How many tokens away is far: share \"beyond\" in --json"))
+  at_least(0, command->add_option("--beyond", options->beyond,
+                                  "Distance in tokens from which a key is far: share \"beyond\" in --json"))
       ->type_name("K")
       ->capture_default_str();
-  auto* top = at_least(1, command->add_option("--top", options->top, "How many heads to show"))
+  auto* top = at_least(1, command->add_option("--top", options->top, "Number of heads to show"))
                   ->type_name("N")
                   ->capture_default_str();
   command->add_flag("--all", options->all, "Show all heads")->excludes(top);
-  command->add_option("--json", options->json, "All numbers of all heads, as one line of JSON")
+  command->add_option("--json", options->json, "Write all numbers of all heads as one line of JSON")
       ->expected(0, 1)
       ->type_name("[FILE]");
   options->figure.add_to(*command, {.colours = false, .bar = false, .values = false, .reduce = false});
 
-  auto* corpus = command
-                     ->add_option("--corpus", options->corpus,
-                                  "Means over many texts: one a line, or a column of .csv, or \"text\" of .jsonl")
-                     ->type_name("FILE");
+  auto* corpus =
+      command
+          ->add_option("--corpus", options->corpus,
+                       "File of texts to average over: one per line, a column of .csv, or \"text\" in .jsonl")
+          ->type_name("FILE");
   for (const char* other : {"--text", "--file", "--pair", "--target", "--recording", "--table"})
     corpus->excludes(other);
   const auto of_corpus = [&](CLI::Option* option, const char* type) { option->type_name(type)->needs(corpus); };
-  of_corpus(
-      at_least(1, command->add_option("--limit", options->limit, "Of the corpus, the first N texts (default: all)")),
-      "N");
-  of_corpus(command->add_option("--column", options->column, "Of the corpus, where the texts are"), "NAME");
-  of_corpus(command->add_option("--max-tokens", options->max_tokens, "Longer texts of the corpus are cut")
-                ->check(CLI::Range(2, 1 << 20))
-                ->capture_default_str(),
+  of_corpus(at_least(1, command->add_option("--limit", options->limit,
+                                            "Number of texts of the corpus to read, from the first (default: all)")),
             "N");
-  of_corpus(command->add_option("--state", options->state,
-                                "Where a run that is stopped is kept, to go on (default: beside the corpus)"),
-            "FILE");
+  of_corpus(command->add_option("--column", options->column, "Column or key of the corpus that holds the texts"),
+            "NAME");
+  of_corpus(
+      command
+          ->add_option("--max-tokens", options->max_tokens, "Most tokens per text of the corpus; longer texts are cut")
+          ->check(CLI::Range(2, 1 << 20))
+          ->capture_default_str(),
+      "N");
+  of_corpus(
+      command->add_option("--state", options->state,
+                          "File that keeps the state of a stopped run, to resume it (default: beside the corpus)"),
+      "FILE");
   command->callback([options, &shell] { options->run(shell); });
 }
 

@@ -1,4 +1,4 @@
-// apps/cli/commands/analyze.h - what attnscope analyze was asked for.
+// apps/cli/commands/analyze.h - options of attnscope analyze, shared by analyze.cc and analyze_corpus.cc.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct Analyze {
   std::int64_t beyond = 16;
   std::int64_t top = 12;
   bool all = false;
-  std::optional<std::string> json;  // a file, or empty: standard output
+  std::optional<std::string> json;  // file name; empty: standard output
   FigureOption figure;
 
-  // Of a corpus.
+  // For --corpus.
   std::optional<std::string> corpus, column, state;
   std::int64_t limit = 0;  // 0: all texts
   std::int64_t max_tokens = 512;
@@ -40,7 +40,7 @@ struct Analyze {
   void run_corpus(const std::string& file, Shell& shell) const;
   void report_corpus(const insight::Corpus& sums, const nn::Matrix& induction) const;
   void write_figure(const insight::HeadsReport& report) const;
-  // The best heads, and how many there are beside them.
+  // The best heads, and a note that counts the others.
   [[nodiscard]] std::string table_of(const insight::HeadsReport& report, const Terminal& terminal) const;
   [[nodiscard]] std::int64_t rows() const { return all ? INT64_MAX : top; }
 };

@@ -1,5 +1,5 @@
-// apps/cli/commands/analyze_corpus.cc - attnscope analyze --corpus: a run that ranks share, that can be stopped and
-// goes on.
+// apps/cli/commands/analyze_corpus.cc - attnscope analyze --corpus: a run that ranks share and that can be stopped and
+// resumed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,15 +28,15 @@ namespace attn::cli {
 
 namespace {
 
-using Exact = nlohmann::json;  // doubles as they are
+using Exact = nlohmann::json;  // keeps doubles exactly
 
-constexpr double kSaveSeconds = 1;  // between two writes of the state
+constexpr double kSaveSeconds = 1;  // between two saves of the state
 constexpr std::int64_t kMostStateBytes = std::int64_t{1} << 30;
 
-// What a run is of. A state of anything else is refused, and so is a rank.
+// Identifies a run. A saved state, or a rank, of any other run is refused.
 struct CorpusRun {
   Exact options;
-  Exact scores;  // of induction, on random tokens: tell models of one shape apart
+  Exact scores;  // induction scores on random tokens: they differ between models of the same shape
 };
 
 bool same_model(const Exact& one, const Exact& other) {
@@ -45,7 +45,7 @@ bool same_model(const Exact& one, const Exact& other) {
   };
   return std::ranges::equal(one, other, [&](const Exact& a, const Exact& b) {
     const double x = number(a), y = number(b);
-    return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 1e-3;  // not all CPUs round alike
+    return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 1e-3;  // CPUs round differently
   });
 }
 
@@ -53,28 +53,28 @@ class StateFile {
  public:
   StateFile(std::string file, const CorpusRun& run) : file_(std::move(file)), run_(run) {}
 
-  // How many texts of the data set are in `corpus` now.
+  // Restores `corpus` and returns the number of texts in it; 0 without a file. Throws attn::Error.
   std::int64_t load(insight::Corpus& corpus) const {
     if (!std::filesystem::exists(file_)) return 0;
     try {
       const Exact state = Exact::parse(model::read_file(file_, kMostStateBytes));
       if (state.at("format") != kFormat) {
-        throw Error(file_, "is a state of another version; delete it, or name another --state");
+        throw Error(file_, "was saved by another version; delete it, or choose another --state");
       }
       if (state.at("run") != run_.options || !same_model(state.at("model"), run_.scores)) {
         throw Error(file_,
-                    "is the state of another run (model, corpus or options); delete it, or name another --state");
+                    "is the state of another run (model, corpus or options); delete it, or choose another --state");
       }
       corpus.load(state.at("corpus").dump());
       return state.at("next");
     } catch (const Exact::exception&) {
-      throw Error(file_, "is not the state of a corpus; delete it, or name another with --state");
+      throw Error(file_, "is not the state of a corpus; delete it, or choose another --state");
     } catch (const std::invalid_argument& wrong) {
       throw Error(file_, std::string("is not the state of this corpus: ") + wrong.what());
     }
   }
 
-  // `next`: how many texts are in `corpus`, all of them of whole shards.
+  // `next`: number of texts in `corpus`, a whole number of shards.
   void save(const insight::Corpus& corpus, std::int64_t next) {
     if (next != saved_) write(corpus, next);
     last_ = Clock::now();
@@ -105,7 +105,7 @@ class StateFile {
   Clock::time_point last_ = Clock::now();
 };
 
-// What every rank opens for itself.
+// What every rank opens on its own.
 struct Opened {
   Opened(const std::string& file, const Analyze& asked, ThreadPool& pool)
       : texts(file, asked.column),
@@ -127,7 +127,7 @@ struct Opened {
   CorpusRun run;
 };
 
-// Throws FailedTogether on all ranks where one is not of the run that rank 0 is of.
+// Throws FailedTogether on all ranks if one of them belongs to another run than rank 0.
 void check_same(const CorpusRun& mine, Ranks& ranks) {
   const std::vector<std::string> all = ranks.gather(Exact{{"run", mine.options}, {"model", mine.scores}}.dump());
   const Exact first = Exact::parse(all.front());
@@ -136,17 +136,17 @@ void check_same(const CorpusRun& mine, Ranks& ranks) {
     const auto same = [&](const char* option) { return other["run"][option] == first["run"][option]; };
     const char* wrong = nullptr;
     if (!same("corpus")) {
-      wrong = "reads another corpus";
+      wrong = "reads a different corpus";
     } else if (!same("type") || !same("parameters") || !same_model(other["model"], first["model"])) {
-      wrong = "has another model";
+      wrong = "has a different model";
     } else if (other["run"] != first["run"]) {
-      wrong = "was given other options";
+      wrong = "has different options";
     }
     if (wrong != nullptr) throw FailedTogether(fmt::format("rank {} {} than rank 0", rank, wrong), 1);
   }
 }
 
-// What rank 0 does between texts: keeps the state, shows how far all are, and gives up after Ctrl-C.
+// What rank 0 does between texts: saves the state, shows progress, and throws Interrupted after Ctrl-C.
 class Between {
  public:
   struct Where {
@@ -158,13 +158,12 @@ class Between {
   void operator()(const insight::ShardsSoFar& so_far) {
     if (state_.due() || interrupted()) state_.save(sums_, so_far.in_sums);
     if (interrupted()) {
-      throw Interrupted{
-          fmt::format("stopped after {} texts; the same command goes on from there", grouped(so_far.in_sums))};
+      throw Interrupted{fmt::format("stopped after {} texts; rerun the command to resume", grouped(so_far.in_sums))};
     }
     if (!line_.due()) return;
     const double by_limit = where_.limit > 0 ? static_cast<double>(so_far.read) / static_cast<double>(where_.limit) : 0;
     line_.show(std::max(by_limit, texts_.share()),
-               fmt::format("{} texts, {:.0f} a second", grouped(so_far.read),
+               fmt::format("{} texts, {:.0f} per second", grouped(so_far.read),
                            static_cast<double>(so_far.read - where_.from) / std::max(line_.seconds(), 1e-9)));
   }
 
@@ -177,7 +176,7 @@ class Between {
 };
 
 std::string in_words(const insight::CorpusCounts& counts) {
-  return fmt::format("{} texts of {} tokens; {} were cut, {} were empty and left out", grouped(counts.texts),
+  return fmt::format("{} texts of {} tokens; {} were cut, {} were empty and skipped", grouped(counts.texts),
                      grouped(counts.tokens), grouped(counts.cut), grouped(counts.empty));
 }
 
@@ -205,7 +204,7 @@ void Analyze::report_corpus(const insight::Corpus& sums, const nn::Matrix& induc
 void Analyze::run_corpus(const std::string& file, Shell& shell) const {
   Ranks& ranks = shell.ranks();
   ThreadPool& pool = shell.pool();
-  if (kind_name && *kind_name != "self") throw UsageError("a corpus is read by heads of kind self only");
+  if (kind_name && *kind_name != "self") throw UsageError("--corpus supports --kind self only");
   const auto opened = on_all(ranks, [&] { return std::make_unique<Opened>(file, *this, pool); });
   check_same(opened->run, ranks);
   StateFile kept(state.value_or(file + ".attnscope-state"), opened->run);
@@ -213,9 +212,9 @@ void Analyze::run_corpus(const std::string& file, Shell& shell) const {
   const bool first = ranks.rank() == 0;
   const std::int64_t known = on_all(ranks, [&] { return first ? kept.load(sums) : 0; });
   const std::int64_t from = std::stoll(ranks.gather(std::to_string(known)).front());
-  if (first && from > 0) std::fprintf(stderr, "note: goes on after %s texts\n", grouped(from).c_str());
+  if (first && from > 0) std::fprintf(stderr, "note: resuming after %s texts\n", grouped(from).c_str());
   watch_for_interrupt();
-  on_all(ranks, [&] {  // where one throws, add_shards() ends on the others
+  on_all(ranks, [&] {  // if one rank throws, add_shards() ends on the others
     Between between(sums, kept, opened->texts, {from, limit});
     insight::add_shards(sums, {[&] { return opened->texts.next(); }, from, limit}, std::ref(between), ranks, pool);
   });

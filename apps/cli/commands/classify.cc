@@ -1,4 +1,4 @@
-// apps/cli/commands/classify.cc - attnscope classify, of one text: the label, and the words that the model looked at.
+// apps/cli/commands/classify.cc - attnscope classify for one text: its label and the words the model attended to.
 #include "apps/cli/commands/classify.h"
 
 #include <fmt/format.h>
@@ -20,11 +20,11 @@ namespace attn::cli {
 
 namespace {
 
-// What the first token, from which the label is told, attends to.
+// What the first token attends to. The label is predicted from that token's state.
 struct Looked {
-  insight::HeadId head;    // its layer
-  std::int64_t heads = 0;  // of how many heads it is the mean
-  bool last = false;       // whether that is the last layer
+  insight::HeadId head;    // gives the layer
+  std::int64_t heads = 0;  // number of heads averaged
+  bool last = false;       // whether it is the last layer
   std::vector<text::Token> words;
   std::vector<float> weights;
   insight::Attended most;
@@ -56,7 +56,7 @@ std::string title_of(const Looked& looked) {
                      looked.last ? " (the last)" : "", which);
 }
 
-// The text as it was written, word by word, each on a shade of its weight.
+// The original text, each word on a shade of its weight.
 class ShadedText {
  public:
   ShadedText(const Looked& looked, const Terminal& terminal) : looked_(looked), terminal_(terminal) {}
@@ -68,7 +68,7 @@ class ShadedText {
         end_of_text();
         continue;
       }
-      // Spans of some tokenizers have the space before a word in them.
+      // Some tokenizers include the preceding space in a word's span.
       const bool apart = word.span.from > end_ || characters(word.text) < word.span.to - word.span.from;
       if (apart) break_run();
       end_ = word.span.to;
@@ -85,14 +85,14 @@ class ShadedText {
     return count;
   }
   void add(std::string_view text, double share) {
-    constexpr double kFaint = 0.1;  // of the largest: words below it are left as they are, so that the others stand out
+    constexpr double kFaint = 0.1;  // of the largest: weaker words get no shade, so that the others stand out
     const std::string clean = on_one_line(text);
     const int width = columns_of(clean);
     if (run_width_ + width > terminal_.width()) break_run();
     run_ += share < kFaint ? clean : terminal_.shaded(clean, share);
     run_width_ += width;
   }
-  // What stands together without a space goes to the line, or to the next one.
+  // Moves a run without spaces to this line, or to the next if it does not fit.
   void break_run() {
     if (run_width_ == 0) return;
     if (used_ > 0 && used_ + 1 + run_width_ > terminal_.width()) out_ += "\n", used_ = 0;
@@ -112,7 +112,7 @@ class ShadedText {
   const Terminal& terminal_;
   std::string out_, run_;
   int used_ = 0, run_width_ = 0;
-  std::int64_t end_ = 0;  // where in the text the word before ends
+  std::int64_t end_ = 0;  // where the previous word ends in the text
 };
 
 std::string words_table(const Looked& looked, const Terminal& terminal) {
@@ -127,8 +127,8 @@ std::string words_table(const Looked& looked, const Terminal& terminal) {
                        terminal.bar(weight / looked.largest(), 32));
   }
   return without_blank_ends(out) +
-         terminal.note(fmt::format("All other words get {:.4f}, special tokens {:.4f}; together 1.", looked.most.rest,
-                                   looked.most.special));
+         terminal.note(fmt::format("All other words get {:.4f}, special tokens {:.4f}; the total is 1.",
+                                   looked.most.rest, looked.most.special));
 }
 
 std::string labels_table(const std::vector<std::string>& labels, const std::vector<model::Choice>& choices,
@@ -167,7 +167,7 @@ void Classify::run_text(const model::Reader& reader, ThreadPool& pool) const {
   if (std::ranges::all_of(recording.tokens, &text::Token::special)) throw UsageError("the text is empty");
   const std::int64_t read = std::ssize(recording.tokens);
   std::int64_t whole = read;
-  if (read == facts.max_tokens)  // more may have been cut off
+  if (read == facts.max_tokens)  // the rest may have been cut
     whole = std::ssize((pair ? reader.tokenizer.encode(written, *pair) : reader.tokenizer.encode(written)).tokens);
   const nn::Matrix logits = model::classify(reader, recording, pool);
   const std::vector<model::Choice> choices =
@@ -193,8 +193,8 @@ void Classify::run_text(const model::Reader& reader, ThreadPool& pool) const {
   const Terminal terminal = Terminal::of_stdout();
   std::string out = labels_table(facts.labels, choices, terminal) + "\n";
   if (read < whole)
-    out += terminal.note(
-               fmt::format("The first {} of {} tokens: more the model does not take.", grouped(read), grouped(whole))) +
+    out += terminal.note(fmt::format("Read the first {} of {} tokens, the most the model takes.", grouped(read),
+                                     grouped(whole))) +
            "\n";
   out += terminal.dim(title_of(looked)) + "\n\n";
   if (terminal.coloured()) out += ShadedText(looked, terminal).draw() + "\n";
@@ -209,39 +209,51 @@ void Classify::run(ThreadPool& pool) const {
 
 void add_classify(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Classify>();
-  CLI::App* command = app.add_subcommand("classify", "Of which kind a text is, and which words the model looked at");
+  CLI::App* command = app.add_subcommand("classify", "Classify a text and show the words it attended to");
   options->model.add_to(*command);
-  options->text.add_to(*command, "The text");
-  command->add_option("--pair", options->pair, "A second text, for models that read pairs")->type_name("TEXT");
-  command->add_option("--layer", options->head.layer, "Layer of the words' weights, from 0 (default: the last)")
+  options->text.add_to(*command, "Text to classify");
+  command->add_option("--pair", options->pair, "Second text, for models that read pairs")->type_name("TEXT");
+  command
+      ->add_option("--layer", options->head.layer, "Layer to take the words' weights from, from 0 (default: the last)")
       ->type_name("L");
-  command->add_option("--head", options->head.head, "Head of the words' weights, from 0 (default: the mean of all)")
+  command
+      ->add_option("--head", options->head.head,
+                   "Head to take the words' weights from, from 0 (default: the mean of all)")
       ->type_name("H");
-  at_least(1, command->add_option("--top", options->top, "Words to list"))->type_name("K")->capture_default_str();
-  auto* data = command
-                   ->add_option("--data", options->data,
-                                "Many texts: one a line, or a column of .csv, or \"text\" of .jsonl; or a folder of "
-                                "text files")
-                   ->type_name("FILE");
+  at_least(1, command->add_option("--top", options->top, "Number of words to list"))
+      ->type_name("K")
+      ->capture_default_str();
+  auto* data =
+      command
+          ->add_option("--data", options->data,
+                       "Texts to classify instead: one per line, a column of .csv, or \"text\" in .jsonl; or a "
+                       "folder of text files")
+          ->type_name("FILE");
   for (const char* other : {"--text", "--file", "--pair", "--layer", "--head"}) data->excludes(other);
-  command->add_option("--text-column", options->text_column, "Of --data, where the texts are")
+  command->add_option("--text-column", options->text_column, "Column or key of --data that holds the texts")
       ->type_name("NAME")
       ->needs(data);
-  command->add_flag("--labels", options->labelled, "Compare with the labels that --data has")->needs(data);
-  command->add_option("--label-column", options->label_column, "The same, and where they are")
+  command->add_flag("--labels", options->labelled, "Compare with the labels in --data and print the accuracy")
+      ->needs(data);
+  command
+      ->add_option("--label-column", options->label_column,
+                   "Column or key of --data that holds the labels; implies --labels")
       ->type_name("NAME")
       ->needs(data);
-  command->add_option("--held-out", options->held_out, "Of --data, only this share, kept apart as train does it")
+  command
+      ->add_option("--held-out", options->held_out,
+                   "Share of --data to classify: the texts that train --held-out sets apart")
       ->check(CLI::Range(0.001, 1.0))
       ->type_name("SHARE")
       ->needs(data);
-  at_least(1, command->add_option("--limit", options->limit, "Of --data, the first N texts (default: all)"))
+  at_least(1, command->add_option("--limit", options->limit,
+                                  "Number of texts of --data to classify, from the first (default: all)"))
       ->type_name("N")
       ->needs(data);
-  command->add_flag("--json", options->json, "One line of JSON");
+  command->add_flag("--json", options->json, "Print one line of JSON");
   command->footer(
-      "A word's weight is what the first token, from which the label is told, attends to it: the sum over its pieces,\n"
-      "in the last layer, the mean of all heads. It shows where the model looked, not why it decided.");
+      "A word's weight is the attention it gets from the first token, from which the label is predicted: the sum over\n"
+      "its pieces in the last layer, averaged over all heads. It shows where the model looked, not why it decided.");
   command->callback([options, &shell] {
     options->labelled = options->labelled || options->label_column;
     options->run(shell.pool());

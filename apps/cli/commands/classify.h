@@ -1,4 +1,4 @@
-// apps/cli/commands/classify.h - attnscope classify: of which kind a text is, and which words the model looked at.
+// apps/cli/commands/classify.h - options of attnscope classify, shared by classify.cc and classify_data.cc.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// apps/cli/commands/classify_data.cc - attnscope classify --data: many texts, and how often the labels that they have
-// are found.
+// apps/cli/commands/classify_data.cc - attnscope classify --data: many texts, and the accuracy if they have labels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,12 +22,12 @@ constexpr std::int64_t kBatchTokens = 4096;
 
 struct ClassifiedText {
   std::int64_t label = 0;
-  std::int64_t given = -1;                // -1: the data says nothing
+  std::int64_t given = -1;                // label in the data; -1: none
   std::vector<float> probabilities = {};  // by label
   bool cut = false;
 };
 
-// Which label of the model a word of the data means: its name, capitals aside, or its number. -1: none.
+// The model's label that a word of the data stands for: by name, ignoring case, or by number. -1: none.
 std::int64_t label_of(const std::string& word, const std::vector<std::string>& labels) {
   const auto same = [](char a, char b) {
     return a == b || ((a ^ b) == 0x20 && ((a | 0x20) >= 'a') && ((a | 0x20) <= 'z'));
@@ -49,13 +48,13 @@ std::vector<std::int64_t> given_labels(std::span<const text::Example> examples, 
   for (const text::Example& example : examples) {
     given.push_back(label_of(example.label, facts.labels));
     if (given.back() < 0)
-      throw Error(file, fmt::format("the label '{}' is none of the model's: {}", on_one_line(example.label),
+      throw Error(file, fmt::format("the model has no label '{}'; its labels are {}", on_one_line(example.label),
                                     fmt::join(facts.labels, ", ")));
   }
   return given;
 }
 
-// Texts go through the model together, as many as make a batch.
+// Collects texts and runs the model on them in batches.
 class ClassifiedTexts {
  public:
   ClassifiedTexts(const model::Reader& reader, ThreadPool& pool) : reader_(reader), pool_(pool) {}
@@ -98,7 +97,7 @@ class ClassifiedTexts {
   std::int64_t tokens_ = 0;
 };
 
-// How often each label was found, and, where the data has labels, which for which: [given][found].
+// Counts of each predicted label and, if the data has labels, the confusion matrix [given][found].
 struct ClassTally {
   std::int64_t texts = 0, cut = 0, right = 0;
   bool labelled = false;
@@ -148,7 +147,7 @@ std::string to_table(const ClassTally& tally, const std::vector<std::string>& la
   const auto cell = [&](std::int64_t count) { return right(grouped(count), std::max(widest, 9)); };
   std::string out;
   if (tally.labelled) {
-    out += fmt::format("{} of {} texts are as labelled: accuracy {}\n\n", grouped(tally.right), grouped(tally.texts),
+    out += fmt::format("{} of {} texts match their labels: accuracy {}\n\n", grouped(tally.right), grouped(tally.texts),
                        terminal.bold(fmt::format("{:.4f}", tally.accuracy())));
     out += terminal.dim(fitted("given", widest) + "  found:");
     for (const std::string& name : names)
@@ -168,9 +167,8 @@ std::string to_table(const ClassTally& tally, const std::vector<std::string>& la
     }
   }
   if (tally.cut > 0)
-    out += "\n" +
-           terminal.note(fmt::format("Of {} texts only the beginning was read: more tokens the model does not take.",
-                                     grouped(tally.cut)));
+    out +=
+        "\n" + terminal.note(fmt::format("{} texts were cut to the most tokens the model takes.", grouped(tally.cut)));
   return without_blank_ends(out);
 }
 
@@ -184,7 +182,7 @@ void Classify::run_data(const std::string& file, const model::Reader& reader, Th
     or_usage(
         [&] { std::erase_if(examples, [&](const text::Example& e) { return !text::held_out(e.text, *held_out); }); });
   if (limit > 0 && limit < std::ssize(examples)) examples.resize(static_cast<std::size_t>(limit));
-  if (examples.empty()) throw Error(file, "there is no text in it to classify");
+  if (examples.empty()) throw Error(file, "has no text to classify");
   const std::vector<std::int64_t> given =
       labelled ? given_labels(examples, facts, file) : std::vector<std::int64_t>(examples.size(), -1);
 

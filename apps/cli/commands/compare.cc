@@ -1,5 +1,4 @@
-// apps/cli/commands/compare.cc - attnscope compare: which heads attend to something else in another text, or in another
-// model.
+// apps/cli/commands/compare.cc - attnscope compare: two texts or two models, the most changed heads first.
 #include "insight/experiments/compare.h"
 
 #include <fmt/format.h>
@@ -44,7 +43,7 @@ struct Compare {
   HeadOption head;
   std::int64_t top = 10;
   bool json = false;
-  bool one_kind = false;  // --kind was given
+  bool one_kind = false;  // --kind is on the command line
   FigureOption figure;
 
   void run(ThreadPool& pool) const;
@@ -62,8 +61,8 @@ bool is_recording(const std::string& name) { return name.ends_with(".attn") && s
 Sides Compare::two_recordings(ThreadPool& pool) const {
   for (const std::string* name : {&a, &b}) {
     if (std::filesystem::is_regular_file(*name)) continue;
-    throw UsageError(fmt::format(
-        "there is no recording '{}': to compare texts give their --model, to compare models give a --text", *name));
+    throw UsageError(
+        fmt::format("recording '{}' not found; to compare texts give --model, to compare models give --text", *name));
   }
   SourceOption first, second;
   first.recording = a;
@@ -94,17 +93,16 @@ Sides Compare::two_models(ThreadPool& pool) const {
   return {first.open({}, pool), second.open({}, pool)};
 }
 
-// What A and B are is told by what else is given, never guessed from how they look.
+// The other options decide whether A and B are recordings, texts or models; their spelling does not.
 Sides Compare::open(ThreadPool& pool) const {
   const bool one_text = text.text || text.file;
   if (!model.empty() && one_text)
-    throw UsageError("give --model, and A and B are texts; or --text, and A and B are models; not both");
-  if (model.empty() && !one_text && target)
-    throw UsageError("recordings are compared as they are: no --target can be given");
+    throw UsageError("give either --model (A and B are texts) or --text (A and B are models), not both");
+  if (model.empty() && !one_text && target) throw UsageError("--target does not apply to recordings");
   if (model.empty() && !one_text) return two_recordings(pool);
   for (const std::string* name : {&a, &b}) {
     if (is_recording(*name))
-      throw UsageError(fmt::format("'{}' is a recording: leave out {}, or name something else", *name,
+      throw UsageError(fmt::format("'{}' is a recording: leave out {}, or choose something else", *name,
                                    one_text ? text.name : "--model"));
   }
   return one_text ? two_models(pool) : two_texts(pool);
@@ -113,7 +111,7 @@ Sides Compare::open(ThreadPool& pool) const {
 // ---- text ----
 
 struct ComparedWord {
-  std::string text;  // "-cat": only A has it, "+dog": only B
+  std::string text;  // "-cat": only in A, "+dog": only in B
   bool changed = false;
 };
 
@@ -137,7 +135,7 @@ std::vector<ComparedWord> words_of(const std::vector<text::Token>& a, const std:
   return words;
 }
 
-// "... on the -mat +rug because it ...": what changed, and a little around it.
+// "... on the -mat +rug because it ...": what changed, with some context.
 std::string as_changes(const std::vector<ComparedWord>& words) {
   constexpr std::ptrdiff_t kAround = 8;
   std::string out;
@@ -156,7 +154,7 @@ std::string aligned_in_words(const Sides& sides, const Comparison& found, Kind k
   constexpr std::size_t kMostLines = 4;
   const std::vector<text::Token>&a = sides.a->queries(kind), &b = sides.b->queries(kind);
   const insight::Alignment& pairs = found.of(kind).queries;
-  const std::string what = kind == Kind::decoder ? " of what is said" : "";
+  const std::string what = kind == Kind::decoder ? " of the output" : "";
   std::string out = terminal.sentence(
       {{fmt::format("{} tokens{} are the same; A has {}, B has {}", pairs.size(), what, a.size(), b.size())}});
   if (pairs.size() == std::ssize(a) && a.size() == b.size()) return out;
@@ -169,7 +167,7 @@ std::string aligned_in_words(const Sides& sides, const Comparison& found, Kind k
 std::string to_table(const Sides& sides, const Comparison& found, std::int64_t top, const Terminal& terminal) {
   std::string out;
   for (const insight::AttentionStack& stack : sides.a->stacks()) {
-    if (stack.kind == Kind::cross) continue;  // between the tokens of the other two
+    if (stack.kind == Kind::cross) continue;  // has the tokens of the other two
     out += aligned_in_words(sides, found, stack.kind, terminal);
   }
   const bool kinds = found.tokens.size() > 1;
@@ -199,7 +197,7 @@ void draw(const FigureOption& figure, const AttentionTables& less, const insight
   figure.write(std::move(map));
 }
 
-// The head to draw: the one that was named, else for a file the most changed one.
+// The head to draw: that of --layer and --head, else, for a file, the most changed one.
 std::optional<insight::HeadId> Compare::drawn(const AttentionTables& tables, const Comparison& found) const {
   if (head.layer || head.head) return head.one(tables);
   if (figure.file.empty()) return std::nullopt;
@@ -213,7 +211,7 @@ void Compare::run(ThreadPool& pool) const {
                                       [&](std::int64_t done, std::int64_t total) { line.count(done, total, "head"); });
   line.clear();
   if (one_kind) {
-    static_cast<void>(head.chosen(*sides.a));  // there are such heads
+    static_cast<void>(head.chosen(*sides.a));  // throws if there are no such heads
     std::erase_if(found.heads, [&](const insight::HeadChange& each) { return each.head.kind != head.kind(); });
   }
   const std::optional<insight::HeadId> one = drawn(*sides.a, found);
@@ -226,27 +224,26 @@ void Compare::run(ThreadPool& pool) const {
 
 void add_compare(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Compare>();
-  CLI::App* command = app.add_subcommand("compare", "Two texts or two models: which heads attend to something else");
-  command->add_option("A", options->a, "A recording (.attn); with --model a text; with --text a model")->required();
-  command->add_option("B", options->b, "What it is compared with, of the same sort")->required();
-  command->add_option("--model,-m", options->model, "A and B are texts that this model reads")->type_name("DIR|NAME");
-  options->text.add_to(*command, "A and B are models that read this text");
-  command->add_option("--target", options->target, "What an encoder-decoder says (default: what it says by itself)")
+  CLI::App* command = app.add_subcommand("compare", "Compare two texts or two models, the most changed heads first");
+  command->add_option("A", options->a, "Recording (.attn); with --model a text; with --text a model")->required();
+  command->add_option("B", options->b, "What to compare A with, of the same kind")->required();
+  command->add_option("--model,-m", options->model, "Model that reads both: A and B are texts")->type_name("DIR|NAME");
+  options->text.add_to(*command, "Text that both read: A and B are models");
+  command->add_option("--target", options->target, "Output of an encoder-decoder (default: what the model generates)")
       ->type_name("TEXT");
   options->head.add_to(*command);
-  command->add_option("--top", options->top, "How many heads are listed")
+  command->add_option("--top", options->top, "Number of heads to list")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--json", options->json, "One line of JSON: aligned tokens, all heads");
+  command->add_flag("--json", options->json, "Print one line of JSON: aligned tokens, all heads");
   options->figure.shade.cmap = figure::kDifferenceColours;
   options->figure.add_to(*command, {.reduce = false});
   command->footer(
       "Without --model and --text, A and B are recordings. Tokens are aligned by their longest common subsequence.\n"
       "A head's change: over the aligned queries, the mean Jensen-Shannon divergence (base 2, 0 to 1) of the two rows\n"
-      "over the aligned keys and one place more, elsewhere, for all that the other text lacks. Entropies are in nats.\n"
-      "The picture is A - B on the aligned tokens, of the head that --layer and --head name, else of the most "
-      "changed.");
+      "over the aligned keys plus one more entry for all keys that the other text lacks. Entropies are in nats.\n"
+      "The figure is A - B on the aligned tokens, for the head of --layer and --head, else for the most changed one.");
   const CLI::Option* kind = command->get_option("--kind");
   command->callback([options, kind, &shell] {
     options->one_kind = kind->count() > 0;

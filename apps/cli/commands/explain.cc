@@ -1,4 +1,4 @@
-// apps/cli/commands/explain.cc - attnscope explain: which words each word attends to most.
+// apps/cli/commands/explain.cc - attnscope explain: show which words each word attends to most.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -40,7 +40,7 @@ struct Explain {
   void run(ThreadPool& pool) const;
 };
 
-// Words and the heads that are looked at.
+// The words and the heads to show.
 struct ExplainScene {
   const AttentionTables& words;
   std::vector<HeadId> heads;
@@ -59,7 +59,7 @@ struct ExplainRow {
   Attended attends;
 };
 
-// Weights that are not numbers come from a model that is broken; they have no largest.
+// Throws std::runtime_error for weights that are not finite: they come from a broken model and have no maximum.
 Attended attended_by(const ExplainScene& scene, std::span<const float> weights) {
   if (!std::isfinite(std::reduce(weights.begin(), weights.end())))
     throw std::runtime_error("weights are not numbers: the model's own weights are broken");
@@ -94,7 +94,7 @@ std::vector<std::int64_t> chosen_words(const ExplainScene& scene, const std::str
   std::vector<std::int64_t> found = or_usage([&] { return figure::named_tokens(scene.queries(), asked, "word"); });
   if (!occurrence) return found;
   if (*occurrence > std::ssize(found)) {
-    throw UsageError(fmt::format("'{}' occurs {}: --occurrence goes from 1 to {}", asked,
+    throw UsageError(fmt::format("'{}' occurs {}: --occurrence must be 1 to {}", asked,
                                  counted(std::ssize(found), "time"), grouped(std::ssize(found))));
   }
   return {found[static_cast<std::size_t>(*occurrence - 1)]};
@@ -156,7 +156,7 @@ int widest(const std::vector<text::Token>& words) {
   return std::min(width, 14);
 }
 
-// What is not among those shown.
+// The attention that goes to words not shown.
 std::string remainder(const Attended& attends, const ExplainScene& scene, const std::string& special) {
   std::string said;
   if (!special.empty() && !scene.look.special) said = fmt::format("{:.3f} on {}", attends.special, special);
@@ -204,7 +204,7 @@ std::string to_text(const ExplainScene& scene, const std::vector<ExplainRow>& ro
   return without_blank_ends(out);
 }
 
-// Layers down, heads across: the word that is attended to most, and how much. Heads that find no room come below.
+// Layers down, heads across: the word with the largest weight, and the weight. Heads that do not fit wrap below.
 std::string to_grid(const ExplainScene& scene, const std::vector<Attended>& found, const Terminal& terminal) {
   constexpr int kLabel = 6;
   std::vector<std::int64_t> layers, heads;
@@ -236,7 +236,7 @@ std::string to_grid(const ExplainScene& scene, const std::vector<Attended>& foun
   return without_blank_ends(out);
 }
 
-// What the grid comes to.
+// A summary of the grid.
 std::string summary(const ExplainScene& scene, const std::vector<Attended>& found, const Terminal& terminal) {
   std::map<std::string, int> heads_at;
   double special = 0;
@@ -253,14 +253,14 @@ std::string summary(const ExplainScene& scene, const std::vector<Attended>& foun
   for (std::size_t n = 0; n < std::min<std::size_t>(ranked.size(), 3); ++n)
     often += fmt::format("{}{} in {}", n == 0 ? "" : ", ", ranked[n].first, ranked[n].second);
   std::string out =
-      terminal.sentence({{fmt::format("of {}, most look at: {}", counted(std::ssize(found), "head"), often)}});
+      terminal.sentence({{fmt::format("most attended over {}: {}", counted(std::ssize(found), "head"), often)}});
   if (top(strongest) > 0) {
     out +=
-        terminal.sentence({{fmt::format("the largest weight: {:.4f} on {} in {}", top(strongest),
+        terminal.sentence({{fmt::format("largest weight: {:.4f} on {} in {}", top(strongest),
                                         scene.key(found[strongest].most[0].key), to_string(scene.heads[strongest]))}});
   }
   if (const std::string names = special_names(scene); !names.empty() && !scene.look.special)
-    out += terminal.note(fmt::format("on average {:.3f} lies on {}; --special shows them", special, names));
+    out += terminal.note(fmt::format("on average {:.3f} goes to {}; --special shows them", special, names));
   return out;
 }
 
@@ -271,7 +271,7 @@ void Explain::run(ThreadPool& pool) const {
   const std::unique_ptr<AttentionTables> words = insight::merged_words(source.open({}, pool));
   const ExplainScene scene{*words, heads.chosen(*words), look};
   const Terminal terminal = Terminal::of_stdout();
-  const char* const sides = heads.kind() == model::Kind::cross ? "from written words to source words; " : "";
+  const char* const sides = heads.kind() == model::Kind::cross ? "from output words to source words; " : "";
   Json told = frame(scene, heads);
   std::string out;
   if (!word) {
@@ -299,20 +299,20 @@ void Explain::run(ThreadPool& pool) const {
 
 void add_explain(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Explain>();
-  CLI::App* command = app.add_subcommand("explain", "Which words each word attends to most");
+  CLI::App* command = app.add_subcommand("explain", "Show which words each word attends to most");
   options->source.add_to(*command, SourceOption::Takes::recordings, "TEXT,--text,-t");
   options->heads.add_to(*command);
-  command->add_option("--word", options->word, "One word over all layers and heads: its text, or its number from 0")
+  command->add_option("--word", options->word, "Word to show in all layers and heads: its text, or its number from 0")
       ->type_name("WORD");
-  command->add_option("--occurrence", options->occurrence, "Which of the same words: 1 is the first (default: all)")
+  command->add_option("--occurrence", options->occurrence, "Occurrence of --word to show, from 1 (default: all)")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
-  command->add_option("--top", options->look.top, "Words to show for each")
+  command->add_option("--top", options->look.top, "Number of words to show for each word")
       ->check(CLI::Range(1, 1000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--special", options->look.special, "[CLS], <s> and the like are words as others are");
-  command->add_flag("--json", options->json, "One line of JSON");
+  command->add_flag("--special", options->look.special, "Include special tokens such as [CLS] and <s>");
+  command->add_flag("--json", options->json, "Print one line of JSON");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

@@ -1,4 +1,4 @@
-// apps/cli/commands/fill.cc - attnscope fill: words for the gaps in a text.
+// apps/cli/commands/fill.cc - attnscope fill: predict the words behind [MASK] in a text.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -55,7 +55,7 @@ void Fill::run(ThreadPool& pool) const {
   const std::string written = text.read();
   const model::Reader reader = model::Reader::load(model.folder());
   const model::Filled filled = model::fill(reader, written, top, pool);
-  if (filled.gaps.empty()) throw UsageError("the text has no gap: write [MASK] where a word is missing");
+  if (filled.gaps.empty()) throw UsageError("the text has no [MASK]: write [MASK] where a word is missing");
   print(json ? as_line(to_json(filled, reader)) : to_table(filled.gaps, reader.tokenizer, Terminal::of_stdout()));
 }
 
@@ -63,14 +63,14 @@ void Fill::run(ThreadPool& pool) const {
 
 void add_fill(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Fill>();
-  CLI::App* command = app.add_subcommand("fill", "Find words for the gaps in a text");
+  CLI::App* command = app.add_subcommand("fill", "Predict the words behind [MASK] in a text");
   options->model.add_to(*command);
-  options->text.add_to(*command, "The text, with [MASK] for each gap");
-  command->add_option("--top", options->top, "Words to show")
+  options->text.add_to(*command, "Text with [MASK] for each missing word");
+  command->add_option("--top", options->top, "Number of words to show per [MASK]")
       ->check(CLI::Range(1, 1000))
       ->type_name("K")
       ->capture_default_str();
-  command->add_flag("--json", options->json, "One line of JSON");
+  command->add_flag("--json", options->json, "Print one line of JSON");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

@@ -1,4 +1,4 @@
-// apps/cli/commands/find.cc - attnscope find: the heads that look like a pattern.
+// apps/cli/commands/find.cc - attnscope find: the heads that match a pattern.
 #include "insight/statistics/find.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,8 @@ struct Find {
 nn::Matrix Find::picture() const {
   if (!pattern.ends_with(".png")) {
     insight::TableFile file = insight::read_table(pattern);
-    if (file.tables.layers * file.tables.heads > 1) throw Error(pattern, "holds several tables; a pattern is one");
+    if (file.tables.layers * file.tables.heads > 1)
+      throw Error(pattern, "holds several tables; a pattern must be a single table");
     return std::move(file.tables.numbers);
   }
   nn::Matrix light = figure::read_brightness(pattern);
@@ -88,25 +89,28 @@ void Find::run(ThreadPool& pool) const {
 
 void add_find(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Find>();
-  CLI::App* command = app.add_subcommand("find", "Heads that look like a pattern, the nearest first");
+  CLI::App* command = app.add_subcommand("find", "Find heads that match a pattern, the closest first");
   command->footer(
-      "The similarity with a name is the share of attention that lies there; with a mask or a picture it is the mean\n"
-      "over rows of sum_j min(p, pattern), where each row of the pattern sums to 1. 0: nothing alike, 1: the same.");
+      "The similarity to a named pattern is its share of attention; to a mask or a picture it is the mean over rows "
+      "of\n"
+      "sum_j min(p, pattern), where each row of the pattern sums to 1. 0: nothing in common, 1: identical.");
   command
-      ->add_option("pattern", options->pattern,
-                   fmt::format("A name ({}), a mask (\"causal & window(2)\"), or a small picture of the table: .png, "
-                               ".npy, .csv, .json",
-                               fmt::join(insight::pattern_names(), ", ")))
+      ->add_option(
+          "pattern", options->pattern,
+          fmt::format(
+              "Pattern to find: a name ({}), a mask (\"causal & window(2)\"), or a small picture of the table: .png, "
+              ".npy, .csv, .json",
+              fmt::join(insight::pattern_names(), ", ")))
       ->required()
       ->type_name("PATTERN");
   options->source.add_to(*command, SourceOption::Takes::tables);
-  command->add_option("--kind", options->kind_name, "Heads of one kind only: self, decoder or cross")
+  command->add_option("--kind", options->kind_name, "Kind of heads to search: self, decoder or cross (default: all)")
       ->check(CLI::IsMember({"self", "cross", "decoder"}));
-  at_least(1, command->add_option("--top", options->top, "How many heads to show"))
+  at_least(1, command->add_option("--top", options->top, "Number of heads to show"))
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--dark", options->dark, "In a .png, dark is much attention (default: bright is)");
-  command->add_flag("--json", options->json, "One line of JSON");
+  command->add_flag("--dark", options->dark, "Read dark pixels of a .png as strong attention (default: bright pixels)");
+  command->add_flag("--json", options->json, "Print one line of JSON");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

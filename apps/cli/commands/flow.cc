@@ -1,4 +1,4 @@
-// apps/cli/commands/flow.cc - attnscope flow: how much of each token of the text can reach a token above.
+// apps/cli/commands/flow.cc - attnscope flow: how much of each token of the text can reach a token above (max flow).
 #include "insight/paths/flow.h"
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ struct FlowCommand {
 
   void run(ThreadPool& pool) const {
     if (follow.tokens.empty() && !all)
-      throw UsageError("name a token with --token, or ask for the whole table with --all, which takes longer");
+      throw UsageError("choose a token with --token, or compute the whole table with --all (slower)");
     const std::unique_ptr<insight::AttentionTables> tables = follow.source.open({}, pool);
     Followed found{*tables, follow.upper(*tables), {}, "flow", "Largest flow", false};
     ProgressLine line;
@@ -33,14 +33,15 @@ struct FlowCommand {
 
 void add_flow(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<FlowCommand>();
-  CLI::App* command = app.add_subcommand("flow", "How much of the text can reach a token (attention flow)");
+  CLI::App* command =
+      app.add_subcommand("flow", "Show how much of each token can reach a token above (attention flow)");
   options->follow.add_to(*command);
-  command->add_flag("--all", options->all, "All tokens: the whole table")->excludes("--token");
+  command->add_flag("--all", options->all, "Compute the whole table: all tokens")->excludes("--token");
   command->footer(
       "Abnar & Zuidema (2020): the largest flow from a token above the last layer to each token of the text, through\n"
-      "edges as wide as the layers' tables say, each half the mean over heads and half the token itself. Up to 512\n"
-      "tokens. Of an encoder-decoder its encoder is followed; tokens of the decoder are not. JSON also has the flows\n"
-      "divided by their sum, as the authors' program gives them.");
+      "edges whose capacities are the layers' weights, each half the mean over heads and half the token itself. Up to\n"
+      "512 tokens. In an encoder-decoder it covers the encoder only. JSON also has the flows divided by their sum, as\n"
+      "in the authors' program.");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

@@ -1,4 +1,4 @@
-// apps/cli/commands/generate.cc - attnscope generate: text, a token at a time.
+// apps/cli/commands/generate.cc - attnscope generate: text, one token at a time.
 #include "model/run/generate.h"
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@ struct Generate {
   void run(ThreadPool& pool) const;
 };
 
-// Prints what has become whole, unless everything is shown at the end.
+// Prints text as soon as its characters are complete, or, if silent, only collects it.
 class Voice {
  public:
   Voice(const text::Tokenizer& tokenizer, bool silent) : stream_(tokenizer), silent_(silent) {}
@@ -51,7 +51,7 @@ struct ElapsedTime {
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Time::now() - start).count(); }
 };
 
-// Wrong numbers are wrong before anything is loaded.
+// Throws UsageError for wrong sampling options, before anything is loaded.
 void check(const model::Sampling& sampling) {
   try {
     static_cast<void>(model::Sampler(sampling));
@@ -63,7 +63,7 @@ void check(const model::Sampling& sampling) {
 void note_ignored_rules(const model::Facts& facts) {
   std::string names;
   for (const std::string& name : facts.rules.ignored) names += (names.empty() ? "" : ", ") + name;
-  if (!names.empty()) std::fprintf(stderr, "note: the model's %s is not followed\n", names.c_str());
+  if (!names.empty()) std::fprintf(stderr, "note: ignoring the model's setting %s\n", names.c_str());
 }
 
 void Generate::run(ThreadPool& pool) const {
@@ -72,7 +72,7 @@ void Generate::run(ThreadPool& pool) const {
   const model::Reader reader = model::Reader::load(model.folder());
   if (reader.model->facts().form == model::Form::encoder) {
     throw std::invalid_argument("a " + reader.model->facts().type +
-                                " is an encoder: it cannot go on writing; see attnscope fill");
+                                " is an encoder and cannot generate text; try attnscope fill");
   }
   const std::vector<std::int32_t> ids = or_usage([&] { return model::prompt_ids(reader, prompt); });
   Voice voice(reader.tokenizer, json);
@@ -84,7 +84,7 @@ void Generate::run(ThreadPool& pool) const {
   note_training_length(facts, std::ssize(ids) + how.tokens);
   watch_for_interrupt();
   ElapsedTime all;
-  double first = 0;  // until the first token: the prompt is read in one pass
+  double first = 0;  // seconds to the first token: the prompt is read in one pass
   std::int64_t made = 0;
   const auto on_token = [&](std::int32_t id) {
     if (made++ == 0) first = all.seconds();
@@ -104,12 +104,12 @@ void Generate::run(ThreadPool& pool) const {
                    {"tokens_per_second", static_cast<float>(speed)}}));
   } else {
     print("\n");
-    std::fprintf(stderr, "%lld tokens, %.1f a second; the first after %.0f ms\n", static_cast<long long>(made), speed,
+    std::fprintf(stderr, "%lld tokens, %.1f per second; the first after %.0f ms\n", static_cast<long long>(made), speed,
                  first * 1e3);
   }
   const std::int64_t length = made + (continues ? std::ssize(ids) : 1);
   if (made < how.tokens && facts.max_tokens > 0 && length > facts.max_tokens) {
-    std::fprintf(stderr, "note: this %s has %lld positions, and they are used up\n", facts.type.c_str(),
+    std::fprintf(stderr, "note: stopped because this %s has only %lld positions\n", facts.type.c_str(),
                  static_cast<long long>(facts.max_tokens));
   }
   if (interrupted()) end_interrupted();
@@ -119,30 +119,30 @@ void Generate::run(ThreadPool& pool) const {
 
 void add_generate(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Generate>();
-  CLI::App* command = app.add_subcommand("generate", "Continue a text, or answer it (encoder-decoder)");
+  CLI::App* command = app.add_subcommand("generate", "Continue a text, or translate it with an encoder-decoder");
   options->model.otherwise = "tiny-gpt";
   options->model.add_to(*command);
-  options->text.add_to(*command, "What to begin with, or to answer", "--prompt,-p");
-  command->add_option("--tokens,-n", options->how.tokens, "New tokens, at most")
+  options->text.add_to(*command, "Text to continue or to translate", "--prompt,-p");
+  command->add_option("--tokens,-n", options->how.tokens, "Most tokens to generate")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->type_name("N")
       ->capture_default_str();
   model::Sampling& sampling = options->how.sampling;
-  command->add_option("--temperature", sampling.temperature, "0: always the likeliest token")
+  command->add_option("--temperature", sampling.temperature, "Sampling temperature; 0: always the likeliest token")
       ->check(CLI::Range(0.0, 100.0))
       ->type_name("T")
       ->capture_default_str();
-  at_least(0, command->add_option("--top-k", sampling.top_k, "Choose among the K likeliest; 0: among all"))
+  at_least(0, command->add_option("--top-k", sampling.top_k, "Number of likeliest tokens to sample from; 0: all"))
       ->type_name("K")
       ->capture_default_str();
-  command->add_option("--top-p", sampling.top_p, "Choose among the likeliest that hold this share of probability")
+  command->add_option("--top-p", sampling.top_p, "Probability mass of the likeliest tokens to sample from")
       ->check(CLI::Range(1e-9, 1.0))
       ->type_name("P")
       ->capture_default_str();
-  command->add_option("--seed", sampling.seed, "The same seed gives the same text")
+  command->add_option("--seed", sampling.seed, "Seed for sampling; the same seed gives the same text")
       ->type_name("S")
       ->capture_default_str();
-  command->add_flag("--json", options->json, "One line of JSON at the end: text, ids, tokens_per_second");
+  command->add_flag("--json", options->json, "Print one line of JSON at the end: text, ids, tokens_per_second");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

@@ -1,4 +1,4 @@
-// apps/cli/commands/heads.cc - attnscope heads: all heads of a layer beside each other.
+// apps/cli/commands/heads.cc - attnscope heads: all heads of a layer side by side.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -37,14 +37,15 @@ void HeadsCommand::run(ThreadPool& pool) const {
 
 void add_heads(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<HeadsCommand>();
-  CLI::App* command = app.add_subcommand("heads", "All heads of a layer as pictures beside each other");
+  CLI::App* command = app.add_subcommand("heads", "Draw all heads of a layer side by side");
   options->view.add_to(*command);
   options->heads.add_to(*command);
   options->figure.add_to(*command, {.values = false});
-  command->add_option("--columns", options->columns, "Pictures beside each other (default: 4 for 8, else about square)")
+  command
+      ->add_option("--columns", options->columns, "Number of heads per row (default: 4 for 8 heads, else about square)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
-  command->add_flag("--json", options->json, "The cells as one line of JSON");
+  command->add_flag("--json", options->json, "Print the cells as one line of JSON");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

@@ -1,5 +1,4 @@
-// apps/cli/commands/headview.cc - attnscope headview: two columns of tokens, and lines between those that attend to
-// each other.
+// apps/cli/commands/headview.cc - attnscope headview: two columns of tokens, and lines from queries to keys.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -39,15 +38,15 @@ void HeadviewCommand::run(ThreadPool& pool) const {
 
 void add_headview(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<HeadviewCommand>();
-  CLI::App* command = app.add_subcommand("headview", "Heads of a layer as lines between tokens");
-  options->view.add_to(*command, false);  // lines are as strong as weights: 0 to 1
+  CLI::App* command = app.add_subcommand("headview", "Draw heads of a layer as lines between tokens");
+  options->view.add_to(*command, false);  // lines have the strength of weights, 0 to 1
   options->heads.add_to(*command);
   options->figure.add_to(*command, {.colours = false, .axes = false, .bar = false, .values = false, .reduce = false});
-  command->add_option("--threshold", options->threshold, "Weights below are not drawn")
+  command->add_option("--threshold", options->threshold, "Smallest weight to draw")
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("P")
       ->capture_default_str();
-  command->add_flag("--json", options->json, "The weights as one line of JSON");
+  command->add_flag("--json", options->json, "Print the weights as one line of JSON");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

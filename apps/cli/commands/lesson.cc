@@ -1,4 +1,4 @@
-// apps/cli/commands/lesson.cc - attnscope lesson: what attention is, by numbers that can be checked.
+// apps/cli/commands/lesson.cc - attnscope lesson: attention step by step, with numbers that a reader can check.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -45,15 +45,15 @@ std::string list_text(const std::string& language, const Terminal& terminal) {
   return out + "\n";
 }
 
-// False: the reader has had enough.
+// Waits for Enter. Returns false if the reader quits.
 bool waits(const Terminal& terminal, const std::string& language) {
-  print(terminal.dim(language == "zh" ? "  回车继续，q 结束 " : "  Enter goes on, q ends "));
+  print(terminal.dim(language == "zh" ? "  回车继续，q 结束 " : "  Enter: continue, q: quit "));
   std::fflush(stdout);
   std::string line;
   return std::getline(std::cin, line) && line != "q";
 }
 
-// The reader's answers to a step's questions.
+// Asks a step's questions and checks the reader's answers.
 void ask(const course::ScriptStep& step, const course::LessonOutput& output, const std::string& language) {
   const bool zh = language == "zh";
   for (const course::ScriptBlock& block : step.blocks) {
@@ -66,14 +66,14 @@ void ask(const course::ScriptStep& step, const course::LessonOutput& output, con
       const auto [stop, problem] = std::from_chars(line.data(), line.data() + line.size(), input);
       const bool is_right = problem == std::errc() && std::abs(input - right) <= block.tolerance;
       print(is_right ? (zh ? "  ✓ 对了\n" : "  ✓ right\n")
-                     : (zh ? "  ✗ 不对，再试一次；回车跳过\n" : "  ✗ not yet; Enter goes on\n"));
+                     : (zh ? "  ✗ 不对，再试一次；回车跳过\n" : "  ✗ not yet; try again, or press Enter to skip\n"));
       if (is_right) break;
     }
-    print(fmt::format("  {} {:.6g}\n", zh ? "引擎算得" : "the engine has", right));
+    print(fmt::format("  {} {:.6g}\n", zh ? "引擎算得" : "the engine computes", right));
   }
 }
 
-// A figure whose name is that of a file has it as it is: "attention_heatmap.png".
+// LESSON-FIGURE.png, unless the figure's name is a file name already: "attention_heatmap.png".
 std::string file_of(const Lesson& of, const std::string& figure) {
   return figure.ends_with(".png") ? figure : of.name + "-" + figure + ".png";
 }
@@ -88,7 +88,7 @@ void write_figures(const std::string& folder, const Lesson& of, const course::Le
   }
 }
 
-// In the place of a text of the lesson. Throws UsageError where it has none of that name.
+// Replaces a text of the lesson. Throws UsageError if the lesson has none of that name.
 void put_text(course::LessonInput& input, const char* name, const std::optional<std::string>& text) {
   if (!text) return;
   if (!input.texts.contains(name)) throw UsageError(fmt::format("this lesson takes no --{}", name));
@@ -127,30 +127,30 @@ const Lesson& named(const std::string& name) {
   if (const Lesson* const found = course::find_lesson(name)) return *found;
   std::vector<std::string> names;
   for (const Lesson& one : course::lessons()) names.push_back(one.name);
-  throw UsageError(fmt::format("there is no lesson '{}', only {}", name, fmt::join(names, ", ")));
+  throw UsageError(fmt::format("unknown lesson '{}'; choose one of {}", name, fmt::join(names, ", ")));
 }
 
 }  // namespace
 
 void add_lesson(CLI::App& app, Shell& shell) {
-  CLI::App* command = app.add_subcommand("lesson", "What attention is, by numbers that can be checked");
+  CLI::App* command = app.add_subcommand("lesson", "Learn attention step by step, with numbers you can check");
   auto options = std::make_shared<LessonOptions>();
-  command->add_option("name", options->name, "Which one (default: a list of them)")->type_name("NAME");
-  command->add_option("--lang", options->language, "en or zh")
+  command->add_option("name", options->name, "Lesson to show (default: list all lessons)")->type_name("NAME");
+  command->add_option("--lang", options->language, "Language of the lesson: en or zh")
       ->check(CLI::IsMember({"en", "zh"}))
       ->capture_default_str();
-  command->add_flag("--all", options->all, "Without stops between the steps");
-  command->add_flag("--json", options->json, "One line of JSON: the numbers, or the list");
-  command->add_option("--input", options->input, "Your own data: a JSON object of arrays, or a CSV table")
+  command->add_flag("--all", options->all, "Show all steps without stopping between them");
+  command->add_flag("--json", options->json, "Print one line of JSON: the numbers, or the list of lessons");
+  command->add_option("--input", options->input, "File with your own data: a JSON object of arrays, or a CSV table")
       ->type_name("FILE");
-  command->add_option("--text,-t", options->text, "Your own sentence, where the lesson has one")->type_name("T");
-  command->add_option("--vectors", options->vectors, "Your own words: a line each, the word and its numbers")
+  command->add_option("--text,-t", options->text, "Sentence of your own, if the lesson has one")->type_name("T");
+  command->add_option("--vectors", options->vectors, "File with vectors of your own: a word and its numbers per line")
       ->type_name("FILE");
-  command->add_option("--model,-m", options->model, "A real model, where the lesson looks at one")->type_name("M");
-  command->add_option("--data", options->data, "Real texts, where the lesson reads some")->type_name("FILE|DIR");
-  command->add_option("--seed", options->seed, "Of the lesson's random numbers")->type_name("N");
-  command->add_option("--set", options->settings, "Change a number of the lesson")->type_name("NAME=NUMBER");
-  command->add_option("--output,-o", options->folder, "Write the figures into this folder")->type_name("DIR");
+  command->add_option("--model,-m", options->model, "Model to use, if the lesson uses one")->type_name("M");
+  command->add_option("--data", options->data, "Texts to use, if the lesson reads some")->type_name("FILE|DIR");
+  command->add_option("--seed", options->seed, "Seed for the lesson's random numbers")->type_name("N");
+  command->add_option("--set", options->settings, "Number of the lesson to change")->type_name("NAME=NUMBER");
+  command->add_option("--output,-o", options->folder, "Folder to write the figures to")->type_name("DIR");
   command->callback([options, &shell] {
     if (!options->name.empty()) return tell(named(options->name), *options, shell.pool());
     print(options->json ? course::list_json(options->language).dump() + "\n"

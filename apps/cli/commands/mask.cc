@@ -1,4 +1,4 @@
-// apps/cli/commands/mask.cc - attnscope mask: which query may see which key, drawn and counted.
+// apps/cli/commands/mask.cc - attnscope mask: which query may see which key, as a figure and a count.
 #include "attn/mask.h"
 
 #include <fmt/format.h>
@@ -38,14 +38,14 @@ Shape<2> parse_size(const std::string& text) {
   for (const std::int64_t count : size) {
     if (!good || count < 1 || count > kMostTokens) {
       throw CLI::ValidationError(
-          "--size",
-          fmt::format("'{}' is no size: 16, or 8x16 for 8 queries and 16 keys; at most {}", text, kMostTokens));
+          "--size", fmt::format("'{}' is not a size; write 16, or 8x16 for 8 queries and 16 keys, at most {}", text,
+                                kMostTokens));
     }
   }
   return size;
 }
 
-// What the mask itself says is wrong: also that its lengths or tables do not fit the size.
+// Throws UsageError for a mask that does not parse, or whose lengths or tables do not fit the size.
 Mask mask_of(const std::string& text, Shape<2> size) {
   return or_usage([&] {
     Mask mask = parse_mask(text);
@@ -90,18 +90,18 @@ void MaskCommand::run() const {
 
 void add_mask(CLI::App& app, Shell&) {
   auto options = std::make_shared<MaskCommand>();
-  CLI::App* command = app.add_subcommand("mask", "Which query may see which key, drawn and counted");
-  command->add_option("mask", options->text, "As \"causal & window(4)\"; see docs/masks.md")
+  CLI::App* command = app.add_subcommand("mask", "Draw which query may see which key, and count the pairs");
+  command->add_option("mask", options->text, "Mask to draw, such as \"causal & window(4)\"; see docs/masks.md")
       ->required()
       ->type_name("MASK");
   command
       ->add_option_function<std::string>(
           "--size", [options](const std::string& text) { options->size = parse_size(text); },
-          "How many tokens; 8x16: 8 queries, 16 keys")
+          "Number of tokens; 8x16: 8 queries, 16 keys")
       ->type_name("N|NxM")
       ->default_str("16");
   options->figure.add_to(*command, {.colours = false, .bar = false, .values = false, .reduce = false});
-  command->add_flag("--json", options->json, "The mask as one line of JSON: rows of 0 and 1");
+  command->add_flag("--json", options->json, "Print the mask as one line of JSON: rows of 0 and 1");
   command->callback([options] { options->run(); });
 }
 

@@ -1,4 +1,4 @@
-// apps/cli/commands/models.cc - attnscope models: what is there, and what each is.
+// apps/cli/commands/models.cc - attnscope models: list built-in and cached models, or describe one.
 #include "builtin/models.h"
 
 #include <fmt/format.h>
@@ -29,10 +29,10 @@ struct ModelsCommand {
   void run() const;
 };
 
-// A model that was found. What cannot be read says why.
+// A row of the list; `problem` says why a model cannot be read.
 struct Entry {
   std::string name;
-  std::optional<base::Folder> folder;  // none: it was not found
+  std::optional<base::Folder> folder;  // none: not found
   model::Facts facts;
   std::string problem;
 };
@@ -51,7 +51,7 @@ Entry look_at(const std::string& name, const std::optional<base::Folder>& folder
   return entry;
 }
 
-// The commands that it is made for, besides those that look at any model's attention.
+// The commands this model is for, besides those that show any model's attention.
 std::vector<std::string> uses_of(const model::Facts& facts) {
   std::vector<std::string> uses;
   if (facts.form != model::Form::encoder) uses.emplace_back("generate");
@@ -135,12 +135,12 @@ void ModelsCommand::run() const {
     for (const Entry& entry : entries) list.push_back(to_json(entry));
     print(as_line({{"cache", settings.cache.string()}, {"models", list}}));
   } else if (entries.empty()) {
-    print("No models in " + settings.cache.string() + "; attnscope pull bert-base-uncased fetches one.\n");
+    print("No models in " + settings.cache.string() + "; download one with attnscope pull bert-base-uncased.\n");
   } else {
     print(to_table(entries, Terminal::of_stdout()));
   }
   for (const Entry& entry : entries) {
-    if (!folders.empty() && !entry.problem.empty()) throw std::runtime_error("not every model could be read");
+    if (!folders.empty() && !entry.problem.empty()) throw std::runtime_error("some models could not be read");
   }
 }
 
@@ -148,14 +148,14 @@ void ModelsCommand::run() const {
 
 void add_models(CLI::App& app, Shell& /*shell*/) {
   auto options = std::make_shared<ModelsCommand>();
-  CLI::App* command =
-      app.add_subcommand("models", "List the models that are built in or in the cache, or describe one");
+  CLI::App* command = app.add_subcommand("models", "List built-in and cached models, or describe one");
   command
       ->add_option("model", options->folders,
-                   "Folders or names; default: what is built in, and what the hub's cache holds")
+                   "Folders or names of models (default: all that are built in or in the hub's cache)")
       ->type_name("DIR|NAME");
-  command->footer("A bare name that is built in means that model, here and in --model; ./NAME means the folder.");
-  command->add_flag("--json", options->json, "One line of JSON");
+  command->footer(
+      "The name of a built-in model always means that model, here and in --model; ./NAME means the folder.");
+  command->add_flag("--json", options->json, "Print one line of JSON");
   command->callback([options] { options->run(); });
 }
 

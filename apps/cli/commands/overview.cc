@@ -36,11 +36,11 @@ void OverviewCommand::run(ThreadPool& pool) const {
 
 void add_overview(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<OverviewCommand>();
-  CLI::App* command = app.add_subcommand("overview", "Every head of every layer as a thumbnail");
+  CLI::App* command = app.add_subcommand("overview", "Draw every head of every layer as a thumbnail");
   options->view.add_to(*command);
   options->kind.add_kind_to(*command);
   options->figure.add_to(*command, {.axes = false, .values = false});
-  command->add_flag("--json", options->json, "The cells as one line of JSON");
+  command->add_flag("--json", options->json, "Print the cells as one line of JSON");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

@@ -1,4 +1,4 @@
-// apps/cli/commands/pull.cc - attnscope pull: a model from the hub, into the cache that its own tools use.
+// apps/cli/commands/pull.cc - attnscope pull: download a model from the hub into the cache that the hub's tools use.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -24,11 +24,11 @@ struct Pull {
   void run() const;
 };
 
-// How much has come, and how fast.
+// Progress line: bytes and speed.
 class PullLine {
  public:
   void show(const model::Progress& progress) {
-    if (before_ < 0) before_ = progress.bytes;  // what an earlier pull had brought
+    if (before_ < 0) before_ = progress.bytes;  // downloaded by an earlier pull
     if (progress.total == 0 || !line_.due()) return;
     const auto bytes = static_cast<double>(progress.bytes), total = static_cast<double>(progress.total);
     const double speed = (bytes - static_cast<double>(before_)) / std::max(line_.seconds(), 1e-3);
@@ -44,7 +44,7 @@ class PullLine {
 
 void Pull::run() const {
   if (builtin::find_model(name) != nullptr)
-    throw UsageError(name + " is built into this program: there is nothing to fetch, --model " + name + " uses it");
+    throw UsageError(name + " is built in: nothing to download; use it with --model " + name);
   watch_for_interrupt();
   PullLine bar;
   const auto on_progress = [&](const model::Progress& progress) {
@@ -58,7 +58,7 @@ void Pull::run() const {
   } catch (...) {
     bar.clear();
     if (!interrupted()) throw;
-    std::fputs("attnscope: stopped; the same command goes on from here\n", stderr);
+    std::fputs("attnscope: stopped; rerun the command to resume\n", stderr);
     throw Interrupted();
   }
   bar.clear();
@@ -69,15 +69,16 @@ void Pull::run() const {
 
 void add_pull(CLI::App& app, Shell& /*shell*/) {
   auto options = std::make_shared<Pull>();
-  CLI::App* command = app.add_subcommand("pull", "Fetch a model from the Hugging Face hub");
-  command->add_option("name", options->name, "owner/name, or an old name such as bert-base-uncased")
+  CLI::App* command = app.add_subcommand("pull", "Download a model from the Hugging Face hub");
+  command->add_option("name", options->name, "Model to download: owner/name, or an old name such as bert-base-uncased")
       ->required()
       ->type_name("NAME");
-  command->add_option("--revision", options->revision, "Branch, tag or commit")
+  command->add_option("--revision", options->revision, "Branch, tag or commit to download")
       ->type_name("REV")
       ->capture_default_str();
-  command->add_flag("--json", options->json, "One line of JSON");
-  command->footer("Reads HF_ENDPOINT, HF_HOME, HF_HUB_CACHE, HF_TOKEN and HF_HUB_OFFLINE as the hub's own tools do.");
+  command->add_flag("--json", options->json, "Print one line of JSON");
+  command->footer(
+      "Honours HF_ENDPOINT, HF_HOME, HF_HUB_CACHE, HF_TOKEN and HF_HUB_OFFLINE, as the hub's own tools do.");
   command->callback([options] { options->run(); });
 }
 

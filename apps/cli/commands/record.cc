@@ -1,5 +1,4 @@
-// apps/cli/commands/record.cc - attnscope record: a model's pass through a text as a file, for other commands to look
-// at.
+// apps/cli/commands/record.cc - attnscope record: save a model's pass over a text for other commands to open.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -31,7 +30,7 @@ struct Record {
   void run(Shell& shell) const;
 
  private:
-  // notes.attn of notes.txt, here and not beside it.
+  // notes.attn for notes.txt, in the current folder and not beside the text.
   [[nodiscard]] std::string file() const {
     if (output) return *output;
     if (!source.text.file || *source.text.file == "-") return "recording.attn";
@@ -82,7 +81,7 @@ void Record::run(Shell& shell) const {
   Ranks& ranks = shell.ranks();
   ThreadPool& pool = shell.pool();
   const std::string name = file();
-  if (name == "-") throw UsageError("--output needs a file's name");
+  if (name == "-") throw UsageError("--output needs a file name");
   const model::Keep keep{.values = all, .inputs = all, .value_norms = true, .hidden = all};
   SourceOption::Opened opened = source.read(keep, ranks, pool);
   on_all(ranks, [&] {
@@ -93,7 +92,8 @@ void Record::run(Shell& shell) const {
   const insight::CheckResult result = checked(ranks, ranked, std::nullopt, pool).check;
   watch_for_interrupt();
   on_all(ranks, [&] {
-    if (result.failure) throw std::runtime_error("nothing was saved, since the weights are wrong: " + in_words(result));
+    if (result.failure)
+      throw std::runtime_error("nothing was saved because the weights are wrong: " + in_words(result));
     model::save_recording(ranks, *layout.recording(), name, [] {
       if (interrupted()) throw Interrupted();
     });
@@ -108,14 +108,14 @@ void Record::run(Shell& shell) const {
 
 void add_record(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<Record>();
-  CLI::App* command = app.add_subcommand("record", "Keep what a model makes of a text, for other commands to look at");
+  CLI::App* command = app.add_subcommand("record", "Save a model's pass over a text for other commands to open");
   options->source.add_to(*command, SourceOption::Takes::models);
   command
       ->add_option("--output,-o", options->output,
-                   "The recording (default: recording.attn, or the name of --file with .attn)")
+                   "File to write (default: recording.attn, or the name of --file with .attn)")
       ->type_name("FILE");
-  command->add_flag("--all", options->all, "Also keep values, inputs and hidden states, for trace");
-  command->add_flag("--json", options->json, "One line of JSON");
+  command->add_flag("--all", options->all, "Also save values, inputs and hidden states, for trace");
+  command->add_flag("--json", options->json, "Print one line of JSON");
   command->callback([options, &shell] { options->run(shell); });
 }
 

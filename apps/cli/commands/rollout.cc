@@ -28,12 +28,13 @@ void run(const FollowOption& options, ThreadPool& pool) {
 
 void add_rollout(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<FollowOption>();
-  CLI::App* command = app.add_subcommand("rollout", "What tokens are made of after several layers (attention rollout)");
+  CLI::App* command =
+      app.add_subcommand("rollout", "Show what tokens are made of after several layers (attention rollout)");
   options->add_to(*command);
   command->footer(
       "Abnar & Zuidema (2020): the product of the layers' tables, each half the mean over heads and half the token\n"
-      "itself. With --token at any length; without, the whole table of up to 512 tokens. Of an encoder-decoder its\n"
-      "encoder is followed; tokens of the decoder are not.");
+      "itself. With --token texts may have any length; without, the whole table has up to 512 tokens. In an\n"
+      "encoder-decoder it covers the encoder only.");
   command->callback([options, &shell] { run(*options, shell.pool()); });
 }
 

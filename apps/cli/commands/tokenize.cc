@@ -1,4 +1,4 @@
-// apps/cli/commands/tokenize.cc - attnscope tokenize: what a model sees of a text.
+// apps/cli/commands/tokenize.cc - attnscope tokenize: the tokens that a model sees.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -71,11 +71,11 @@ void add_tokenize(CLI::App& app, Shell& /*shell*/) {
   auto options = std::make_shared<Tokenize>();
   CLI::App* command = app.add_subcommand("tokenize", "Show the tokens that a model sees");
   options->model.add_to(*command);
-  options->text.add_to(*command, "The text");
-  command->add_option("--pair", options->pair, "A second text, for models that read pairs")->type_name("TEXT");
-  command->add_flag("--bare", options->bare, "Without special tokens such as [CLS]");
+  options->text.add_to(*command, "Text to split into tokens");
+  command->add_option("--pair", options->pair, "Second text, for models that read pairs")->type_name("TEXT");
+  command->add_flag("--bare", options->bare, "Leave out special tokens such as [CLS]");
   command->add_flag("--json", options->json,
-                    "One line: ids, tokens, offsets (code points of the text), pieces, words, types, special");
+                    "Print one line of JSON: ids, tokens, offsets (in code points), pieces, words, types, special");
   command->callback([options] { options->run(); });
 }
 

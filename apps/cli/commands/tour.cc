@@ -1,4 +1,4 @@
-// apps/cli/commands/tour.cc - attnscope tour: what the engine does, in one screen or two.
+// apps/cli/commands/tour.cc - attnscope tour: what the engine does, on one or two screens.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ void heading(std::ostream& out, const Terminal& terminal, std::string_view title
   out << "\n  " << terminal.bold(title) << "\n  " << terminal.line() << "\n";
 }
 
-// A blank line, then text broken between words; ASCII only.
+// A blank line, then text wrapped between words; ASCII only.
 void paragraph(std::ostream& out, const Terminal& terminal, std::string_view text) {
   const auto room = static_cast<std::size_t>(terminal.width() - 4);
   out << "\n";
@@ -32,7 +32,7 @@ void paragraph(std::ostream& out, const Terminal& terminal, std::string_view tex
   out << "  " << text << "\n";
 }
 
-// Two blocks of lines side by side where there is room, else one below the other.
+// Two blocks of lines side by side if they fit, else one below the other.
 struct Paragraph {
   int width;
   std::vector<std::string> lines;
@@ -80,7 +80,7 @@ void sentence(std::ostream& out, const Terminal& terminal, ThreadPool& pool) {
   // The four axes: article, noun, verb, place. What a word offers, and what it looks for.
   std::vector<float> offers = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0};
   std::vector<float> wants = {0, 5, 0, 0, 2, 0, 5, 0, 0, 5, 0, 3, 0, 5, 6, 0, 0, 6, 0, 0, 3, 0, 0, 6};
-  // Near words count for more: the bias falls by half a point a word.
+  // Near words count for more: the bias falls by half a point per word.
   std::vector<float> nearness;
   for (std::int64_t distance = 1 - kWords; distance < kWords; ++distance)
     nearness.push_back(-0.5F * static_cast<float>(std::abs(distance)));
@@ -113,7 +113,7 @@ void sentence(std::ostream& out, const Terminal& terminal, ThreadPool& pool) {
     out << "\n        " << terminal.dim("· < .03 <= ░ < .15 <= ▒ < .35 <= ▓ < .60 <= █") << "\n";
   paragraph(
       out, terminal,
-      "The weights were never stored: each was rebuilt from q, k and one number a row, lse = log sum exp(score), as "
+      "The weights were never stored: each was rebuilt from q, k and one number per row, lse = log sum exp(score), as "
       "exp(score - lse).");
 }
 
@@ -167,7 +167,7 @@ void speed(std::ostream& out, const Terminal& terminal, ThreadPool& pool) {
   for (const char* text : {"everything", "causal", "causal & window(128)"}) {
     Options options;
     options.mask = parse_mask(text);
-    attention(in, options, {result.data(), shape}, {}, pool);  // wakes the helpers, touches the memory
+    attention(in, options, {result.data(), shape}, {}, pool);  // wakes the worker threads, touches the memory
     std::vector<double> seconds;
     const auto end = Clock::now() + std::chrono::milliseconds(300);
     while (seconds.size() < 3 || Clock::now() < end) {
@@ -184,7 +184,7 @@ void speed(std::ostream& out, const Terminal& terminal, ThreadPool& pool) {
   }
   const double table = 4e-6 * kHeads * kTokens * kTokens, kept = 4e-3 * kHeads * kTokens;
   paragraph(out, terminal,
-            "The weights would take " + number(table, 1) + " MB; what is kept of them, one number a row, takes " +
+            "The weights would take " + number(table, 1) + " MB; what is kept of them, one number per row, takes " +
                 number(kept, 1) + " kB.");
 }
 
@@ -203,7 +203,7 @@ void run_tour(ThreadPool& pool) {
 }  // namespace
 
 void add_tour(CLI::App& app, Shell& shell) {
-  app.add_subcommand("tour", "See what the engine does: weights, a mask and its tiles, speed (two seconds)")
+  app.add_subcommand("tour", "Show what the engine does: weights, a mask and its tiles, speed (takes two seconds)")
       ->callback([&shell] { run_tour(shell.pool()); });
 }
 

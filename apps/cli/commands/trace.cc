@@ -1,4 +1,4 @@
-// apps/cli/commands/trace.cc - attnscope trace: one attention weight with every number on its way.
+// apps/cli/commands/trace.cc - attnscope trace: one attention weight with every number behind it.
 #include "insight/paths/trace.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ struct TraceCommand {
   void run(ThreadPool& pool) const;
 };
 
-// A token's number, or its text where only one has it.
+// The index of a token named by its number, or by its text if that is unique. Throws UsageError.
 std::int64_t token_named(const std::string& name, const std::vector<text::Token>& tokens, const char* option) {
   std::int64_t number = 0;
   const char* const end = name.data() + name.size();
@@ -45,11 +45,11 @@ std::int64_t token_named(const std::string& name, const std::vector<text::Token>
   if (problem == std::errc() && stop == end && number >= 0 && number < std::ssize(tokens)) return number;
   const std::vector<std::int64_t> found = or_usage([&] { return figure::named_tokens(tokens, name); });
   if (found.size() == 1) return found[0];
-  throw UsageError(fmt::format("{} {}: {} say that, choose one by its number: {}", option, name,
+  throw UsageError(fmt::format("{} {}: {} match; choose one by its number: {}", option, name,
                                counted(std::ssize(found), "token"), fmt::join(found, ", ")));
 }
 
-// Tokens on both sides.
+// The tokens at both ends of a weight.
 struct Ends {
   const text::Token &query, &key;
 };
@@ -60,7 +60,7 @@ constexpr int kLabelWidth = 13;
 
 std::string label(const Terminal& terminal, std::string_view name) { return terminal.bold(fitted(name, kLabelWidth)); }
 
-// A label, what is said, and a note to it: on a line of its own where there is no room beside.
+// A label, its text, and a note, which moves to its own line if it does not fit.
 std::string entry(const Terminal& terminal, std::string_view name, const std::string& said, const std::string& note) {
   const int room = terminal.width() - kLabelWidth;
   const std::string remark = terminal.sentence({{note, Phrase::Style::dim}}, kLabelWidth);
@@ -72,7 +72,7 @@ std::string entry(const Terminal& terminal, std::string_view name, const std::st
   return label(terminal, name) + said + "  " + remark;
 }
 
-// As many as fit, with how many there are and how long the vector is.
+// As many numbers as fit, with their count and the vector's norm.
 template <typename T>
 std::string vector_line(const Terminal& terminal, std::string_view name, const std::vector<T>& numbers,
                         std::string_view note) {
@@ -91,7 +91,7 @@ std::string vector_line(const Terminal& terminal, std::string_view name, const s
          without_blank_ends(repeat(" ", kLabelWidth) + shown + "\n");
 }
 
-// Products below zero are drawn in another shade, in whole columns.
+// Negative products are drawn in another shade, in whole columns.
 std::string signed_bar(double share, int width, const Terminal& terminal) {
   if (share >= 0) return terminal.bar(share, width);
   return terminal.dim(repeat("░", std::max(1, static_cast<int>(std::lround(-share * width)))));
@@ -160,7 +160,7 @@ std::string score(const Trace& t, const Terminal& terminal) {
   const std::string product = fmt::format("{:.4f} x {:.6f}", t.dot, t.scale);
   const std::string capped = t.softcap ? "cap(" + product + ")" : product;
   out += entry(terminal, "score", t.allowed ? fmt::format("{}{} = {:.4f}", capped, bias, t.score) : "-inf", "");
-  if (t.sink) out += entry(terminal, "sink", fmt::format("{:.4f}", *t.sink), "a score of the row that has no key");
+  if (t.sink) out += entry(terminal, "sink", fmt::format("{:.4f}", *t.sink), "a score of the row without a key");
   out += entry(terminal, "lse", fmt::format("{:.4f}", t.lse), "log of the sum of exp(score) over the row");
   return out + weight_line(t, terminal);
 }
@@ -178,7 +178,7 @@ std::string contribution(const Trace& t, const Terminal& terminal) {
          entry(terminal, "share", t.share ? fmt::format("{:.4f}", *t.share) : "", all);
 }
 
-// What a recording lacks.
+// Note on what the recording lacks; empty: nothing.
 std::string missing(const Trace& t) {
   std::string names;
   if (t.x.empty()) names += "x, ";
@@ -188,8 +188,8 @@ std::string missing(const Trace& t) {
   names.resize(names.size() - 2);
   const bool recorded = !t.x.empty() && !t.v.empty();
   return fmt::format("not in the recording: {}; {}", names,
-                     recorded ? "W_O is the model's: --model and --text have all"
-                              : "attnscope record --all keeps x and v, --model and --text have all");
+                     recorded ? "W_O is part of the model: use --model and --text"
+                              : "attnscope record --all saves x and v; --model and --text give all");
 }
 
 std::string to_text(const Trace& t, const Ends& ends, const Terminal& terminal) {
@@ -201,7 +201,7 @@ std::string to_text(const Trace& t, const Ends& ends, const Terminal& terminal) 
                                        {"looks at"},
                                        {figure::visible(ends.key.text), bold},
                                        {fmt::format("(key {})", t.key), dim}});
-  if (!t.x.empty()) out += vector_line(terminal, "x", t.x, "what q is projected from");
+  if (!t.x.empty()) out += vector_line(terminal, "x", t.x, "the state that q is projected from");
   out += vector_line(terminal, "q", t.q, "of the query");
   out += vector_line(terminal, "k", t.k,
                      t.key_head == t.head.head ? "of the key" : fmt::format("of the key, key head {}", t.key_head));
@@ -238,15 +238,15 @@ void TraceCommand::run(ThreadPool& pool) const {
 
 void add_trace(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<TraceCommand>();
-  CLI::App* command = app.add_subcommand("trace", "One attention weight with every number on its way");
+  CLI::App* command = app.add_subcommand("trace", "Show one attention weight with every number behind it");
   options->source.add_to(*command, SourceOption::Takes::recordings);
   options->head.add_to(*command);
-  command->add_option("--query", options->query, "The token that looks: its number, or its text if only one has it")
+  command->add_option("--query", options->query, "Token that attends: its number, or its text if unique")
       ->required()
       ->type_name("I|TOKEN");
-  command->add_option("--key", options->key, "The token that is looked at (default: the one with the largest weight)")
+  command->add_option("--key", options->key, "Token attended to (default: the one with the largest weight)")
       ->type_name("J|TOKEN");
-  command->add_flag("--json", options->json, "One line of JSON with all numbers in full");
+  command->add_flag("--json", options->json, "Print one line of JSON with all numbers in full");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 

@@ -1,4 +1,4 @@
-// apps/cli/commands/train.cc - attnscope train: models that learn from a user's own texts.
+// apps/cli/commands/train.cc - attnscope train: options for training a model on your own texts.
 #include "apps/cli/commands/train.h"
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 using train::Task;
 
-// What a task begins with, unless it is asked for something else: minutes on two cores.
+// A task's defaults: small enough for a training of minutes on two cores.
 TrainOptions usual(Task task) {
   TrainOptions options;
   options.task = task;
@@ -42,50 +42,51 @@ TrainOptions usual(Task task) {
   return options;
 }
 
-// A model to begin with has a shape of its own.
+// --from has a shape of its own and excludes most of these.
 void add_shape(CLI::App& command, TrainOptions& options, CLI::Option* from) {
   train::ModelSize& shape = options.shape;
   at_least(1, command.add_option("--layers", options.layers,
-                                 "Layers, of encoder and decoder each where there are both; of --from, its first"))
+                                 "Number of layers, for encoder and decoder each; with --from, its first ones"))
       ->default_str(std::to_string(shape.layers));
   CLI::Option* const own[] = {
-      at_least(1, command.add_option("--heads", shape.heads, "Heads a layer"))->capture_default_str(),
-      at_least(1, command.add_option("--width", shape.width, "Numbers a token; the heads share them"))
+      at_least(1, command.add_option("--heads", shape.heads, "Number of heads per layer"))->capture_default_str(),
+      at_least(1, command.add_option("--width", shape.width, "Width of the hidden states, divided among the heads"))
           ->capture_default_str(),
       at_least(1,
-               command.add_option("--inner", shape.inner, "Numbers inside feed-forward layers (default: 4 x width)")),
-      at_least(1,
-               command.add_option("--positions", shape.positions, "The longest text it can take (default: --length)")),
+               command.add_option("--inner", shape.inner, "Width of the feed-forward layers (default: 4 x --width)")),
+      at_least(1, command.add_option("--positions", shape.positions,
+                                     "Most tokens that the model can take (default: --length)")),
       at_least(0, command.add_option("--vocabulary", shape.vocabulary,
-                                     "Tokens of the tokenizer that is trained; 0: all words of the texts"))
+                                     "Size of the trained tokenizer's vocabulary; 0: all words of the texts"))
           ->capture_default_str()};
   if (from != nullptr) {
     for (CLI::Option* option : own) option->excludes(from);
   }
-  command.add_option("--dropout", shape.dropout, "Share of numbers that are dropped while it learns")
+  command.add_option("--dropout", shape.dropout, "Share of activations to drop during training")
       ->check(CLI::Range(0.0, 0.95))
       ->capture_default_str();
 }
 
 void add_plan(CLI::App& command, TrainOptions& options) {
-  at_least(1, command.add_option("--steps", options.plan.steps, "Steps"))->capture_default_str();
-  at_least(1, command.add_option("--batch", options.batches.batch, "Sequences a step, of all processes together"))
+  at_least(1, command.add_option("--steps", options.plan.steps, "Number of training steps"))->capture_default_str();
+  at_least(1, command.add_option("--batch", options.batches.batch, "Sequences per step, over all processes"))
       ->capture_default_str();
-  at_least(2, command.add_option("--length", options.batches.length, "Tokens of the longest sequence"))
+  at_least(2, command.add_option("--length", options.batches.length, "Most tokens per sequence"))
       ->capture_default_str();
-  command.add_option("--rate", options.plan.rate, "The highest learning rate")
+  command.add_option("--rate", options.plan.rate, "Peak learning rate")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  at_least(0, command.add_option("--warmup", options.plan.warmup, "Steps in which it is reached"))
+  at_least(0, command.add_option("--warmup", options.plan.warmup, "Warm-up steps before the peak learning rate"))
       ->capture_default_str();
-  command.add_option("--decay", options.plan.decay, "Weight decay of matrices")
+  command.add_option("--decay", options.plan.decay, "Weight decay for matrices")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--clip", options.plan.clip, "The largest norm of the gradients; 0: any")
+  command.add_option("--clip", options.plan.clip, "Largest norm of the gradient; 0: no clipping")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--seed", options.plan.seed, "Of first weights, order, dropout")->capture_default_str();
-  command.add_option("--held-out", options.held_out, "Share of texts that are kept apart to judge by")
+  command.add_option("--seed", options.plan.seed, "Seed for initial weights, data order and dropout")
+      ->capture_default_str();
+  command.add_option("--held-out", options.held_out, "Share of texts to hold out for evaluation")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
 }
@@ -93,47 +94,50 @@ void add_plan(CLI::App& command, TrainOptions& options) {
 void add_outputs(CLI::App& command, TrainOptions& options) {
   at_least(1, command.add_option("--checkpoint-every", options.checkpoint_every, "Steps between checkpoints"))
       ->capture_default_str();
-  at_least(1, command.add_option("--judge-every", options.evaluate_every, "Steps between judgements on held-out texts"))
+  at_least(1,
+           command.add_option("--judge-every", options.evaluate_every, "Steps between evaluations on held-out texts"))
       ->capture_default_str();
   at_least(0, command.add_option("--record-every", options.record_every,
-                                 "Steps between recordings of --probe, to watch heads form; 0: none"))
+                                 "Steps between recordings of --probe, to watch heads form; 0: never"))
       ->capture_default_str();
-  command.add_option("--probe", options.probe, "The text that is recorded")->type_name("TEXT")->capture_default_str();
-  command.add_flag("--half", options.half, "Numbers of 16 bits in the finished model.safetensors");
-  command.add_flag("--json", options.json, "One line of JSON at the end, and nothing else");
+  command.add_option("--probe", options.probe, "Text to record")->type_name("TEXT")->capture_default_str();
+  command.add_flag("--half", options.half, "Store the final model.safetensors in 16 bits");
+  command.add_flag("--json", options.json, "Print one line of JSON at the end, and nothing else");
 }
 
 void add_task(CLI::App& train, Task task, const std::string& what, Shell& shell) {
   auto options = std::make_shared<TrainOptions>(usual(task));
   CLI::App* command = train.add_subcommand(std::string(name_of(task)), what);
-  command->add_option("--data,-d", options->data, "A CSV, JSONL or text file (a text a line), or a folder of texts")
+  command
+      ->add_option("--data,-d", options->data,
+                   "Texts to train on: a CSV, JSONL or text file (one text per line), or a folder of text files")
       ->required()
       ->type_name("PATH");
-  command->add_option("--to,-o", options->to, "The model's folder; what an earlier run left there is gone on with")
+  command->add_option("--to,-o", options->to, "Folder for the model; an earlier run found there is resumed")
       ->required()
       ->type_name("DIR");
   CLI::Option* from = nullptr;
   if (task != Task::translate) {
-    from = command->add_option("--from", options->from, "Begin with this model: its shape, weights and tokenizer");
+    from = command->add_option("--from", options->from, "Model to start from: its shape, weights and tokenizer");
     from->type_name("DIR|NAME");
   }
-  command->add_option("--text-column", options->text_column, "The column or key that holds the texts")
-      ->type_name("NAME");
+  command->add_option("--text-column", options->text_column, "Column or key that holds the texts")->type_name("NAME");
   if (task == Task::classify || task == Task::translate) {
     command
         ->add_option("--label-column", options->label_column,
-                     task == Task::classify ? "That of their labels" : "That of their translations")
+                     task == Task::classify ? "Column or key that holds the labels"
+                                            : "Column or key that holds the translations")
         ->type_name("NAME");
   }
   if (task == Task::mlm) {
-    command->add_option("--masked", options->batches.masked, "Share of tokens that are asked for")
+    command->add_option("--masked", options->batches.masked, "Share of tokens to mask and predict")
         ->check(CLI::Range(0.01, 0.9))
         ->capture_default_str();
   }
   if (task == Task::lm) {
     command
         ->add_option("--repeats", options->batches.repeats,
-                     "Share of sequences that are random tokens again and again: induction heads form sooner")
+                     "Share of sequences of repeated random tokens, which make induction heads form sooner")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
   }
@@ -146,12 +150,12 @@ void add_task(CLI::App& train, Task task, const std::string& what, Shell& shell)
 }  // namespace
 
 void add_train(CLI::App& app, Shell& shell) {
-  CLI::App* train = app.add_subcommand("train", "Train a model on your own texts, and watch its heads form");
+  CLI::App* train = app.add_subcommand("train", "Train a model on your own texts and watch its heads form");
   train->require_subcommand(1);
-  add_task(*train, Task::lm, "A GPT-2 that goes on with a text", shell);
-  add_task(*train, Task::mlm, "A BERT that fills in words", shell);
-  add_task(*train, Task::classify, "A BERT that tells texts apart by their labels", shell);
-  add_task(*train, Task::translate, "An encoder-decoder (BART) that turns texts into others", shell);
+  add_task(*train, Task::lm, "Train a GPT-2 that continues texts", shell);
+  add_task(*train, Task::mlm, "Train a BERT that fills in masked words", shell);
+  add_task(*train, Task::classify, "Train a BERT that classifies texts", shell);
+  add_task(*train, Task::translate, "Train an encoder-decoder (BART) that translates texts", shell);
 }
 
 }  // namespace attn::cli

@@ -1,4 +1,4 @@
-// apps/cli/commands/train.h - what attnscope train was asked for, and the files that it leaves beside a checkpoint.
+// apps/cli/commands/train.h - options of attnscope train, and the files it writes beside a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace attn::cli {
 struct TrainOptions {
   train::Task task = train::Task::lm;
   std::string data, to;
-  std::optional<std::string> from;  // a model to go on with
+  std::optional<std::string> from;  // the model to start from
   std::optional<std::string> text_column, label_column;
-  std::optional<std::int64_t> layers;  // as asked for; none: the usual number, or all of `from`
-  train::ModelSize shape;              // unless there is `from`; vocabulary: of the tokenizer to be trained
+  std::optional<std::int64_t> layers;  // --layers; none: the task's default, or all of `from`
+  train::ModelSize shape;              // ignored with `from`; vocabulary: size of the tokenizer to train
   train::BatchPlan batches;
   train::TrainPlan plan;
   double held_out = 0.05;
@@ -29,23 +29,23 @@ struct TrainOptions {
   bool half = false, json = false;
 };
 
-// Reads the data, makes or takes the tokenizer, and learns: together with the processes that were launched with this
-// one. Rank 0 alone writes and speaks. Throws attn::Error, UsageError, Interrupted, FailedTogether.
+// Reads the data, trains or copies the tokenizer, and trains the model, together with the other ranks. Only rank 0
+// writes and prints. Throws attn::Error, UsageError, Interrupted, FailedTogether.
 void train_model(const TrainOptions& options, Shell& shell);
 
-// loss.csv and loss.svg: the loss of every step, and of what was held out.
+// Writes loss.csv and loss.svg: the loss of every step, and on the held-out texts.
 void write_losses(const train::History& history, const std::filesystem::path& folder);
 
-// Watches heads form: recordings of a text, and of each head how much it looks at the token before, and, in a decoder,
-// at what followed the same token before (insight/statistics/induction.h).
+// Watches heads form: records a text, and per head the attention to the previous token and, in a decoder, the induction
+// score (insight/statistics/induction.h).
 class HeadWatch {
  public:
-  // What an earlier run saw until `step` is kept.
+  // Keeps what an earlier run measured up to `step`.
   HeadWatch(std::filesystem::path folder, std::string probe, std::int64_t step);
   [[nodiscard]] bool saw(std::int64_t step) const noexcept;
-  // Reads the probe with the folder's model, which must be that of this step.
+  // Records the probe with the folder's model, which must be that of this step.
   void look(std::int64_t step, ThreadPool& pool);
-  // heads.csv and heads.svg.
+  // Writes heads.csv and heads.svg.
   void write() const;
 
  private:

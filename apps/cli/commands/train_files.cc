@@ -1,4 +1,4 @@
-// apps/cli/commands/train_files.cc - curves and recordings of a training.
+// apps/cli/commands/train_files.cc - the curves and recordings that a training writes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace attn::cli {
 
 namespace {
 
-constexpr std::size_t kPoints = 200;  // of a curve: each is a mean over steps
+constexpr std::size_t kPoints = 200;  // per curve at most; each is a mean over steps
 
 void draw_curves(const figure::Curves& curves, const std::filesystem::path& file) {
   base::write_file(file, figure::draw(curves, figure::Output{.format = figure::Format::svg}));
@@ -44,8 +44,8 @@ void write_losses(const train::History& history, const std::filesystem::path& fo
   figure::Curves curves;
   curves.title = "Loss";
   curves.x_label = "step";
-  curves.y_label = "nats a token";
-  figure::Curves::Curve learned{.name = "learned from", .x = {}, .y = {}};
+  curves.y_label = "nats per token";
+  figure::Curves::Curve learned{.name = "training", .x = {}, .y = {}};
   const std::size_t together = std::max<std::size_t>(1, history.losses.size() / kPoints);
   for (std::size_t first = 0; first + together <= history.losses.size(); first += together) {
     double sum = 0;
@@ -101,7 +101,7 @@ void HeadWatch::look(std::int64_t step, ThreadPool& pool) {
 
 void HeadWatch::write() const {
   std::string csv = "step,layer,head,previous,induction\n";
-  std::map<std::int64_t, std::pair<double, double>> best;  // of any head, by step
+  std::map<std::int64_t, std::pair<double, double>> best;  // over all heads, by step
   for (const Seen& seen : seen_) {
     csv += fmt::format("{},{},{},{:.6f},{:.6f}\n", seen.step, seen.layer, seen.head, seen.previous, seen.induction);
     auto& [previous, induction] = best[seen.step];
@@ -114,7 +114,7 @@ void HeadWatch::write() const {
   curves.title = "Heads forming";
   curves.x_label = "step";
   curves.y_label = "attention, best head";
-  figure::Curves::Curve previous{.name = "token before", .x = {}, .y = {}},
+  figure::Curves::Curve previous{.name = "previous token", .x = {}, .y = {}},
       induction{.name = "induction", .x = {}, .y = {}};
   for (const auto& [step, scores] : best) {
     previous.x.push_back(static_cast<double>(step));

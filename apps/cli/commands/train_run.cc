@@ -1,4 +1,4 @@
-// apps/cli/commands/train_run.cc - attnscope train: from data to a folder that other programs read.
+// apps/cli/commands/train_run.cc - attnscope train: from data to a model folder.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ text::Scheme scheme_of(Task task) {
 
 void say(const std::string& line) { print(line + "\n"); }
 
-// What a training is about, from the first look at its data to the last checkpoint.
+// One training run, from reading the data to the last checkpoint.
 class Training {
  public:
   Training(const TrainOptions& options, Shell& shell)
@@ -63,7 +63,7 @@ class Training {
   void show(const train::Trainer& trainer, const train::Trainer::Step& step);
   void finish(const train::Trainer& trainer);
   [[nodiscard]] bool leads() const noexcept { return ranks_.rank() == 0; }
-  // What one process does for all; the others wait.
+  // Work that rank 0 does while the others wait.
   template <typename F>
   void once(const F& work) const {
     on_all(ranks_, [&] {
@@ -83,13 +83,13 @@ class Training {
   Ranks& ranks_;
   ThreadPool& pool_;
   std::filesystem::path folder_;
-  std::optional<base::Folder> from_;       // the model that it begins with
+  std::optional<base::Folder> from_;       // the model to start from
   std::optional<train::ModelSize> first_;  // its shape
   ProgressLine bar_;
   std::int64_t tokens_ = 0, first_step_ = 0;
-  std::int64_t kept_ = 0;  // the checkpoint's step; 0: there is none
-  double seconds_ = 0;     // of steps alone
-  double loss_ = 0;        // a running mean, for people to read
+  std::int64_t kept_ = 0;  // step of the last checkpoint; 0: none
+  double seconds_ = 0;     // spent in steps only
+  double loss_ = 0;        // running mean, for display
 };
 
 void Training::copy_tokenizer(const base::Folder& from) const {
@@ -103,7 +103,7 @@ void Training::copy_tokenizer(const base::Folder& from) const {
 void Training::make_folder() const {
   std::error_code problem;
   std::filesystem::create_directories(folder_, problem);
-  if (problem) throw Error(options_.to, "cannot be made: " + problem.message());
+  if (problem) throw Error(options_.to, "cannot be created: " + problem.message());
 }
 
 void Training::make_tokenizer(const std::vector<text::Example>& examples) const {
@@ -143,14 +143,14 @@ std::unique_ptr<train::TrainableModel> Training::make_trainable(const text::Toke
   if (shape.positions == 0) shape.positions = options_.batches.length;
   if (shape.positions < options_.batches.length) {
     throw UsageError(
-        fmt::format("sequences of {} tokens are longer than the {} positions that the model has; give "
+        fmt::format("sequences of {} tokens are longer than the {} positions that the model has; use "
                     "--length {} or --positions {}",
                     options_.batches.length, shape.positions, shape.positions, options_.batches.length));
   }
   std::unique_ptr<train::TrainableModel> model = or_usage([&] { return train::make_trainable(options_.task, shape); });
   model->initialise(options_.plan.seed);
   if (from_ && train::take_weights(*model, *from_) == 0) {
-    throw UsageError("nothing in " + from_->name() + " has the name of anything that is learned here");
+    throw UsageError(from_->name() + " has no weights that this task can start from");
   }
   return model;
 }
@@ -183,19 +183,19 @@ train::Trainer::Facts Training::facts(const train::TrainableModel& model, const 
           {"data", fmt::format("{:016x}", corpus.fingerprint)}};
 }
 
-// What it begins with must be of the right kind: said before anything is read or written.
+// Throws UsageError if --from does not fit the task, before anything is read or written.
 void Training::look_at_first() {
   if (!options_.from) return;
   from_ = ModelOption{.name = *options_.from}.folder();
   first_ = or_usage([&] { return shape_of(*from_, options_.task); });
   if (!options_.layers || *options_.layers <= first_->layers) return;
   throw UsageError(
-      fmt::format("{} has {} layers, fewer than the {} asked for", *options_.from, first_->layers, *options_.layers));
+      fmt::format("{} has {} layers, fewer than --layers {}", *options_.from, first_->layers, *options_.layers));
 }
 
 std::vector<text::Example> Training::read() {
   if (options_.batches.batch < ranks_.size()) {
-    throw UsageError(fmt::format("--batch {} cannot be shared by {} processes", options_.batches.batch, ranks_.size()));
+    throw UsageError(fmt::format("--batch {} is too small for {} processes", options_.batches.batch, ranks_.size()));
   }
   look_at_first();
   return text::read_examples(options_.data, wanted_by(options_.task),
@@ -206,12 +206,12 @@ void Training::run() {
   watch_for_interrupt();
   wait_with("reading " + options_.data);
   const std::vector<text::Example> examples = on_all(ranks_, [&] { return read(); });
-  wait_with(fmt::format("making a tokenizer of {} texts", grouped(std::ssize(examples))));
+  wait_with(fmt::format("training a tokenizer on {} texts", grouped(std::ssize(examples))));
   once([&] {
     make_folder();
     make_tokenizer(examples);
   });
-  wait_with(fmt::format("cutting {} texts into tokens", grouped(std::ssize(examples))));
+  wait_with(fmt::format("tokenizing {} texts", grouped(std::ssize(examples))));
   const text::Tokenizer tokenizer = on_all(ranks_, [&] { return text::Tokenizer::load(folder_); });
   const train::TrainingCorpus corpus = on_all(ranks_, [&] {
     return or_usage([&] { return make_corpus(examples, options_.task, tokenizer, options_.held_out, pool_); });
@@ -228,7 +228,7 @@ void Training::run() {
     check_probe(tokenizer, made->shape().positions);
     return made;
   });
-  tell(fmt::format("{} texts, {} tokens to learn from, {} texts held out; {} tokens in the vocabulary; {} numbers",
+  tell(fmt::format("{} texts, {} tokens to train on, {} texts held out; {} tokens in the vocabulary; {} parameters",
                    grouped(std::ssize(corpus.learned.ids)), grouped(corpus.tokens()),
                    grouped(std::ssize(corpus.held_out.ids)), grouped(tokenizer.size()),
                    grouped(model->parameters().count())));
@@ -239,15 +239,15 @@ void Training::run() {
   once([&] { finish(trainer); });
 }
 
-// Each process reads the checkpoint itself. What is due when must be the same for all: they would wait for ever for a
-// judgement that only some of them make.
+// Each rank reads the checkpoint itself. The schedule must be the same on all ranks: an evaluation that only some of
+// them run would wait forever.
 void Training::go_on(train::Trainer& trainer) {
   const bool found = on_all(ranks_, [&] { return trainer.resume(folder_); });
   const std::string disagreement =
       trainer.disagreement({{"checkpoint-every", std::to_string(options_.checkpoint_every)},
                             {"record-every", std::to_string(options_.record_every)}});
   if (!disagreement.empty()) throw FailedTogether(disagreement, 1);
-  if (found) tell(fmt::format("going on from step {}", grouped(trainer.steps_done())));
+  if (found) tell(fmt::format("resuming from step {}", grouped(trainer.steps_done())));
   first_step_ = trainer.steps_done();
 }
 
@@ -262,7 +262,7 @@ void Training::show(const train::Trainer& trainer, const train::Trainer::Step& s
                         static_cast<int>(left) / 60, static_cast<int>(left) % 60));
 }
 
-// What is due between two steps. A checkpoint comes last, so that it holds what the others have found.
+// Runs what is due between two steps. The checkpoint comes last, so that it includes the evaluation.
 void Training::after_step(train::Trainer& trainer, std::optional<HeadWatch>& watch, bool& saved) {
   const std::int64_t done = trainer.steps_done();
   const auto due = [&](std::int64_t every) { return every > 0 && (done % every == 0 || trainer.done()); };
@@ -295,12 +295,12 @@ void Training::after_step(train::Trainer& trainer, std::optional<HeadWatch>& wat
 }
 
 void Training::learn(train::Trainer& trainer) {
-  std::optional<HeadWatch> watch;  // of rank 0
+  std::optional<HeadWatch> watch;  // on rank 0 only
   if (options_.record_every > 0) once([&] { watch.emplace(folder_, options_.probe, trainer.steps_done()); });
   kept_ = trainer.steps_done();
   bool saved = kept_ > 0;
   try {
-    after_step(trainer, watch, saved);  // what an earlier run was stopped before
+    after_step(trainer, watch, saved);  // what an earlier run was stopped before doing
     while (!trainer.done()) {
       const auto begin = std::chrono::steady_clock::now();
       const train::Trainer::Step step = trainer.step(pool_, interrupted);
@@ -329,8 +329,8 @@ void Training::stop(const train::Trainer& trainer, bool saved) {
     if (!saved) trainer.save(folder_);
   });
   on_all(ranks_, [&] {
-    throw Interrupted{fmt::format("stopped after step {} of {}; the same command goes on from there",
-                                  trainer.steps_done(), trainer.plan().steps)};
+    throw Interrupted{fmt::format("stopped after step {} of {}; rerun the command to resume", trainer.steps_done(),
+                                  trainer.plan().steps)};
   });
 }
 
@@ -353,7 +353,7 @@ void Training::finish(const train::Trainer& trainer) {
     print(as_line(json));
     return;
   }
-  say(fmt::format("done: {} is a model for --model, loss.svg shows how it learned", options_.to));
+  say(fmt::format("done: use it with --model {}; loss.svg shows the loss curve", options_.to));
 }
 
 }  // namespace

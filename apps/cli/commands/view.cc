@@ -1,4 +1,4 @@
-// apps/cli/commands/view.cc - attnscope view: the page, served on this machine or as one file.
+// apps/cli/commands/view.cc - attnscope view: the page, served on this machine or saved as one file.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -35,7 +35,7 @@ namespace {
 
 constexpr const char* kSampleText = "The keys to the cabinet are on the table, and they are old.";
 
-// Whoever has no display gets the address alone.
+// Opens the browser; does nothing without a display.
 void open_browser(const std::string& url) {
   const auto there = [](const char* name) { return std::getenv(name) != nullptr; };
   if (!there("DISPLAY") && !there("WAYLAND_DISPLAY") && !there("BROWSER")) return;
@@ -50,11 +50,11 @@ void open_browser(const std::string& url) {
   posix_spawn_file_actions_destroy(&files);
 }
 
-// Longer texts take longer to look over than a terminal should wait for the address; the page shows them meanwhile.
+// Longer texts get no summary in the terminal, which would delay the address; the page computes it in the background.
 constexpr std::int64_t kMostTokensInTerminal = 512;
-constexpr std::int64_t kTerminalCells = 40;  // a side, at most
+constexpr std::int64_t kTerminalCells = 40;  // per side, at most
 
-// The head worth a look and its picture. The page asks for the same survey, which is made once.
+// The suggested head and its heatmap. The page needs the same statistics; they are computed once.
 std::string best_head(const server::StoredRecording& stored, const base::Progress& progress, ThreadPool& pool) {
   const server::StoredTables& shown = stored.stored_tables(false);
   const insight::HeadsReport& report = shown.summary(pool, progress).report;
@@ -98,7 +98,8 @@ OpenedTables ViewPage::open_file(ThreadPool& pool) const {
   OpenedTables opened_tables;
   opened_tables.tables = source.open_unchecked({}, pool);
   const insight::CheckResult result = checked(*opened_tables.tables, pool);
-  if (source.recording || !result.no_weight) source.judge(result);  // a table of other numbers is refused, in one line
+  if (source.recording || !result.no_weight)
+    source.judge(result);  // a table of other numbers is refused later, in one line
   opened_tables.name = source.name_of(*opened_tables.tables);
   return opened_tables;
 }
@@ -113,7 +114,7 @@ OpenedTables ViewPage::open(ThreadPool& pool) const {
   return opened_tables;
 }
 
-// All that are built in, and what the user named.
+// All built-in models, and those of --with.
 server::ModelList models_with(const std::vector<std::string>& named) {
   server::ModelList models;
   for (const base::BuiltInFolder& model : builtin::models())
@@ -163,12 +164,13 @@ void ViewPage::serve(ThreadPool& pool) const {
   const auto stored = server.find(id);
   if (!is_file()) note_training_length(stored->provenance().facts, stored->tokens());
   if (stored->tokens() <= kMostTokensInTerminal) print(best_head(*stored, until_interrupted, pool));
-  print(fmt::format("{}, {}: {}\nCtrl-C ends it.\n", stored->name(), counted(stored->tokens(), "token"), server.url()));
+  print(fmt::format("{}, {}: {}\nPress Ctrl-C to stop.\n", stored->name(), counted(stored->tokens(), "token"),
+                    server.url()));
   if (!no_open) open_browser(server.url());
   while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   server.stop();
   std::fflush(stdout);
-  // Connections may still be open, with a thread each: they end here, before anything that they use does.
+  // Connections may still be open, each with its own thread: end them here, before anything they use is destroyed.
   std::_Exit(0);
 }
 
@@ -178,27 +180,29 @@ void ViewPage::run(ThreadPool& pool) const { output.empty() ? serve(pool) : writ
 
 void add_view(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<ViewPage>();
-  CLI::App* command = app.add_subcommand("view", "The microscope: a page in the browser, served on this machine");
+  CLI::App* command = app.add_subcommand("view", "Open the microscope: a page in the browser, served on this machine");
   options->source.add_to(*command, SourceOption::Takes::tables);
   auto* port = command
                    ->add_option("--port", options->port,
-                                fmt::format("Where it is served; 0: anywhere (default: {}, or the next that is free)",
+                                fmt::format("Port to serve on; 0: any free port (default: {}, or the next free one)",
                                             server::kDefaultPort))
                    ->check(CLI::Range(0, 65535))
                    ->type_name("P");
-  command->add_option("--with", options->with, "Further models that the page may use, besides those that are built in")
+  command->add_option("--with", options->with, "Models that the page may use besides the built-in ones")
       ->delimiter(',')
       ->type_name("DIR|NAME,...");
-  command->add_option("--memory", options->memory, "For what the page's texts take; the least used go first")
+  command
+      ->add_option("--memory", options->memory,
+                   "Memory for the page's recordings; the least recently used are dropped first")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES")
       ->default_str("1GB");
-  auto* no_open = command->add_flag("--no-open", options->no_open, "Only print the address");
-  command->add_option("--output,-o", options->output, "One HTML file that needs no network, instead of a server")
+  auto* no_open = command->add_flag("--no-open", options->no_open, "Print the address without opening a browser");
+  command->add_option("--output,-o", options->output, "HTML file to write instead of serving; it needs no network")
       ->type_name("FILE")
       ->excludes(port)
       ->excludes(no_open);
-  command->add_option("--page", options->page_folder, "The page's own files, while they are worked on")
+  command->add_option("--page", options->page_folder, "Folder with the page's own files, for developing them")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory)
       ->group("");

@@ -26,12 +26,12 @@ using insight::HeadId;
 struct WeightsCommand {
   SourceOption source;
   HeadOption heads;
-  std::optional<std::string> json, csv, npy;  // a file, or empty: standard output
+  std::optional<std::string> json, csv, npy;  // file name; empty: standard output
 
   void run(ThreadPool& pool) const;
 };
 
-// [N, M] of one head, [H, N, M] of a layer, [L, H, N, M] of all.
+// "weights" is [N, M] for one head, [H, N, M] for a layer, [L, H, N, M] for all.
 Json to_json(const AttentionTables& tables, const HeadOption& option, ThreadPool& pool) {
   Json layers = Json::array();
   std::int64_t last = -1;
@@ -76,7 +76,7 @@ void write_csv(const std::string& file, const AttentionTables& tables, const Hea
   out.commit();
 }
 
-// As much as the terminal has room for; the rest is counted.
+// As much of the table as the terminal's width allows, and a note that counts the rest.
 std::string to_table(const AttentionTables& tables, const HeadId& head, const Terminal& terminal, ThreadPool& pool) {
   constexpr int kCell = 6;
   constexpr std::int64_t kMostRows = 200;
@@ -107,20 +107,21 @@ std::string to_table(const AttentionTables& tables, const HeadId& head, const Te
     out += "\n";
   }
   if (columns < std::ssize(keys) || rows < std::ssize(queries)) {
-    out += terminal.note(fmt::format("{} and {} are not shown; --csv, --json and --npy have all",
+    out += terminal.note(fmt::format("{} and {} not shown; --csv, --json and --npy write all",
                                      counted(std::ssize(keys) - columns, "more column"),
                                      counted(std::ssize(queries) - rows, "more row")));
   }
-  if (head.kind == model::Kind::cross) out += terminal.note("rows: the tokens that are written; columns: the source");
+  if (head.kind == model::Kind::cross)
+    out += terminal.note("rows: tokens of the output; columns: tokens of the source");
   return without_blank_ends(out);
 }
 
 void WeightsCommand::run(ThreadPool& pool) const {
-  if (npy && to_stdout(*npy)) throw UsageError("--npy needs a file's name");
+  if (npy && to_stdout(*npy)) throw UsageError("--npy needs a file name");
   if (json && csv && to_stdout(*json) && to_stdout(*csv))
     throw UsageError("--json and --csv cannot both go to standard output");
   const std::unique_ptr<AttentionTables> tables = source.open({}, pool);
-  static_cast<void>(heads.chosen(*tables));  // before a file is begun
+  static_cast<void>(heads.chosen(*tables));  // throws before a file is opened
   const bool one_more = csv || !(json || npy);
   const std::optional<HeadId> one = one_more ? std::optional(heads.one(*tables)) : std::nullopt;
   if (json) {
@@ -137,18 +138,19 @@ void WeightsCommand::run(ThreadPool& pool) const {
 
 void add_weights(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<WeightsCommand>();
-  CLI::App* command = app.add_subcommand("weights", "Attention weights of one head, or of all");
+  CLI::App* command = app.add_subcommand("weights", "Print or save the attention weights of one head or of all");
   options->source.add_to(*command, SourceOption::Takes::tables);
   options->heads.add_to(*command);
-  command->add_option("--json", options->json, "One line of JSON; without --head or --layer, of all")
+  command
+      ->add_option("--json", options->json, "Write one line of JSON; without --head or --layer, of all heads or layers")
       ->expected(0, 1)
       ->type_name("[FILE]");
-  command->add_option("--csv", options->csv, "A table with the tokens as first row and column")
+  command->add_option("--csv", options->csv, "Write a table with the tokens as first row and column")
       ->expected(0, 1)
       ->type_name("[FILE]");
   command
       ->add_option("--npy", options->npy,
-                   "float32 [N, M] for numpy; [H, N, M] and [L, H, N, M] without --head, --layer")
+                   "File to write for numpy: float32 [N, M]; [H, N, M] without --head, [L, H, N, M] without --layer")
       ->type_name("FILE");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }

@@ -1,4 +1,3 @@
-// cli/figure_option.cc
 #include "apps/cli/options/figure_option.h"
 
 #include <fmt/format.h>
@@ -16,7 +15,7 @@ namespace attn::cli {
 
 namespace {
 
-// What `read` throws, as CLI11 wants to hear it.
+// A check for CLI11: returns the message of what `read` throws, or an empty string.
 template <typename Read>
 auto refused_by(Read read) {
   return [read](const std::string& text) -> std::string {
@@ -35,14 +34,14 @@ figure::Range parse_range(const std::string& text) {
   const bool two = comma != std::string::npos && CLI::detail::lexical_cast(text.substr(0, comma), range.from) &&
                    CLI::detail::lexical_cast(text.substr(comma + 1), range.to);
   if (!two || !std::isfinite(range.from) || !std::isfinite(range.to))
-    throw std::invalid_argument("'" + text + "' is no range: two numbers with a comma between them, as 0,1");
+    throw std::invalid_argument("'" + text + "' is not a range; write two numbers and a comma, such as 0,1");
   if (range.from >= range.to) throw std::invalid_argument("the range " + text + " is backwards or empty");
   return range;
 }
 
 figure::Scale parse_scale(const std::string& text) {
   if (const auto scale = figure::parse_scale(text)) return *scale;
-  throw std::invalid_argument("there is no scale '" + text + "'; known are: linear, sqrt, log");
+  throw std::invalid_argument("unknown scale '" + text + "'; choose linear, sqrt or log");
 }
 
 std::string utf8_of(char32_t code) {
@@ -65,7 +64,7 @@ const char* package_with(char32_t code) {
 
 void note_missing(char32_t code) {
   fmt::print(stderr,
-             "note: no installed font has {} (U+{:04X}), the figure shows a box in its place; install one that has it, "
+             "note: no installed font has {} (U+{:04X}), the figure shows a box instead; install a font that has it, "
              "e.g. apt install {}\n",
              utf8_of(code), static_cast<unsigned>(code), package_with(code));
 }
@@ -73,51 +72,54 @@ void note_missing(char32_t code) {
 }  // namespace
 
 void FigureOption::add_colours(CLI::App& command) {
-  command.add_option("--cmap", shade.cmap, fmt::format("Colours: {}", fmt::join(figure::colour_map_names(), ", ")))
+  command.add_option("--cmap", shade.cmap, fmt::format("Colour map: {}", fmt::join(figure::colour_map_names(), ", ")))
       ->check(refused_by([](const std::string& name) { figure::colour_map(name); }), "", "")
       ->type_name("NAME")
       ->capture_default_str();
   command
       .add_option_function<std::string>(
           "--scale", [this](const std::string& name) { shade.scale = parse_scale(name); },
-          "How numbers become colours: linear, sqrt, log")
+          "Scale from numbers to colours: linear, sqrt or log")
       ->check(refused_by(parse_scale), "", "")
       ->type_name("NAME")
       ->default_str(std::string(figure::name_of(shade.scale)));
   command
       .add_option_function<std::string>(
           "--range", [this](const std::string& text) { shade.range = parse_range(text); },
-          "Numbers of the lowest and the highest colour (default: 0 and the largest there is)")
+          "Numbers for the lowest and the highest colour (default: 0 and the largest)")
       ->check(refused_by(parse_range), "", "")
       ->type_name("FROM,TO");
 }
 
 void FigureOption::add_to(CLI::App& command, const FigureParts& parts) {
-  command.add_option("--output,-o", file, "A picture: .png, .svg or .pdf (default: in the terminal)")
+  command.add_option("--output,-o", file, "File to write the figure to: .png, .svg or .pdf (default: the terminal)")
       ->check(refused_by([](const std::string& name) { figure::format_of(name); }), "", "")
       ->type_name("FILE");
   if (parts.colours) add_colours(command);
-  if (parts.values) command.add_flag("--values", values, "Numbers in the cells, where they fit");
+  if (parts.values) command.add_flag("--values", values, "Print the numbers in the cells where they fit");
   if (parts.reduce) {
     command
         .add_option_function<std::string>(
             "--reduce",
             [this](const std::string& name) { reduce = name == "max" ? insight::Reduce::max : insight::Reduce::mean; },
-            "What a cell says of many weights, in pictures of long texts: max or mean")
+            "Value of a cell that stands for several weights of a long text: max or mean")
         ->check(CLI::IsMember({"max", "mean"}))
         ->default_str(std::string(figure::name_of(reduce)));
   }
-  command.add_option("--title", title, "Above the picture")->type_name("TEXT");
+  command.add_option("--title", title, "Title above the figure")->type_name("TEXT");
   if (parts.axes) {
-    command.add_option("--xlabel", x_label, "Below the picture")->type_name("TEXT");
-    command.add_option("--ylabel", y_label, "Beside the picture")->type_name("TEXT");
+    command.add_option("--xlabel", x_label, "Label below the figure")->type_name("TEXT");
+    command.add_option("--ylabel", y_label, "Label beside the figure")->type_name("TEXT");
   }
-  if (parts.bar) command.add_option("--bar-label", bar_label, "Beside the colour bar")->type_name("TEXT");
-  command.add_option("--dpi", dpi, "Dots an inch")->check(CLI::Range(20, 2400))->type_name("N")->capture_default_str();
+  if (parts.bar) command.add_option("--bar-label", bar_label, "Label beside the colour bar")->type_name("TEXT");
+  command.add_option("--dpi", dpi, "Resolution in dots per inch")
+      ->check(CLI::Range(20, 2400))
+      ->type_name("N")
+      ->capture_default_str();
 }
 
 std::int64_t FigureOption::most_cells(std::int64_t in_file) const {
-  constexpr std::int64_t kLabels = 10;  // columns beside a picture in the terminal
+  constexpr std::int64_t kLabels = 10;  // columns beside a figure in the terminal
   if (!file.empty()) return in_file;
   return std::max<std::int64_t>(Terminal::of_stdout().screen().width - kLabels, kLabels);
 }

@@ -1,4 +1,4 @@
-// apps/cli/options/figure_option.h - how a figure looks, and where it goes: a file or the terminal.
+// apps/cli/options/figure_option.h - options for a figure's look and for its output, a file or the terminal.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace attn::cli {
 
-// What kinds of options a figure has besides --output, --title and --dpi.
+// Which options a figure has besides --output, --title and --dpi.
 struct FigureParts {
   bool colours = true;  // --cmap, --scale, --range
   bool axes = true;     // --xlabel, --ylabel
@@ -19,7 +19,7 @@ struct FigureParts {
   bool reduce = true;   // --reduce
 };
 
-// Values that are wrong are refused while the command line is read, before any work.
+// Wrong values are refused while the command line is parsed, before any work.
 struct FigureOption {
   std::string file;  // empty: the terminal
   figure::Shade shade;
@@ -30,10 +30,10 @@ struct FigureOption {
 
   void add_to(CLI::App& command, const FigureParts& parts = {});
 
-  // How many cells a table may have in each direction: a file takes `in_file`, the terminal what its width allows.
+  // The most cells per side that the output can show: `in_file` for a file, else what the terminal's width allows.
   [[nodiscard]] std::int64_t most_cells(std::int64_t in_file) const;
 
-  // Puts what was asked for in place of what the figure says by itself.
+  // Overrides the figure's own title, labels and colours with those of the command line.
   template <typename F>
   void dress(F& figure) const {
     if (title) figure.title = *title;
@@ -44,8 +44,8 @@ struct FigureOption {
     if constexpr (requires { figure.y_label; }) figure.y_label = y_label.value_or(figure.y_label);
   }
 
-  // To the file, or to standard output. Throws std::invalid_argument for a figure that cannot be drawn, attn::Error
-  // for a file that cannot be written.
+  // Writes to the file or to standard output. Throws std::invalid_argument if the figure cannot be drawn, attn::Error
+  // if the file cannot be written.
   void write(const figure::Figure& figure) const;
 
  private:

@@ -1,4 +1,3 @@
-// cli/followed.cc
 #include "apps/cli/options/follow_option.h"
 
 #include <fmt/format.h>
@@ -52,7 +51,7 @@ Json to_json(const Followed& found) {
   return json;
 }
 
-// What is not in the list; empty: all is.
+// What the list leaves out; empty: nothing.
 std::string remainder(const Followed& found, const Attended& most) {
   const std::int64_t left = std::ssize(tokens_of(found)) - std::ssize(most.most);
   if (left == 0) return "";
@@ -81,7 +80,7 @@ std::string to_list(const Followed& found, std::int64_t row, std::int64_t top, c
   return without_blank_ends(out);
 }
 
-// Through many layers there are so many ways that nearly all of every token can pass, and bars tell little apart.
+// Many layers have so many paths that nearly all of every token gets through, and the bars hardly differ.
 bool nearly_alike(const Followed& found, std::int64_t top) {
   if (found.shares || found.upper.layer <= 2) return false;
   for (std::int64_t row = 0; row < found.numbers.rows(); ++row) {
@@ -109,16 +108,16 @@ figure::Bars to_bars(const Followed& found, std::int64_t top) {
 
 void FollowOption::add_to(CLI::App& command) {
   source.add_to(command, SourceOption::Takes::tables);
-  command.add_option("--token", tokens, "Whom to follow: a token's text (all that say it), or its number from 0")
+  command.add_option("--token", tokens, "Token to follow: its text (all that match), or its number from 0")
       ->expected(1)
       ->take_all()
       ->type_name("TOKEN");
-  command.add_option("--layer", layer, "Through the layers 0 to L (default: all)")->type_name("L");
-  command.add_option("--top", top, "How many tokens of the text are listed")
+  command.add_option("--layer", layer, "Last layer to include, from 0 (default: all layers)")->type_name("L");
+  command.add_option("--top", top, "Number of tokens of the text to list")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->capture_default_str();
-  command.add_flag("--json", json, "One line of JSON");
+  command.add_flag("--json", json, "Print one line of JSON");
   figure.add_to(command, {.reduce = false});
 }
 
@@ -147,8 +146,7 @@ void FollowOption::show(const Followed& found) const {
     std::string out;
     for (std::int64_t row = 0; row < found.numbers.rows(); ++row) out += to_list(found, row, top, terminal);
     out += terminal.note(fmt::format("{} through {}", found.name, figure::layers_up_to(found.upper.layer)));
-    if (nearly_alike(found, top))
-      out += terminal.note("through many layers most flows come near 1: --layer 2 says more");
+    if (nearly_alike(found, top)) out += terminal.note("through many layers most flows are close to 1; try --layer 2");
     return print(out);
   }
   if (found.numbers.rows() == 1 && !tokens.empty()) {

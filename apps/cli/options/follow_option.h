@@ -1,5 +1,4 @@
-// apps/cli/options/follow_option.h - what rollout and flow have in common: tokens above a layer, followed down to the
-// text.
+// apps/cli/options/follow_option.h - what rollout and flow share: tokens above a layer, followed down to the text.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +13,14 @@
 
 namespace attn::cli {
 
-// What was found, and how to call it.
+// A result and how to name it.
 struct Followed {
   const insight::AttentionTables& tables;
   insight::UpperTokens upper;
   nn::Matrix numbers;   // [tokens, N]
   std::string name;     // "rollout", "flow": the key in JSON
   std::string measure;  // what a number is
-  bool shares = true;   // the numbers of a token are parts of a whole
+  bool shares = true;   // each row sums to 1
 };
 
 struct FollowOption {
@@ -34,10 +33,10 @@ struct FollowOption {
 
   void add_to(CLI::App& command);
 
-  // The layer and the tokens that were named; none: all of them. Throws UsageError for what is not there.
+  // The layer and tokens of the command line; without --token, all tokens. Throws UsageError for one that is not found.
   [[nodiscard]] insight::UpperTokens upper(const insight::AttentionTables& tables) const;
 
-  // As JSON; of tokens that were named as ranked lists or, in a file, as bars; else as a heatmap.
+  // Prints JSON; or, for --token, ranked lists (a bar chart in a file); or a heatmap of all tokens.
   void show(const Followed& found) const;
 };
 

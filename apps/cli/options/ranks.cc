@@ -29,7 +29,7 @@ std::optional<int> number_in(const char* name) {
   return number;
 }
 
-// Variables that launchers set for each process.
+// Environment variables that a launcher sets for each process.
 struct Launcher {
   const char *rank, *size, *beside, *module;
 };
@@ -83,7 +83,7 @@ void refuse_several(CLI::App& app) {
     const std::string name = command->get_name();
     if (std::ranges::find(kSharing, name) != kSharing.end()) continue;
     command->preparse_callback([name](std::size_t) {
-      throw UsageError(name + " is the work of one process; several can share record, analyze and train");
+      throw UsageError(name + " runs in a single process; only record, analyze and train can use several");
     });
   }
 }
@@ -105,20 +105,20 @@ int Shell::fail(const std::string& what, int code) {
   const Launched launched = Launched::by_environment();
   if (!launched.several()) return say_failure(what, code);
   const Failure mine{what, code, launched.rank};
-  if (!world_) {  // on the command line, most likely the same for all; whoever got on waits for us where commands begin
+  if (!world_) {  // a usage error, most likely on all ranks; those without one wait where commands begin
     try {
       const Failure first = first_failure(ranks(), mine).value_or(mine);
       return launched.rank == 0 ? say_failure(in_words(first), first.code) : first.code;
-    } catch (const std::exception&) {  // there is no way to talk to the others
+    } catch (const std::exception&) {  // no way to reach the other ranks
       return launched.rank == 0 ? say_failure(what, code) : code;
     }
   }
-  // The others may have failed in the same way, or wait for this one for ever: rank 0 speaks first, and whoever speaks
-  // ends them all.
+  // The others may have failed in the same way, or may wait for this rank forever: rank 0 gets a second to print first,
+  // and the first rank that prints ends them all.
   if (launched.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(1));
   say_failure(in_words(mine), code);
   ranks().abandon(code);
-  return code;  // g++ 12 does not believe a virtual function that it does not return
+  return code;  // never reached; g++ 12 does not accept [[noreturn]] of a virtual function
 }
 
 int Shell::guard(const std::function<int()>& program) {
@@ -155,19 +155,20 @@ World::World(const Launched& launched) {
     ranks_ = own_.get();
     return;
   }
-  // Open MPI gives each rank a terminal of its own, wherever the words go in the end.
+  // Open MPI gives each rank a pseudo-terminal, even if its output ends in a file.
   setenv("NO_COLOR", "1", 0);
   std::filesystem::path file;
   for (const char* name : kModules) {
     if (file.empty() && (launched.module.empty() || launched.module == name)) file = module_file(name);
   }
   if (file.empty()) {
-    throw std::runtime_error(std::to_string(launched.size) + " processes were started together, but this program was " +
-                             "built without " + (launched.module.empty() ? "MPI" : launched.module) +
-                             "; install libopenmpi-dev or libmpich-dev, build again, and start it with that mpirun");
+    throw std::runtime_error(
+        std::to_string(launched.size) + " processes were started together, but this program was " + "built without " +
+        (launched.module.empty() ? "MPI" : launched.module) +
+        "; install libopenmpi-dev or libmpich-dev, rebuild, and start it with the mpirun of that library");
   }
   module_ = std::make_unique<Module>();
-  // Open MPI's own parts look for its symbols among the global ones.
+  // Open MPI's plugins expect its symbols to be global.
   module_->library = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module_->library != nullptr) {
     module_->start = reinterpret_cast<Ranks* (*)()>(dlsym(module_->library, "attnscope_start_ranks"));
@@ -175,13 +176,14 @@ World::World(const Launched& launched) {
   }
   if (module_->start == nullptr || module_->end == nullptr) {
     const char* const why = dlerror();
-    throw std::runtime_error(file.string() + " cannot be loaded: " + (why == nullptr ? "it is not ours" : why));
+    throw std::runtime_error(file.string() +
+                             " cannot be loaded: " + (why == nullptr ? "not a module of attnscope" : why));
   }
   ranks_ = module_->start();
 }
 
 World::~World() {
-  if (module_ && ranks_ != nullptr) module_->end(ranks_, code_);  // the library stays: MPI may have threads of its own
+  if (module_ && ranks_ != nullptr) module_->end(ranks_, code_);  // never unloaded: MPI may have running threads
 }
 
 }  // namespace attn::cli

@@ -1,4 +1,4 @@
-// apps/cli/options/ranks.h - the processes that mpirun or a batch system has started, if it has.
+// apps/cli/options/ranks.h - the processes that mpirun or a batch system has started, if any.
 #pragma once
 
 #include <memory>
@@ -11,33 +11,32 @@
 
 namespace attn::cli {
 
-// What the launcher says in the environment, before anything of MPI is loaded.
+// What the launcher puts into the environment, known before any MPI library is loaded.
 struct Launched {
   int rank = 0, size = 1;
   int beside = 1;      // ranks on this machine
-  std::string module;  // of the MPI library whose launcher it was; empty: not known
+  std::string module;  // MPI library whose launcher it was; empty: unknown
 
   static Launched by_environment();
   [[nodiscard]] bool several() const noexcept { return size > 1; }
 };
 
-// Threads of a rank that was not told how many: those that a launcher has not bound to cores of their own share the
-// machine's.
+// Default number of threads of a rank: the cores it is bound to, else its part of the machine's cores.
 int fair_threads();
 
-// Where several processes were launched, commands that cannot share their work say so.
+// Under mpirun, makes commands that cannot use several processes throw UsageError.
 void refuse_several(CLI::App& app);
 
-// The ranks of MPI's world, or this process alone where nobody launched several. Ends MPI when it goes.
+// The ranks of MPI's world, or this process alone if only one was launched. The destructor finalises MPI.
 class World {
  public:
-  explicit World(const Launched& launched);  // throws std::runtime_error if this program was built without that MPI
+  explicit World(const Launched& launched);  // throws std::runtime_error if this build lacks that MPI
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   [[nodiscard]] Ranks& ranks() noexcept { return *ranks_; }
-  // The process's exit code, for an MPI that does not come to an end.
+  // The exit code to use if MPI hangs while it finalises.
   void will_end_with(int code) noexcept { code_ = code; }
 
  private:
@@ -48,16 +47,16 @@ class World {
   int code_ = 0;
 };
 
-// Something went wrong on some rank, and all know: they end, and rank 0 says why.
+// An error on some rank that all ranks know of: all end, and rank 0 prints it.
 class FailedTogether : public std::runtime_error {
  public:
   FailedTogether(const std::string& what, int exit_code) : std::runtime_error(what), code(exit_code) {}
   int code;
 };
 
-// Runs work() on all ranks and waits for the others; where it threw on some of them, FailedTogether is thrown on all of
-// them. work() must not wait for other ranks itself, unless it throws on all or on none. Alone, what it throws is
-// thrown.
+// Runs work() on all ranks and waits for the others. If it throws on any rank, all ranks throw FailedTogether. work()
+// must not wait for other ranks itself, unless it throws on all of them or on none. With a single process, exceptions
+// pass through unchanged.
 template <typename F>
 auto on_all(Ranks& ranks, const F& work) {
   using Result = decltype(work());

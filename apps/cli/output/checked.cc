@@ -1,4 +1,3 @@
-// cli/checked.cc
 #include "apps/cli/output/checked.h"
 
 #include <utility>

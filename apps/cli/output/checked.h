@@ -1,4 +1,4 @@
-// apps/cli/output/checked.h - tables that check themselves.
+// apps/cli/output/checked.h - checks that the rows of attention tables sum to 1 (insight/statistics/check.h).
 #pragma once
 
 #include <memory>
@@ -10,19 +10,19 @@
 
 namespace attn::cli {
 
-// With a progress line.
+// Shows a progress line.
 insight::CheckResult checked(const insight::AttentionTables& tables, ThreadPool& pool);
 
-// What a command looks at: the whole of it, or this rank's part of what several processes have read together.
+// A command's tables: whole, or this rank's part if several processes have recorded the text together.
 struct RankedTables {
-  std::unique_ptr<insight::AttentionTables> whole;   // null: there is a part
-  std::unique_ptr<insight::DistributedTables> part;  // null: there is the whole
+  std::unique_ptr<insight::AttentionTables> whole;   // null if there is a part
+  std::unique_ptr<insight::DistributedTables> part;  // null if the tables are whole
 
   static RankedTables of(const Ranks& ranks, model::Recording recording);
   [[nodiscard]] const insight::AttentionLayout& layout() const;
 };
 
-// The check, and of parts also the statistics, if they are asked for: each rank looks at some heads. With a progress
+// The check and, for a part, also the statistics if requested: each rank takes some of the heads. Shows a progress
 // line. All ranks must call it.
 insight::Findings checked(Ranks& ranks, const RankedTables& ranked,
                           const std::optional<insight::StatisticsOptions>& statistics, ThreadPool& pool);

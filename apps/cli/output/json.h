@@ -1,4 +1,4 @@
-// apps/cli/output/json.h - JSON (insight/io/json.h), by its short names.
+// apps/cli/output/json.h - insight/io/json.h under short names.
 #pragma once
 
 #include "insight/io/json.h"

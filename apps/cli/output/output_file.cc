@@ -1,4 +1,3 @@
-// cli/table_file.cc
 #include "apps/cli/output/output_file.h"
 
 #include <string_view>

@@ -9,11 +9,11 @@
 
 namespace attn::cli {
 
-// Whether a file's name stands for standard output: none at all, or "-".
+// Whether a file name means standard output: empty or "-".
 bool to_stdout(const std::string& file);
 
-// A file that is written beside and moved into place, or standard output. Throws attn::Error where it cannot be
-// written, and Interrupted after Ctrl-C: nothing is left then.
+// Standard output, or a temporary file that commit() renames to its final name. Throws attn::Error if it cannot be
+// written, and Interrupted after Ctrl-C; in both cases no file is left.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& file);

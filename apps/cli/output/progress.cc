@@ -1,4 +1,3 @@
-// cli/progress.cc
 #include "apps/cli/output/progress.h"
 
 #include <fmt/format.h>

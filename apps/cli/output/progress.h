@@ -1,4 +1,4 @@
-// apps/cli/output/progress.h - one line on standard error that says how far the work is.
+// apps/cli/output/progress.h - a progress line on standard error.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace attn::cli {
 
-// Drawn again at most ten times a second; nothing where standard error is not a terminal. Cleared at the end.
+// Redrawn at most ten times per second, and only if standard error is a terminal. The destructor clears it.
 class ProgressLine {
  public:
   ProgressLine() = default;
@@ -14,14 +14,14 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // Whether it is time to draw: words need not be made before.
+  // Whether it is time to redraw; if not, there is no need to format the words.
   [[nodiscard]] bool due() const;
   void show(double share, const std::string& words);
   void clear();
-  // Since it was made.
+  // Seconds since construction.
   [[nodiscard]] double seconds() const;
 
-  // `done` of `total`, with the time left; also gives up after Ctrl-C, by throwing Interrupted.
+  // Shows `done` of `total` and the time left. Throws Interrupted after Ctrl-C.
   void count(std::int64_t done, std::int64_t total, const std::string& what);
 
  private:

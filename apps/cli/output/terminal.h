@@ -1,4 +1,4 @@
-// apps/cli/output/terminal.h - what the output can show (figure/terminal/terminal.h), by its short names.
+// apps/cli/output/terminal.h - figure/terminal/terminal.h under short names.
 #pragma once
 
 #include "base/counted.h"
