@@ -69,10 +69,10 @@ TEST_F(CorpusInShards, AnyNumberOfRanksGivesTheSameBits) {
 }
 
 TEST_F(CorpusInShards, ASingleProcessIsOneRank) {
-  const std::unique_ptr<Ranks> nobody = attn::alone();
+  const std::unique_ptr<Ranks> alone = attn::alone();
   ThreadPool pool(2);
   Corpus corpus(reader_, kOptions);
-  add_shards(corpus, {source()}, [](const ShardsSoFar&) {}, *nobody, pool);
+  add_shards(corpus, {source()}, [](const ShardsSoFar&) {}, *alone, pool);
   EXPECT_TRUE(corpus.save() == sums(1));
 }
 

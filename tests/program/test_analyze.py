@@ -270,14 +270,14 @@ def test_the_first_line_answers_which_head_to_look_at():
 def test_what_is_not_attention_is_told_first_or_refused(tmp_path):
     np.save(tmp_path / "w.npy", np.full((2, 6, 6), 0.7))
     said = " ".join(attnscope("analyze", "--table", tmp_path / "w.npy").stdout.split())
-    wrong = "layer 0, head 0, row 0: the weights sum to 4.2; 1 is right: these are not weights of attention."
+    wrong = "layer 0, head 0, row 0: the weights sum to 4.2, not 1: these are not weights of attention."
     assert said.startswith(f"Check failed: {wrong} Look at layer 0, head 0: ") and "Checked" not in said
     table = np.full((2, 6, 6), 1 / 6)
     for number in (50, -0.5):
         table[1, 2, 3] = number
         np.save(tmp_path / "w.npy", table)
         told = refused(1, "analyze", "--table", tmp_path / "w.npy")
-        assert f"layer 0, head 1, row 2: {number} is no weight: they go from 0 to 1" in told
+        assert f"layer 0, head 1, row 2: {number} is not a weight: weights lie between 0 and 1" in told
 
 
 def test_top_and_all_say_how_many_rows():

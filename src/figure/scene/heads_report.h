@@ -11,7 +11,7 @@
 
 namespace attn::figure {
 
-// "Check failed: layer 5, head 0, row 3: the weights sum to 1.37; 1 is right: these are not weights of attention.", and
+// "Check failed: layer 5, head 0, row 3: the weights sum to 1.37, not 1: these are not weights of attention.", and
 // an empty line; empty: the check passed.
 std::string failed_check(const insight::CheckResult& check, const Terminal& terminal);
 

@@ -47,24 +47,24 @@ Shrinking::Shrinking(const AttentionTables& tables, const HeadId& head, std::int
   std::fill_n(picture_.cells.data(), picture_.cells.rows() * picture_.cells.columns(), empty);
 }
 
-void Shrinking::take(Rectangle at, const View<const float, 2>& tile) {
-  if (picture_.reduce != Reduce::farthest) need_numbers(tile, head_);
+void Shrinking::take(Rectangle at, const View<const float, 2>& block) {
+  if (picture_.reduce != Reduce::farthest) need_numbers(block, head_);
   switch (picture_.reduce) {
     case Reduce::mean:
-      return take_by(at, tile, std::plus<float>());
+      return take_by(at, block, std::plus<float>());
     case Reduce::max:
-      return take_by(at, tile, LargerNumber());
+      return take_by(at, block, LargerNumber());
     case Reduce::farthest:
-      return take_by(at, tile, FartherNumber());
+      return take_by(at, block, FartherNumber());
   }
 }
 
 template <typename Show>
-void Shrinking::take_by(Rectangle at, const View<const float, 2>& tile, Show show) {
+void Shrinking::take_by(Rectangle at, const View<const float, 2>& block, Show show) {
   const std::int64_t* const row_cells = row_of_.data() + at.row;
   const std::int64_t* const column_cells = column_of_.data() + at.col;
   shrink_into(
-      tile, [&](std::int64_t i) { return row_cells[i]; }, [&](std::int64_t j) { return column_cells[j]; },
+      block, [&](std::int64_t i) { return row_cells[i]; }, [&](std::int64_t j) { return column_cells[j]; },
       picture_.cells, show);
 }
 
@@ -88,7 +88,7 @@ Picture Shrinking::finish() {
 Picture picture(const AttentionTables& tables, const HeadId& head, std::int64_t most, Reduce reduce, ThreadPool& pool) {
   Shrinking shrinking(tables, head, most, reduce);
   if (const AttentionStack& all = tables.stack(head.kind); all.queries > most || all.keys > most) {
-    each_block(tables, head, [&](Rectangle at, View<const float, 2> tile) { shrinking.take(at, tile); });
+    each_block(tables, head, [&](Rectangle at, View<const float, 2> block) { shrinking.take(at, block); });
   } else {
     shrinking.take({}, tables.weights(head, pool).view());
   }

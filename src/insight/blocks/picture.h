@@ -34,12 +34,12 @@ class Shrinking {
  public:
   Shrinking(const AttentionTables& tables, const HeadId& head, std::int64_t most, Reduce reduce);
   // Throws std::invalid_argument as picture() does.
-  void take(Rectangle at, const View<const float, 2>& tile);
+  void take(Rectangle at, const View<const float, 2>& block);
   [[nodiscard]] Picture finish();  // call once, after all blocks
 
  private:
   template <typename Show>
-  void take_by(Rectangle at, const View<const float, 2>& tile, Show show);
+  void take_by(Rectangle at, const View<const float, 2>& block, Show show);
 
   HeadId head_;
   Picture picture_;

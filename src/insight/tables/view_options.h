@@ -1,4 +1,4 @@
-// insight/tables/view_options.h - how tables are looked at: the one rule for the command line, the server and Python.
+// insight/tables/view_options.h - how tables are shown: the same rule for the command line, the server and Python.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ struct ViewOptions {
   bool words = false;          // pieces of a word joined (words.h)
   bool without_sinks = false;  // sinks removed, rows renormalised (without_sinks.h)
 
-  // "value/words": the same for two that show the same.
+  // "value/words": equal for options that show the same.
   [[nodiscard]] std::string key() const;
 };
 
 // Throws std::invalid_argument for options that exclude each other.
 void check(const ViewOptions& options);
 
-// The tables as the options show them: the measure first, then words, then sinks. Rollout makes one table per layer
-// instead of one per head; give its tables with measure = raw. Throws std::invalid_argument where the tables lack what
-// the measure needs.
+// Applies the options: first the measure, then words, then sinks. Rollout makes one table per layer instead of one per
+// head, so it is not computed here: pass its tables with measure = raw. Throws std::invalid_argument if the tables lack
+// what the measure needs.
 std::shared_ptr<const AttentionTables> view(std::shared_ptr<const AttentionTables> tables, const ViewOptions& options);
 
 }  // namespace attn::insight
