@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-// MPI counts in int: longer parcels go in several, one behind the other.
+// MPI counts in int: longer messages are sent in several pieces, one after the other.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 constexpr int kLetterTag = 0;
 
@@ -21,11 +21,11 @@ void check(int code, const char* what) {
   throw std::runtime_error(std::string("MPI: ") + what + ": " + text);
 }
 
-// The library's macros cast in the old way.
+// Functions, because MPI's macros contain C-style casts.
 MPI_Datatype byte_type() { return MPI_BYTE; }
 MPI_Datatype number_type() { return MPI_INT64_T; }
 
-// MPI's own waiting spins: ranks that share a core would wait for each other's time slices.
+// Waits with yield: MPI's own wait spins, so that ranks on one core would wait for each other's time slices.
 void wait_for(std::span<MPI_Request> requests, const char* what) {
   constexpr int kSpins = 200;
   for (int spins = 0;; ++spins) {
@@ -39,7 +39,7 @@ void wait_for(std::span<MPI_Request> requests, const char* what) {
 class MpiTransfers final : public Transfers {
  public:
   explicit MpiTransfers(MPI_Comm communicator) : communicator_(communicator) {}
-  // Of what was thrown half-way; else there are none.
+  // Cancels requests that are still open after an exception; normally there are none.
   ~MpiTransfers() override {
     for (MPI_Request& request : requests_) {
       MPI_Cancel(&request);
@@ -95,7 +95,7 @@ class MpiRanks final : public Ranks {
   explicit MpiRanks(MPI_Comm communicator) : parcels_(copy_of(communicator)), letters_(copy_of(communicator)) {
     check(MPI_Comm_rank(parcels_, &rank_), "rank");
     check(MPI_Comm_size(parcels_, &size_), "size");
-    // The number lies on rank 0.
+    // The counter lives on rank 0.
     const MPI_Aint bytes = rank_ == 0 ? static_cast<MPI_Aint>(sizeof(std::int64_t)) : 0;
     check(
         MPI_Win_allocate(bytes, sizeof(std::int64_t), MPI_INFO_NULL, parcels_, static_cast<void*>(&number_), &counter_),
@@ -167,7 +167,7 @@ class MpiRanks final : public Ranks {
   }
 
   void start_counter(std::int64_t first) override {
-    barrier(*this);  // nobody still counts on
+    barrier(*this);  // no rank still uses the previous count
     if (rank_ == 0) {
       check(MPI_Accumulate(&first, 1, number_type(), 0, 0, 1, number_type(), MPI_REPLACE, counter_), "counter");
       check(MPI_Win_flush(0, counter_), "counter");
@@ -198,7 +198,7 @@ class MpiRanks final : public Ranks {
   int rank_ = 0, size_ = 1;
   MPI_Win counter_ = MPI_WIN_NULL;
   std::int64_t* number_ = nullptr;
-  std::list<Posted> posted_;  // a list's elements stay where they are
+  std::list<Posted> posted_;  // a list: requests keep pointers to its elements
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// engine/attention/attention.cc - the public calls.
+// engine/attention/attention.cc - the public functions: check, build the problem, choose a schedule.
 #include "attn/attention.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// engine/attention/backward.cc - gradients: blocks of keys, each against all queries that see it, shared out over
-// threads.
+// engine/attention/backward.cc - schedules the gradients: blocks of keys, each against all queries that see it,
+// distributed over threads.
 //
-// One task owns a key head of a sequence, or a part of its keys, and makes dq, dk and dv in one pass. Where the parts
-// begin depends on the shape alone; each has its own dq, and these are added in order: same bits for any number of
-// threads.
+// One task owns a key head of a sequence, or a part of its keys, and computes dq, dk and dv in one pass. The parts
+// depend on the shape alone. Each has its own dq, and these are added in order, so the bits are the same for any number
+// of threads.
 #include "attn/backward.h"
 
 #include <algorithm>
@@ -19,19 +19,19 @@
 namespace attn {
 namespace {
 
-constexpr std::int64_t kTasks = 16;                             // key heads from which on keys are not split
+constexpr std::int64_t kTasks = 16;                             // with so many key heads, keys are not split
 constexpr std::int64_t kBlockFloats = std::int64_t{128} << 10;  // a block of keys and its sums: 512 KB
-constexpr std::int64_t kTermRows = 256;                         // rows whose delta is computed at a time
+constexpr std::int64_t kTermRows = 256;                         // rows per task that computes delta
 constexpr std::int64_t kTileRowsOfBlock = kernels::kGradientRows / kTileRows;
 
 // Some keys of one key head.
 struct GradientPart {
   const Sequence* sequence = nullptr;
   std::int64_t key_head = 0;
-  std::int64_t number = 0;          // among the parts of this key head
+  std::int64_t number = 0;          // index among the parts of this key head
   std::int64_t begin = 0, end = 0;  // keys; begin is a multiple of kTileKeys
-  float* dq = nullptr;              // [group][N][D] of its own; null: the result itself
-  float* d_bias = nullptr;          // [group][W] of its own; null: not wanted
+  float* dq = nullptr;              // its own [group][N][D]; null: writes to the result itself
+  float* d_bias = nullptr;          // its own [group][W]; null: not wanted
 };
 
 struct Call {
@@ -40,7 +40,7 @@ struct Call {
   const Gradients& to;
   std::vector<GradientPart> parts;
   Floats terms, queries, biases;
-  float* lse = nullptr;    // [B][H][N], as the kernel wants it
+  float* lse = nullptr;    // [B][H][N], as row_terms writes it
   float* delta = nullptr;  // [B][H][N]
 
   [[nodiscard]] std::int64_t row(const Sequence& s, std::int64_t h) const noexcept {
@@ -66,7 +66,7 @@ std::int64_t count_parts(const Problem& p, const Sequence& s) {
   return std::clamp<std::int64_t>(s.keys / (2 * block_keys(p.sizes)), 1, wanted);
 }
 
-// First parts first: under a causal mask they are the longest ones.
+// First parts first: under a causal mask they take longest.
 std::vector<GradientPart> make_gradient_parts(const Problem& p) {
   std::vector<GradientPart> parts;
   for (std::int64_t number = 0; number < kTasks; ++number) {
@@ -104,7 +104,7 @@ void give_memory(Call& call) {
   }
 }
 
-// ---- what a row needs to know ----
+// ---- lse and delta of the rows ----
 
 void find_terms(const Call& call, ThreadPool& pool) {
   const Problem& p = call.problem;
@@ -156,7 +156,7 @@ struct TileRows {
   std::int64_t first = 0, last = 0;
 };
 
-// Which rows of tiles look at each of the blocks, [begin, begin + step) and so on.
+// The rows of tiles that see each block of keys, [begin, begin + step) and so on.
 std::vector<TileRows> who_looks(const GradientPart& part, std::int64_t h, std::int64_t step) {
   const Sequence& s = *part.sequence;
   const std::int64_t tile_rows = (s.queries + kTileRows - 1) / kTileRows;
@@ -177,7 +177,7 @@ std::vector<TileRows> who_looks(const GradientPart& part, std::int64_t h, std::i
 
 using Covers = std::array<kernels::TileCover, kTileRowsOfBlock * kernels::kGradientTiles>;
 
-// What the plan says of tile rows from t on and the block's keys. Gives whether anything is seen.
+// Copies the plan of the tile rows from t on, at the block's keys. Returns whether anything is visible.
 bool find_covers(const kernels::Backward& task, const Sequence& s, std::int64_t h, Covers& covers) {
   covers.fill({});
   const std::int64_t begin = task.first_key / kTileKeys;
@@ -279,7 +279,7 @@ void run_gradient_part(const Call& call, const GradientPart& part) {
   work.release();
 }
 
-// ---- what the parts come to ----
+// ---- merging the parts ----
 
 void add_queries(const Call& call, ThreadPool& pool) {
   const Sizes& n = call.problem.sizes;
@@ -310,8 +310,8 @@ void add_biases(const Call& call) {
   }
 }
 
-// Where batches or heads share a dense bias, they add to its gradient one after the other; only parts of the keys of
-// one head, which have nothing in common, run side by side.
+// If batches or heads share a dense bias, they add to its gradient one after the other. Only parts of the keys of one
+// head, which do not overlap, run in parallel.
 void run_parts(const Call& call, ThreadPool& pool) {
   const View<float, 4>& dense = call.to.d_dense_bias;
   const Sizes& n = call.problem.sizes;
@@ -333,7 +333,7 @@ void run_parts(const Call& call, ThreadPool& pool) {
 }
 
 void compute_gradients(const Problem& problem, const Outputs& outputs, const Gradients& to, ThreadPool& pool) {
-  Workspace& work = Workspace::mine();  // fresh pages would cost more than the sums in them; tasks have their own
+  Workspace& work = Workspace::mine();  // reused: fresh pages would cost more than the sums; tasks have their own
   Call call{problem, outputs, to, {}, std::move(work.values), std::move(work.panels), {}};
   if (!problem.sequences.empty() && problem.sizes.heads > 0) call.parts = make_gradient_parts(problem);
   give_memory(call);
@@ -348,7 +348,7 @@ void compute_gradients(const Problem& problem, const Outputs& outputs, const Gra
   work.release();
 }
 
-// Keys that no query looks at.
+// Writes zeros for keys that no query sees.
 void clear_keys(const Gradients& to, std::int64_t b, std::int64_t begin, std::int64_t end) {
   for (std::int64_t g = 0; g < to.dk.shape[1]; ++g) {
     for (std::int64_t j = begin; j < end; ++j) {

@@ -1,4 +1,4 @@
-// engine/attention/backward_checks.cc - the front door of attention_backward: shapes, before anything is written.
+// engine/attention/backward_checks.cc - checks the arguments of attention_backward before anything is written.
 #include <stdexcept>
 #include <string>
 

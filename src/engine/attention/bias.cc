@@ -1,4 +1,4 @@
-// engine/attention/bias.cc - tables by distance.
+// engine/attention/bias.cc - tables of biases by distance.
 #include "attn/bias.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void check_table(const char* name, const View<const float, 2>& table) {
                                 "a dense last axis");
 }
 
-// row_of(distance) says which row of table [rows, H] holds the heads' biases for that distance.
+// Fills a table by distance: row_of(distance) is the row of table [rows, H] that holds the biases of that distance.
 template <typename RowOf>
 DistanceBias look_up(const View<const float, 2>& table, const Positions& positions, const RowOf& row_of) {
   DistanceBias bias(table.shape[1], positions);
@@ -63,8 +63,8 @@ void check_rule(const T5Buckets& rule) {
                                 std::to_string(exact_buckets(rule)));
 }
 
-// The order of operations and their precision are those of the reference, T5Attention._relative_position_bucket in
-// transformers: where a distance lies exactly on a border, rounding decides.
+// The order of operations and their precision follow the reference, T5Attention._relative_position_bucket in
+// transformers: if a distance lies exactly on a boundary, rounding decides.
 std::int64_t bucket_of(std::int64_t distance, const T5Buckets& rule) {
   const std::int64_t buckets = rule.bidirectional ? rule.buckets / 2 : rule.buckets;
   const std::int64_t first = rule.bidirectional && distance > 0 ? buckets : 0;
@@ -94,7 +94,7 @@ std::vector<float> alibi_slopes(std::int64_t heads) {
   const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
   std::vector<float> slopes;
   for (std::int64_t h = 0; h < heads; ++h) {
-    // Every second slope of 2 * power, the first of them too, lies half a step before those of power.
+    // Every second slope of 2 * power, starting with the first, lies half a step before those of power.
     const double step = h < power ? static_cast<double>(h + 1) : static_cast<double>(h - power) + 0.5;
     slopes.push_back(static_cast<float>(std::exp2(-8.0 * step / static_cast<double>(power))));
   }

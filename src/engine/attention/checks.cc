@@ -1,4 +1,4 @@
-// engine/attention/checks.cc - the front door: everything that can be wrong with a call is said here, before any work.
+// engine/attention/checks.cc - checks every argument of a call before any work is done.
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -29,7 +29,7 @@ void check_width(const char* name, const char* letter, std::int64_t width) {
                  " but must be from 1 to " + std::to_string(kMaxWidth));
 }
 
-// Axis sizes that may also be 1, for all alike.
+// Axis sizes; an axis may also be 1, which is broadcast.
 void check_broadcast(const char* name, const Shape<4>& got, const Sizes& n) {
   const Shape<4> right{n.batch, n.heads, n.queries, n.keys};
   for (std::size_t axis = 0; axis < 4; ++axis) {

@@ -1,7 +1,7 @@
-// engine/attention/forward.cc - blocks of queries, shared out over threads.
+// engine/attention/forward.cc - schedules fused attention: packs keys and values, distributes blocks of queries.
 //
-// Every output row has one owner and meets its keys in one order, whatever the blocks and threads are: the bits of the
-// result do not depend on them.
+// One task computes an output row from start to end and visits its keys in rising order. So the bits of the result do
+// not depend on blocks and threads.
 #include "engine/kernels/attention/forward.h"
 
 #include <algorithm>
@@ -16,39 +16,39 @@ namespace {
 
 constexpr std::int64_t kBlockRows = 96;
 constexpr std::int64_t kBlockRowsWithWeights = 24;
-constexpr std::int64_t kPieceRows = 170 * kTileRows;  // 2,040: K and V of as many keys fill half of a 2 MB cache
+constexpr std::int64_t kPieceRows = 170 * kTileRows;  // 2,040: K and V of so many keys fill half of a 2 MB cache
 constexpr std::int64_t kPrefetchBytes = std::int64_t{256} << 10;
 constexpr std::int64_t kCachedBytes = std::int64_t{1} << 20;
-constexpr std::int64_t kReadOften = 192;                         // queries a key head from which on copying V pays
+constexpr std::int64_t kReadOften = 192;                         // queries per key head from which copying V pays off
 constexpr std::int64_t kStretchFloats = std::int64_t{64} << 10;  // K and V of a stretch: half of a 512 KB cache
-constexpr std::int64_t kSharedFloats = Floats::kKeep;            // panels of heads in flight: 8 MB
-constexpr std::int64_t kOwnFloats = std::int64_t{1} << 20;       // panels that a task packs for itself: 4 MB
+constexpr std::int64_t kSharedFloats = Floats::kKeep;            // panels of all heads that are packed together: 8 MB
+constexpr std::int64_t kOwnFloats = std::int64_t{1} << 20;       // panels that one task packs for itself: 4 MB
 
 struct RowRange {
   std::int64_t first = 0, rows = 0;
 };
 
-// Queries of a sequence that are computed together, and the keys that they see between them.
+// A stretch of queries of a sequence, and the stretch of keys that they see.
 struct WorkPiece {
   const Sequence* sequence = nullptr;
   RowRange range;
   std::int64_t first_key = 0, keys = 0;  // first_key is a multiple of kTileKeys
 };
 
-// One key head of a piece, with its keys and values as the kernels want them.
+// One key head of a piece, with its keys and values packed for the kernels.
 struct PackedHead {
   const WorkPiece* piece = nullptr;
   std::int64_t key_head = 0;
   float* panels = nullptr;
-  float* values_copy = nullptr;  // null: V is read where it is
+  float* values_copy = nullptr;  // null: V is read in place
   std::uint8_t* flags = nullptr;
   bool not_finite = false;
 };
 
-// All of a sequence.
+// The whole sequence as one piece.
 WorkPiece whole(const Sequence& s) { return {&s, {0, s.queries}, 0, s.keys}; }
 
-// The part of a sequence that starts at row `first`, of at most kPieceRows, with the keys that some head sees.
+// The piece of a sequence from row `first` on, at most kPieceRows rows, with the keys that some head sees.
 WorkPiece piece_at(const Problem& p, const Sequence& s, std::int64_t first) {
   WorkPiece piece{&s, {first, std::min(kPieceRows, s.queries - first)}, 0, 0};
   std::int64_t begin = s.keys, end = 0;
@@ -68,8 +68,8 @@ WorkPiece piece_at(const Problem& p, const Sequence& s, std::int64_t first) {
   return piece;
 }
 
-// Long sequences whose queries look around near by are cut into pieces whose keys fit in the second cache. Not those
-// whose keys would have to be packed over and over.
+// Cuts long sequences with local masks into pieces whose keys fit in the second cache. Leaves a sequence whole if its
+// keys would have to be packed several times.
 std::vector<WorkPiece> pieces_of(const Problem& p) {
   std::vector<WorkPiece> pieces;
   for (const Sequence& s : p.sequences) {
@@ -88,8 +88,8 @@ std::vector<WorkPiece> pieces_of(const Problem& p) {
 
 struct ForwardLayout {
   std::int64_t panels = 0, values = 0, flags = 0;  // floats, floats, bytes of the longest piece
-  bool copies_values = false;                      // as they are, a product could not read them, or not fast
-  bool looks_for_not_finite = false;               // only a tile that some rows may not see needs to know
+  bool copies_values = false;                      // a product cannot read V in place, or not fast enough
+  bool looks_for_not_finite = false;               // only partial tiles need the flags
 };
 
 ForwardLayout layout_of(const Problem& p, std::span<const WorkPiece> pieces) {
@@ -114,7 +114,7 @@ kernels::Rows values_of(const Problem& p, const PackedHead& unit) {
   return from_row(p.v(*unit.piece->sequence, unit.key_head), unit.piece->first_key);
 }
 
-// Packs keys and values [first, first + count) of a unit; says whether some value is not finite.
+// Packs keys and values [first, first + count) of a head. Returns whether some value is not finite.
 bool pack(const Problem& p, const ForwardLayout& layout, const PackedHead& unit, std::int64_t first,
           std::int64_t count) {
   kernels::pack_keys({keys_of(p, unit), first, count, p.sizes.width, unit.panels});
@@ -190,7 +190,7 @@ std::int64_t block_rows(const Problem& p, int threads) {
   return threads == 1 ? most : std::clamp(fair, kTileRows, most);
 }
 
-// Later rows first: under a causal mask they are the longer ones, and long tasks should not come last.
+// Calls f for later rows first: under a causal mask they take longest, and long tasks should not come last.
 template <typename F>
 void for_each_block(const RowRange& range, std::int64_t block, F&& f) {
   for (std::int64_t first = (range.rows - 1) / block * block; first >= 0; first -= block) {
@@ -198,7 +198,7 @@ void for_each_block(const RowRange& range, std::int64_t block, F&& f) {
   }
 }
 
-// What a task will read, if it is little enough to wait in the second cache.
+// The inputs of a task, if they are small enough to wait in the second cache.
 PrefetchList wanted_by(const Problem& p, const PackedHead& unit) {
   const WorkPiece& piece = *unit.piece;
   const kernels::Rows q = p.q(*piece.sequence, unit.key_head * p.sizes.group());
@@ -210,14 +210,14 @@ PrefetchList wanted_by(const Problem& p, const PackedHead& unit) {
   return bytes <= kPrefetchBytes ? prefetch : PrefetchList{};
 }
 
-// Whether all inputs may well lie in the second cache already.
+// Whether all inputs are likely to be in the second cache already.
 bool is_small(const Problem& p) {
   const Sizes& n = p.sizes;
   const std::int64_t numbers = n.heads * n.queries * n.width + n.key_heads * n.keys * (n.width + n.value_width);
   return n.batch * numbers * static_cast<std::int64_t>(sizeof(float)) <= kCachedBytes;
 }
 
-// Each task packs the keys of one key head of a piece for itself and computes all of its queries.
+// One task per key head of a piece: it packs the keys for itself and computes all queries that use them.
 void run_own(const Problem& p, const ForwardLayout& layout, std::span<const WorkPiece> pieces, ThreadPool& pool) {
   const std::int64_t tasks = std::ssize(pieces) * p.sizes.key_heads;
   const bool small = is_small(p);
@@ -257,7 +257,7 @@ struct BlockTask {
   RowRange range;
 };
 
-// All threads pack the keys of some heads together, then share out blocks of their queries.
+// All threads pack the keys of some heads together, then take blocks of their queries as tasks.
 void run_shared(const Problem& p, const ForwardLayout& layout, std::span<PackedHead> units, ThreadPool& pool) {
   const std::int64_t tiles = (layout.flags * kTileKeys + kPackTile - 1) / kPackTile;
   std::vector<std::uint8_t> found(units.size() * static_cast<std::size_t>(tiles), 0);

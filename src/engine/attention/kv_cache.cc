@@ -1,4 +1,4 @@
-// engine/attention/kv_cache.cc - one mapping: the heads' keys one after the other, then their values.
+// engine/attention/kv_cache.cc - one memory mapping: the keys of all heads one after the other, then their values.
 #include "attn/kv_cache.h"
 
 #include <sys/mman.h>
@@ -20,12 +20,13 @@ namespace attn {
 namespace {
 
 constexpr std::int64_t kPage = 4096;
-// Heads start a page and a cache line further each, so that their first tokens do not compete for the same cache sets.
+// Extra space per head, a page and a cache line, so that the heads' first tokens do not compete for the same cache
+// sets.
 constexpr std::int64_t kStagger = kPage + 64;
-// From this many bytes a head on, huge pages: reading is 1.15 times and the first write 2.5 times as fast (64 MiB), and
-// the 2 MiB that the last one may waste are no longer much.
+// From this many bytes per head, use huge pages: reading is 1.15 times and the first write 2.5 times as fast (64 MiB),
+// and the 2 MiB that the last page may waste are little in comparison.
 constexpr std::int64_t kHugeFrom = 4 << 20;
-// Giving back less than this is not worth the call.
+// Returning less than this to the system is not worth the call.
 constexpr std::int64_t kGiveBackFrom = 1 << 20;
 
 constexpr std::int64_t round_up(std::int64_t x, std::int64_t step) { return (x + step - 1) / step * step; }
@@ -76,7 +77,7 @@ KvCache::Config checked(KvCache::Config c) {
   return c;
 }
 
-// Tells the system something about the whole pages within [begin, end). A refusal costs speed or memory, nothing else.
+// Advises the system about the whole pages within [begin, end). If it refuses, that only costs speed or memory.
 void advise(std::byte* begin, std::byte* end, int advice) {
   static const std::int64_t page = sysconf(_SC_PAGESIZE);
   const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(begin));

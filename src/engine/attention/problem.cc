@@ -1,4 +1,4 @@
-// engine/attention/problem.cc - where the numbers of a sequence and head lie, and in what units the kernels want them.
+// engine/attention/problem.cc - finds the arrays of a sequence and head, and converts options to the kernels' units.
 #include "engine/attention/problem.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ kernels::Dense dense_of(const View<const float, 4>& view, std::int64_t b, std::i
           view.shape[2] == 1 ? std::int64_t{0} : view.strides[2]};
 }
 
-// A mask as sequence `b` of `batch` sees it.
+// The mask of sequence `b` of `batch`, as a mask with one sequence.
 struct AtBatch {
   Mask mask;
   std::int64_t b = 0, batch = 1;
@@ -44,7 +44,7 @@ void check_offsets(const char* name, std::span<const std::int64_t> offsets, std:
   const auto fail = [&](const std::string& what) {
     throw std::invalid_argument("attention: packing." + std::string(name) + " " + what);
   };
-  if (offsets.empty()) fail("is empty but must have an offset a sequence and the end");
+  if (offsets.empty()) fail("is empty but must have one offset per sequence and the end");
   if (offsets.front() != 0) fail("starts at " + std::to_string(offsets.front()) + " but must start at 0");
   if (offsets.back() != end)
     fail("ends at " + std::to_string(offsets.back()) + " but must end at " + std::to_string(end));
@@ -60,16 +60,16 @@ void check_packing(const Inputs& in, const Options& options, const Packing& pack
   const auto fail = [](const std::string& what) { throw std::invalid_argument("attention: packed: " + what); };
   if (packing.queries.size() != packing.keys.size()) {
     fail(std::to_string(packing.queries.size()) + " offsets of queries and " + std::to_string(packing.keys.size()) +
-         " of keys, but there must be as many");
+         " of keys, but their numbers must be equal");
   }
   if (in.q.shape[0] != 1) fail("the batch is " + std::to_string(in.q.shape[0]) + " but must be 1");
-  if (options.plan != nullptr) fail("a plan is not taken: each sequence has its own");
+  if (options.plan != nullptr) fail("a plan is not supported: each sequence has its own");
   if (!options.dense_bias.empty() || !options.mask.bias().empty()) {
-    fail("a dense bias is not taken; a bias by distance is");
+    fail("a dense bias is not supported; use a bias by distance");
   }
 }
 
-// The plan of a sequence: that of the last one, if nothing but its place differs.
+// The plan of a sequence: reuses the previous one if the mask and the lengths are the same.
 const TilePlan* plan_of(Problem& problem, const Sequence& s, std::int64_t batch) {
   if (!problem.plans.empty() && !problem.options->mask.per_batch()) {
     const Extent& last = problem.plans.back().extent();
@@ -157,7 +157,7 @@ Problem batch_problem(const Inputs& in, const Options& options, const Sizes& n) 
 
 Problem packed_problem(const Inputs& in, const Options& options, const Packing& packing, const Sizes& n) {
   check_packing(in, options, packing, n);
-  Sizes longest = n;  // of a sequence: what a bias by distance is made for
+  Sizes longest = n;  // the longest sequence: a bias by distance has its size
   longest.queries = longest.keys = 0;
   const auto count = static_cast<std::int64_t>(packing.queries.size()) - 1;
   for (std::size_t s = 0; s < static_cast<std::size_t>(count); ++s) {

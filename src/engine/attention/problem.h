@@ -1,4 +1,4 @@
-// engine/attention/problem.h - a call after its checks: what the schedules below work on.
+// engine/attention/problem.h - a call after its checks, and the schedules that compute it.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ std::string text_of(const Shape<Rank>& shape) {
   return text + "]";
 }
 
-// Throw std::invalid_argument, with the shapes in the message.
+// Checks of the arguments. They throw std::invalid_argument with the shapes in the message.
 Sizes check_inputs(const Inputs& in);
 Sizes check_keys(const Inputs& in);  // without v
 void check_options(const Options& options, const Sizes& sizes);
@@ -44,11 +44,11 @@ Sizes check_backward(const Inputs& in, const Options& options, const Outputs& ou
 // Queries and keys that belong together: an element of the batch, or one of several sequences packed into it.
 struct Sequence {
   std::int64_t batch = 0;                       // in the inputs
-  std::int64_t number = 0;                      // b, as mask, bias and dropout see it
+  std::int64_t number = 0;                      // b, for mask, bias and dropout
   std::int64_t first_query = 0, first_key = 0;  // in the inputs
   std::int64_t queries = 0, keys = 0;
   const TilePlan* plan = nullptr;
-  std::int64_t plan_batch = 0;  // what the plan calls it
+  std::int64_t plan_batch = 0;  // its b in the plan
 };
 
 // The rows of batch b and head h from `first` on.
@@ -69,10 +69,10 @@ struct Problem {
   const Options* options = nullptr;
   Sizes sizes;
   float scale = 1;
-  std::int64_t bias_centre = 0;  // where j - i = 0 stands in options->bias
+  std::int64_t bias_centre = 0;  // the index of j - i = 0 in options->bias
   View<const float, 4> mask_bias;
   std::vector<Sequence> sequences;
-  std::deque<TilePlan> plans;  // those that were made for this call
+  std::deque<TilePlan> plans;  // plans made for this call
 
   View<float, 4> out;
   View<float, 3> lse;
@@ -90,17 +90,17 @@ struct Problem {
 
 kernels::DropoutHash dropout_of(const Dropout& dropout, std::int64_t b, std::int64_t h) noexcept;
 
-// Fills in all but the sequences and the outputs. Keeps a pointer to the options.
+// Fills in everything except the sequences and the outputs. Keeps a pointer to the options.
 Problem make_problem(const Inputs& in, const Options& options, const Sizes& sizes);
-// The elements of the batch as sequences, all with this plan.
+// Adds the elements of the batch as sequences, all with this plan.
 void add_batch(Problem& problem, const TilePlan* plan);
-// All but the outputs, with the options' plan or one of its own. The options are checked already.
+// Fills in everything except the outputs. Uses the options' plan, or makes one. The options must be checked already.
 Problem batch_problem(const Inputs& in, const Options& options, const Sizes& sizes);
-// The packed sequences that have queries. Checks the packing, and the options by it.
+// The same for the packed sequences that have queries. Checks the packing, and the options against it.
 Problem packed_problem(const Inputs& in, const Options& options, const Packing& packing, const Sizes& sizes);
 
-// Which visits rows [first, first + rows) of a head make. Their keys lie in [key_begin, key_end), multiples of
-// kTileKeys or the end. Keys are taken in stretches of `stretch` for all rows of tiles in turn, so that a stretch of K
+// Plans the visits of rows [first, first + rows) of a head to keys in [key_begin, key_end), which are multiples of
+// kTileKeys or the end. All rows of tiles visit one stretch of `stretch` keys before the next, so that a stretch of K
 // and V stays in the second cache.
 struct BlockOfRows {
   const Sequence* sequence = nullptr;
@@ -112,12 +112,12 @@ struct BlockOfRows {
 struct Workspace;
 void plan_visits(const BlockOfRows& block, Workspace& work);
 
-inline constexpr std::int64_t kPackTile = 512;  // keys packed at a time
+inline constexpr std::int64_t kPackTile = 512;  // keys packed per task
 
-// Fills all rows with 0.
+// Sets all rows to 0.
 void write_zeros(const View<float, 4>& to);
 
-// The schedules.
+// The schedules: how a problem is divided into tasks.
 void run_forward(const Problem& problem, ThreadPool& pool);  // blocks of queries
 bool wants_split(const Problem& problem) noexcept;           // few queries, many keys
 void run_split(const Problem& problem, ThreadPool& pool);    // parts of the keys, merged through lse

@@ -1,4 +1,4 @@
-// engine/attention/schedule.cc - from the spans of a tile plan to the visits of a block of rows.
+// engine/attention/schedule.cc - turns the spans of a tile plan into the visits of a block of rows.
 #include <algorithm>
 #include <limits>
 
@@ -10,7 +10,7 @@ namespace {
 
 static_assert(kTileRows == kernels::kTileRows && kTileKeys == kernels::kTileKeys);
 
-// Adds segments of one row of tiles to visits, each as full as a chunk allows.
+// Appends the segments of one row of tiles to visits, each as full as a chunk allows.
 class VisitWriter {
  public:
   VisitWriter(Workspace& work, std::int64_t row, std::int64_t rows)
@@ -34,7 +34,7 @@ class VisitWriter {
  private:
   Workspace& work_;
   std::int32_t row_, rows_;
-  std::int64_t room_ = 0;  // keys that the last visit still takes, a multiple of kTileKeys
+  std::int64_t room_ = 0;  // keys that still fit in the last visit, a multiple of kTileKeys
 };
 
 }  // namespace
@@ -49,7 +49,7 @@ void plan_visits(const BlockOfRows& block, Workspace& work) {
   std::int64_t key = block.key_begin;
   while (key < block.key_end) {
     const std::int64_t end = std::min(block.key_end, key + block.stretch);
-    std::int64_t next = std::numeric_limits<std::int64_t>::max();  // the first key that is still wanted
+    std::int64_t next = std::numeric_limits<std::int64_t>::max();  // the first key that some row still has to visit
     for (std::int64_t t = 0; t < tiles; ++t) {
       const auto spans = s.plan->row(s.plan_batch, block.head, first_tile + t);
       std::int32_t& cursor = work.cursors[static_cast<std::size_t>(t)];

@@ -1,7 +1,7 @@
-// engine/attention/split.cc - few queries, many keys: the keys are shared out instead of the queries.
+// engine/attention/split.cc - few queries, many keys: distributes parts of the keys over threads instead of queries.
 //
-// Each part of the keys gives its own output and lse, and lse says what share of the whole it is. Where the parts begin
-// depends on the shape alone and they are added in order: same bits for any number of threads.
+// Each part of the keys has its own output and lse; exp(lse) is its share of the whole softmax. The parts depend on the
+// shape alone and are merged in order, so the bits are the same for any number of threads.
 #include <algorithm>
 #include <cmath>
 
@@ -14,12 +14,12 @@
 namespace attn {
 namespace {
 
-constexpr std::int64_t kMostQueries = 16;  // beyond, blocks of queries keep all threads busy
-constexpr std::int64_t kManyKeys = 4096;   // below, packing them all is cheap
-constexpr std::int64_t kPartKeys = 2048;   // at least so many a part
+constexpr std::int64_t kMostQueries = 16;  // with more, blocks of queries keep all threads busy
+constexpr std::int64_t kManyKeys = 4096;   // with fewer, packing them all is cheap
+constexpr std::int64_t kPartKeys = 2048;   // least keys per part
 constexpr std::int64_t kMostParts = 64;
 
-// Few enough rows that reading the keys, not multiplying them, takes the time.
+// Whether there are so few rows that reading the keys takes longer than multiplying them.
 bool reads_in_place(const Sequence& s, const Sizes& n) { return s.queries <= 4 || s.queries * n.group() <= 8; }
 
 // One part of the keys for the query heads that share a key head.
@@ -27,7 +27,7 @@ struct SplitPart {
   const Sequence* sequence = nullptr;
   std::int64_t key_head = 0;
   std::int64_t begin = 0, end = 0;
-  std::int64_t at = 0;  // where its results start, in rows
+  std::int64_t at = 0;  // first row of its results
 };
 
 struct Results {
@@ -87,7 +87,7 @@ void read_in_place(const Problem& p, const SplitPart& part, std::int64_t first, 
   kernels::decode(t);
 }
 
-// The part packed into panels, as for many queries.
+// The same with keys packed into panels, as for many queries.
 void pack_and_multiply(const Problem& p, const SplitPart& part, const Results& to) {
   Workspace& work = Workspace::mine();
   const Sequence& s = *part.sequence;
@@ -139,7 +139,7 @@ void run_split_part(const Problem& p, const SplitPart& part, const Results& to) 
   for (std::int64_t first = 0; first < group; first += heads) read_in_place(p, part, first, heads, to);
 }
 
-// One row: its parts, `step` rows apart in the results, added in the order of their keys.
+// Merges the parts of one row, which lie `step` rows apart in the results, in the order of their keys.
 struct Merge {
   std::int64_t first = 0, step = 0, count = 0;
   float sink = 0;  // natural; -inf: none
@@ -156,7 +156,7 @@ float merge_split_row(const Merge& row, const Results& from, std::int64_t width,
   }
   std::fill_n(out, width, 0.0F);
   if (!seen) return row.sink;
-  if (top == kNever) top = 0;  // nothing but NaN
+  if (top == kNever) top = 0;  // all of them NaN
   float total = row.sink == kNever ? 0.0F : std::exp(row.sink - top);
   for (std::int64_t n = 0; n < row.count; ++n) {
     const std::int64_t at = row.first + n * row.step;
@@ -190,7 +190,7 @@ void run_split(const Problem& p, ThreadPool& pool) {
   pool.run(std::ssize(parts),
            [&](std::int64_t n, int) { run_split_part(p, parts[static_cast<std::size_t>(n)], results); });
   Workspace::mine().release();
-  for (std::size_t n = 0; n < parts.size();) {  // the parts of one key head stand together
+  for (std::size_t n = 0; n < parts.size();) {  // the parts of one key head are consecutive
     const SplitPart& part = parts[n];
     const Sequence& s = *part.sequence;
     const std::int64_t count = std::max<std::int64_t>(1, (s.keys + part_keys(s.keys) - 1) / part_keys(s.keys));

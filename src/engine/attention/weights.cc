@@ -1,4 +1,4 @@
-// engine/attention/weights.cc - windows on the table of weights, rebuilt.
+// engine/attention/weights.cc - rebuilds windows of the table of weights from q, k and lse.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -22,12 +22,12 @@ void check_window(const Sizes& n, const Rectangle& window, const Shape<4>& shape
                               " do not lie within N, M = " + std::to_string(n.queries) + ", " + std::to_string(n.keys));
 }
 
-// What the mask says of rows that need not start where a plan's tiles do.
+// The mask of rows that need not start at a tile of a plan.
 class WindowMask {
  public:
   explicit WindowMask(const Options& options) : mask_(options.mask), plan_(options.plan) {}
 
-  // Bits of query i for the keys from j on, a multiple of 64. Keys at or beyond at.j1 are not packed: none is seen.
+  // Bits of query i for the keys from j on, a multiple of 64. Keys from at.j1 on are not packed: their bits are 0.
   [[nodiscard]] std::uint64_t row(const Tile& at, std::int64_t i, std::int64_t j) const {
     const std::int64_t left = at.j1 - j;
     const std::uint64_t real = left >= kTileKeys ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
@@ -49,7 +49,7 @@ class WindowMask {
   const TilePlan* plan_;
 };
 
-// Visits of at most kTileRows rows to the key tiles [begin, end), a chunk each.
+// Plans visits of at most kTileRows rows to the key tiles [begin, end), one per chunk.
 void window_visits(const WindowMask& mask, const Tile& tile, Workspace& work) {
   work.segments.clear();
   work.visits.clear();

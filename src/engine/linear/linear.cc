@@ -1,7 +1,8 @@
-// engine/linear/linear.cc - linear attention: who sums up which keys, and who answers which queries.
+// engine/linear/linear.cc - schedules linear attention: which task sums which keys, and which task computes which
+// queries.
 //
-// With many key heads each is one task. With few, keys are cut into parts whose number depends on the shape alone; the
-// sums of the parts are added in order, so that the bits do not depend on the number of threads.
+// With many key heads, each is one task. With few, keys are cut into parts whose number depends on the shape alone. The
+// sums of the parts are added in order, so the bits do not depend on the number of threads.
 #include "attn/linear.h"
 
 #include <algorithm>
@@ -23,10 +24,10 @@ static_assert(static_cast<int>(Feature::elu_plus_one) == static_cast<int>(kernel
 static_assert(static_cast<int>(Feature::relu) == static_cast<int>(kernels::Phi::relu));
 static_assert(static_cast<int>(Feature::identity) == static_cast<int>(kernels::Phi::identity));
 
-constexpr std::int64_t kEnoughTasks = 8;   // key heads, from which on keys are not cut
-constexpr std::int64_t kLeastPart = 512;   // keys
+constexpr std::int64_t kEnoughTasks = 8;   // with so many key heads, keys are not cut
+constexpr std::int64_t kLeastPart = 512;   // least keys per part
 constexpr std::int64_t kMappedRows = 256;  // rows that go through the caller's map at a time
-constexpr std::int64_t kQueryRows = 252;   // queries in a task of their own, a multiple of kTileRows
+constexpr std::int64_t kQueryRows = 252;   // queries per task, a multiple of kTileRows
 static_assert(kMappedRows % kernels::kLinearChunk == 0 && kQueryRows % kTileRows == 0);
 
 [[noreturn]] void fail_linear(const std::string& what) { throw std::invalid_argument("linear_attention: " + what); }
@@ -70,7 +71,7 @@ float number(const void* row, Type type, std::int64_t d) {
   }
 }
 
-// Tasks may not throw, but memory may be short and a caller's map may throw: the first exception waits here.
+// Tasks must not throw, but allocation and the caller's map may: holds the first exception until all tasks are done.
 class FirstException {
  public:
   template <typename F>
@@ -100,8 +101,8 @@ struct BatchHead {
   std::int64_t b = 0, g = 0;
 };
 
-// What a task works with. A caller's map may itself call this library, which then takes the thread's workspace: with a
-// map, what must outlive its calls lies in memory of the task's own.
+// The memory of a task. A caller's map may itself call this library, which then uses the thread's workspace. So with a
+// map, everything that must survive its calls lies in memory that the task owns.
 struct TaskMemory {
   explicit TaskMemory(bool mapped)
       : kernel(Workspace::mine().kernel),
@@ -137,7 +138,7 @@ class LinearCall {
 
   void run(ThreadPool& pool) {
     if (options_.causal) {
-      // Parts side by side sum up their keys twice: a third more work, worth it only if there is somebody to share it.
+      // Parallel parts sum their keys twice: a third more work, worth it only if there are several threads.
       return parts_ > 1 && pool.threads() > 1 ? run_parts(pool) : run_units(pool);
     }
     return units() < kEnoughTasks ? run_parts(pool) : run_units(pool);
@@ -173,7 +174,7 @@ class LinearCall {
   [[nodiscard]] kernels::LinearKeys keys_of(BatchHead unit, RowSpan rows, float* mapped_to) const;
   [[nodiscard]] kernels::LinearQueries queries_of(BatchHead unit, RowSpan rows, float* mapped_to) const;
   void map_rows(const AnyView<4>& view, BatchHead at, RowSpan rows, float* to) const;
-  // Rows are taken all at once, or with a caller's map a few at a time: f(span, where their phi may go).
+  // Calls f(span, buffer for phi) for all rows at once or, with a caller's map, for a few rows at a time.
   template <typename F>
   void for_each_span(RowSpan rows, std::int64_t floats_a_row, TaskMemory& memory, F&& f) const;
 
@@ -185,8 +186,8 @@ class LinearCall {
   const View<float, 4>& out_;
   Sizes n_;
   kernels::LinearWidths widths_;
-  std::int64_t part_ = 0;   // keys in a part
-  std::int64_t parts_ = 0;  // of a key head
+  std::int64_t part_ = 0;   // keys per part
+  std::int64_t parts_ = 0;  // parts per key head
   FirstException failure_;
 };
 
@@ -298,7 +299,7 @@ void LinearCall::run_unit(BatchHead unit, TaskMemory& memory) const {
   store_state(unit, sum);
 }
 
-// With several parts, the same additions in the same order as if each part had been a task.
+// If there are several parts, does the same additions in the same order as if each part were a task.
 void LinearCall::run_unit_causally(BatchHead unit, TaskMemory& memory) const {
   const std::int64_t size = widths_.sum_floats();
   float* now = memory.sums.reserve(3 * size);
@@ -333,7 +334,7 @@ void LinearCall::run_parts(ThreadPool& pool) {
     std::fill_n(sum, size, 0.0F);
     add_keys(unit(n / parts_), part(n % parts_), sum, memory);
   });
-  // Then sum p is that of everything before part p, and the last one that of all.
+  // Then sum p is the sum of everything before part p, and the last one is the sum of all.
   share_out(pool, units(), [&](std::int64_t u, TaskMemory&) {
     const kernels::FlushDenormals guard;  // as the kernel does where it adds the same sums itself
     load_state(unit(u), sum_of(u, 0));

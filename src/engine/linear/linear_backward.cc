@@ -26,10 +26,10 @@ void check_linear_backward(const Sizes& n, const LinearOptions& options, const G
   }
   if (options.map != nullptr) {
     fail_linear_backward(
-        "a feature map of the caller's has no derivative here; pass phi(q) and phi(k) with Feature::identity");
+        "a feature map of the caller has no derivative here; pass phi(q) and phi(k) with Feature::identity");
   }
   if (!options.state.s.empty() || !options.state.z.empty())
-    fail_linear_backward("a state is not taken: gradients end at its keys");
+    fail_linear_backward("a state is not supported: gradients end at its keys");
   if (!to.d_bias.empty() || !to.d_sink.empty()) fail_linear_backward("linear attention has neither a bias nor a sink");
 }
 

@@ -57,7 +57,7 @@ class JoinNode final : public MaskNode {
   void rows(const Tile& tile, std::uint64_t* out) const override {
     std::fill_n(out, tile.i1 - tile.i0, kNeutral);
     for (const Mask& part : parts_) {
-      const Cover c = part.cover(tile);  // cheaper than the bits, and often enough
+      const Cover c = part.cover(tile);  // cheaper than the bits, and often sufficient
       if (c == kNeutralCover) continue;
       if (c == kSettledCover) return void(std::fill_n(out, tile.i1 - tile.i0, ~kNeutral));
       add_rows(part, tile, out);
@@ -94,7 +94,7 @@ class JoinNode final : public MaskNode {
 
  private:
   static constexpr Binding kBinding = how == Join::both ? Binding::both : Binding::any;
-  // What changes nothing, and what decides alone.
+  // The neutral element of the operator, and the element that decides the result alone.
   static constexpr std::uint64_t kNeutral = how == Join::both ? kEveryKey : kNoKey;
   static constexpr Cover kNeutralCover = how == Join::both ? Cover::all : Cover::none;
   static constexpr Cover kSettledCover = how == Join::both ? Cover::none : Cover::all;
@@ -123,8 +123,8 @@ class JoinNode final : public MaskNode {
   std::vector<Mask> parts_;
   bool per_batch_ = false, per_head_ = false;
   int depth_ = 1;
-  View<const float, 4> bias_;      // of the only part that has one
-  std::optional<FloatTable> sum_;  // of several
+  View<const float, 4> bias_;      // if only one part has a bias: that one
+  std::optional<FloatTable> sum_;  // if several have one: their sum
 };
 
 class NotNode final : public MaskNode {
@@ -164,7 +164,7 @@ Mask join_flat(const std::vector<Mask>& masks) {
     everything = everything || mask.everything();
     bias = bias || !mask.bias().empty();
     const auto* inner = dynamic_cast<const JoinNode<how>*>(mask.node().get());
-    // A chain that already summed its biases keeps the sum.
+    // A chain that has already summed its biases keeps the sum.
     if (inner != nullptr && mask.bias().empty()) {
       parts.insert(parts.end(), inner->parts().begin(), inner->parts().end());
     } else if (how == Join::any || !mask.everything()) {

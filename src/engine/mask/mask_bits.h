@@ -1,4 +1,4 @@
-// engine/mask/mask_bits.h - words of 64 keys, and sums of positions that cannot overflow.
+// engine/mask/mask_bits.h - words of 64 keys, and saturating sums of positions.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ constexpr std::uint64_t bits_between(std::int64_t j, std::int64_t first, std::in
   return bits;
 }
 
-// position + distance, or the largest number. position is not negative.
+// position + distance, or the largest integer if that overflows. position is not negative.
 constexpr std::int64_t reach(std::int64_t position, std::int64_t distance) noexcept {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   return distance > most - position ? most : position + distance;

@@ -1,4 +1,4 @@
-// engine/mask/mask_document.cc - several documents in one sequence.
+// engine/mask/mask_document.cc - the Document mask: several documents in one sequence.
 #include <algorithm>
 #include <cstddef>
 #include <stdexcept>
@@ -11,8 +11,8 @@
 
 namespace attn {
 
-// Documents are numbered over all sequences. Most are one piece, and then two positions say all; of the others each
-// word of 64 keys keeps the bits of those that occur in it.
+// Documents are numbered over all sequences. Most are contiguous, and two positions describe them. For the others, each
+// word of 64 keys keeps the bits of the documents that occur in it.
 struct Document::Index {
   struct Reach {
     std::int64_t first = 0, last = 0, count = 0;
@@ -27,7 +27,7 @@ struct Document::Index {
       : batch(view.shape[0]), length(view.shape[1]), words((length + 63) / 64) {
     if (batch < 1 || length < 1) {
       throw std::invalid_argument("mask: the ids of document are [" + std::to_string(batch) + "," +
-                                  std::to_string(length) + "], but must be [1|B, N] with nothing empty");
+                                  std::to_string(length) + "], but must be [1|B, N] and not empty");
     }
     ids.reserve(batch * length);
     documents.reserve(batch * length);
@@ -40,7 +40,7 @@ struct Document::Index {
   void number_documents(const std::int64_t* given) {
     std::unordered_map<std::int64_t, std::int64_t> numbers;
     for (std::int64_t j = 0; j < length; ++j) {
-      const bool same = j > 0 && given[j] == given[j - 1];  // spares the look-up: documents are long
+      const bool same = j > 0 && given[j] == given[j - 1];  // saves the look-up: documents are long
       const std::int64_t next = static_cast<std::int64_t>(reaches.size());
       const std::int64_t d = same ? documents.back() : numbers.try_emplace(given[j], next).first->second;
       if (d == next) reaches.push_back({j, j, 0});
@@ -74,7 +74,7 @@ struct Document::Index {
   }
 
   std::int64_t batch, length, words;
-  std::vector<std::int64_t> ids, documents;  // [batch, length]: as given, numbered
+  std::vector<std::int64_t> ids, documents;  // [batch, length]: the caller's ids, and our numbers
   std::vector<Reach> reaches;                // of each document
   std::vector<std::int64_t> pieces_begin;    // [batch, words], and the end
   std::vector<Piece> pieces;
@@ -97,7 +97,7 @@ std::uint64_t Document::row(std::int64_t b, std::int64_t, std::int64_t i, std::i
 }
 
 Cover Document::cover(const Tile& tile) const {
-  if (tile.i1 - tile.i0 > 256) return Cover::some;  // a plan asks for fewer; more are not worth the walk
+  if (tile.i1 - tile.i0 > 256) return Cover::some;  // a plan asks for fewer rows; more are not worth the walk
   bool none = true, all = true;
   for (std::int64_t i = tile.i0; i < tile.i1;) {
     const Index::Reach& reach = index_->reaches[index_->document(tile.b, i)];
@@ -116,12 +116,12 @@ void Document::check(const Extent& extent) const {
   if (index_->batch != 1 && index_->batch != extent.batch) {
     throw std::invalid_argument("mask: document has ids for " + std::to_string(index_->batch) +
                                 " sequences, but there are " + std::to_string(extent.batch) +
-                                "; give one row of ids for all or one for each");
+                                "; pass one row of ids for all or one for each");
   }
   if (index_->length != extent.queries || index_->length != extent.keys) {
     throw std::invalid_argument("mask: document has " + std::to_string(index_->length) +
-                                " ids a sequence, but N and M are " + pair(extent.queries, extent.keys) +
-                                "; queries and keys must be as many as the ids");
+                                " ids per sequence, but N and M are " + pair(extent.queries, extent.keys) +
+                                "; both must equal the number of ids");
   }
 }
 

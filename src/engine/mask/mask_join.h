@@ -1,4 +1,4 @@
-// engine/mask/mask_join.h - many masks as one.
+// engine/mask/mask_join.h - joins many masks into one.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace attn::detail {
 
 enum class Join : std::uint8_t { both, any };  // &, |
 
-// Chains of one operator become one flat node: 100,000 masks joined at once have depth 2. Throws std::invalid_argument
-// as operator& does. masks is not empty.
+// Joins masks by one operator into one flat node: 100,000 masks joined at once have depth 2. Throws
+// std::invalid_argument as operator& does. masks must not be empty.
 Mask join(Join how, const std::vector<Mask>& masks);
 
 inline int depth(const Mask& mask) { return mask.node() ? mask.node()->depth() : 1; }

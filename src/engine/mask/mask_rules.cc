@@ -1,4 +1,4 @@
-// engine/mask/mask_rules.cc - masks that follow from positions and lengths.
+// engine/mask/mask_rules.cc - masks defined by positions and lengths.
 #include <algorithm>
 #include <cstddef>
 #include <stdexcept>
@@ -31,13 +31,13 @@ std::string call(const char* name, std::int64_t argument) {
   return std::string(name) + "(" + std::to_string(argument) + ")";
 }
 
-// How far it is from n to the first multiple of `of` at or after n.
+// The distance from n to the first multiple of `of` at or after n.
 std::int64_t to_multiple(std::int64_t n, std::int64_t of) {
   const std::int64_t over = n % of;
   return over == 0 ? 0 : of - over;
 }
 
-// ---- lengths, as Padding and Prefix have them ----
+// ---- lengths, for Padding and Prefix ----
 
 std::vector<std::int64_t> checked_lengths(std::vector<std::int64_t> lengths, const char* name) {
   if (lengths.empty()) throw std::invalid_argument(std::string("mask: ") + name + " needs at least one length");
@@ -58,7 +58,7 @@ void check_lengths(const std::vector<std::int64_t>& lengths, const Extent& exten
   if (lengths.size() == 1 || std::cmp_equal(lengths.size(), extent.batch)) return;
   throw std::invalid_argument(std::string("mask: ") + name + " has " + std::to_string(lengths.size()) +
                               " lengths, but there are " + std::to_string(extent.batch) +
-                              " sequences; give one length for all or one for each");
+                              " sequences; pass one length for all or one for each");
 }
 
 std::string lengths_text(const std::vector<std::int64_t>& lengths, const char* name) {

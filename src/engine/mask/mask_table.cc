@@ -1,4 +1,4 @@
-// engine/mask/mask_table.cc - masks given pair by pair.
+// engine/mask/mask_table.cc - masks that store one bit per pair.
 #include "engine/mask/mask_table.h"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ TableRule::TableRule(const Shape<4>& shape)
       bits_(std::max<std::int64_t>(1, shape_[0] * shape_[1] * shape_[2] * words_), kNoKey) {}
 
 Cover TableRule::cover(const Tile& tile) const {
-  // Looking costs what it saves: beyond this many words the plan finds out by itself.
+  // Beyond this many words, looking costs more than it saves: the plan reads the bits anyway.
   constexpr std::int64_t kMostWords = 64;
   const std::int64_t w0 = tile.j0 / 64, w1 = (tile.j1 + 63) / 64;
   const std::int64_t rows = steps_[2] == 0 ? 1 : tile.i1 - tile.i0;
@@ -115,7 +115,7 @@ std::string TableRule::text() const {
 
 namespace {
 
-// allowed(b, h, i) gives f(j) of that row.
+// Sets the bits of all rows: allowed(b, h, i) returns the function f(j) of that row.
 template <typename F>
 TableRule make_rule(const Shape<4>& shape, F&& allowed) {
   TableRule rule(shape);
@@ -207,7 +207,7 @@ TableAxes table_axes(std::span<const std::int64_t> shape, std::span<const std::i
   if (given.size() > 1) given.pop_back();
   throw std::invalid_argument("mask: a table of shape " + given +
                               "] does not fit [B,H,N,M] = " + detail::extent_text(extent) +
-                              "; right would be [M], [N,M], [B,M], [B,1,M], [B,N,M] or [B,H,N,M], the last axis dense");
+                              "; it must be [M], [N,M], [B,M], [B,1,M], [B,N,M] or [B,H,N,M], with a dense last axis");
 }
 
 }  // namespace attn

@@ -13,7 +13,7 @@ namespace attn::detail {
 // "[2,1,4,8]"
 std::string shape_text(const Shape<4>& shape);
 
-// Dense strides, but 0 along axes of 1: any index may be used there.
+// Dense strides, but 0 along axes of size 1, so that any index may be used there.
 Shape<4> broadcast_strides(const Shape<4>& shape);
 
 // Floats [1|B, 1|H, 1|N, M].
@@ -22,7 +22,7 @@ class FloatTable {
   FloatTable() = default;
   explicit FloatTable(const Shape<4>& shape);
 
-  // Axes of 1, whose stride is 0, stretch. std::invalid_argument, with both shapes, if another axis differs.
+  // Adds two tables; axes of size 1 broadcast. Throws std::invalid_argument, with both shapes, if another axis differs.
   static FloatTable sum(View<const float, 4> a, View<const float, 4> b);
 
   [[nodiscard]] bool empty() const { return values_.empty(); }
@@ -38,13 +38,13 @@ class FloatTable {
   std::vector<float> values_;
 };
 
-// A rule that looks its bits up, [1|B, 1|H, 1|N, M], and may carry a bias.
+// A rule that looks up its bits in a table [1|B, 1|H, 1|N, M] and may have a bias.
 class TableRule {
  public:
-  // Starts with no pair allowed. A table without any pair is taken to be [1,1,1,0].
+  // Starts with no pair allowed. A table without any pair counts as [1,1,1,0].
   explicit TableRule(const Shape<4>& shape);
 
-  // Pairs of one row are set from f(j), j in [0, M).
+  // Sets the pairs of one row to f(j), j in [0, M).
   template <typename F>
   void fill_row(std::int64_t b, std::int64_t h, std::int64_t i, F&& f) {
     std::uint64_t* word = bits_.data() + ((b * shape_[1] + h) * shape_[2] + i) * words_;
@@ -65,7 +65,7 @@ class TableRule {
 
  private:
   Shape<4> shape_;
-  std::int64_t words_;  // a row
+  std::int64_t words_;  // per row
   Shape<4> steps_;      // in words
   std::vector<std::uint64_t> bits_;
   FloatTable bias_;

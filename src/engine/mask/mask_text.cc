@@ -1,4 +1,4 @@
-// engine/mask/mask_text.cc - masks from text: names with whole numbers, joined by ~, & and |.
+// engine/mask/mask_text.cc - parses masks from text: names with integers, joined by ~, & and |.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -22,7 +22,7 @@ constexpr std::size_t kAnyCount = std::numeric_limits<std::size_t>::max();
 
 struct Number {
   std::int64_t value = 0;
-  std::size_t at = 0;  // where it stands in the text
+  std::size_t at = 0;  // its offset in the text
 };
 using Numbers = std::vector<Number>;
 
@@ -33,7 +33,7 @@ std::vector<std::int64_t> values(const Numbers& numbers) {
   return out;
 }
 
-// A name, and what may stand in its parentheses. `document` and `table` read theirs themselves.
+// A name and its allowed arguments. `document` and `table` parse theirs themselves.
 struct MaskForm {
   std::string_view name;
   std::size_t fewest, most;
@@ -65,7 +65,7 @@ std::string quoted(std::string_view what) { return std::string("'").append(what)
 
 std::size_t columns(std::string_view text) { return text.size() - std::ranges::count_if(text, continues_character); }
 
-// First a line that stands on its own, then the text, or the part of it around the place, and a caret.
+// A message that stands on its own, then the text, or the part of it around the error, and a caret.
 [[noreturn]] void fail_at(std::string_view text, std::size_t at, const std::string& what) {
   constexpr std::size_t kBefore = 60, kAfter = 40;
   std::size_t begin = at > kBefore ? at - kBefore : 0, end = std::min(text.size(), at + kAfter);
@@ -188,13 +188,13 @@ class MaskParser {
         View<const std::int64_t, 2>(ids.data(), {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(length)}));
   }
 
-  // Rows by ',', heads by '/', sequences by ';'.
+  // Rows are separated by ',', heads by '/', sequences by ';'.
   Mask table_rule() {
     open_arguments("table");
     if (take(')')) return detail::TableRule({1, 1, 1, 0});
     std::vector<std::string_view> rows;
-    std::size_t queries = 0, heads = 0, sequences = 0;  // the first two: 0 until the first head, sequence ends
-    std::size_t row_count = 0, head_count = 0;          // so far, in this head, in this sequence
+    std::size_t queries = 0, heads = 0, sequences = 0;  // the first two are 0 until the first head or sequence ends
+    std::size_t row_count = 0, head_count = 0;          // so far in this head, in this sequence
     for (char sign = ','; sign != ')';) {
       const std::size_t begin = at_;
       rows.push_back(table_row(rows.empty() ? 0 : rows.front().size()));
@@ -312,7 +312,7 @@ class MaskParser {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  int open_ = 0;  // parentheses
+  int open_ = 0;  // open parentheses
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// engine/mask/tile_plan.cc - finds the tiles by halving the keys wherever a mask is neither none nor all.
+// engine/mask/tile_plan.cc - finds the tiles of a plan: halves ranges of keys as long as the mask covers some of them.
 #include "attn/tile_plan.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::int64_t kMostTiles = std::numeric_limits<std::int32_t>::max();
 
 std::uint64_t hash(const std::uint64_t* pattern) noexcept {
   constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;  // 2^64 / golden ratio
-  std::array<std::uint64_t, 4> lanes{1, 2, 3, 4};      // multiplications of four rows run side by side
+  std::array<std::uint64_t, 4> lanes{1, 2, 3, 4};      // four independent chains of multiplications
   for (std::size_t r = 0; r < kTileRows; ++r) lanes[r % 4] = (std::rotl(lanes[r % 4], 29) ^ pattern[r]) * kOdd;
   std::uint64_t x = 0;
   for (const std::uint64_t lane : lanes) x = (std::rotl(x, 29) ^ lane) * kOdd;
@@ -46,8 +46,8 @@ class TilePlan::Builder {
  public:
   Builder(TilePlan& plan, const Mask& mask) : plan_(plan), mask_(mask), extent_(plan.extent_) {}
 
-  // All tile rows of one head. A band of them is looked at first: what is none or all for the band need not be asked
-  // again for each row, which halves the time of causal and window masks.
+  // All tile rows of one head. A band of several tile rows comes first: what the mask covers not at all or fully for
+  // the band is decided for each of its rows, which halves the time of causal and window masks.
   void add_head(std::int64_t b, std::int64_t h) {
     constexpr std::int64_t kBand = 16;
     tile_.b = b;
@@ -62,7 +62,7 @@ class TilePlan::Builder {
   }
 
  private:
-  // Key tiles [first, last) of a band: seen by all of it, or to be looked at (and then only one tile).
+  // Key tiles [first, last) of a band: visible to all of it, or undecided (then only one tile).
   struct Piece {
     std::int64_t first = 0, last = 0;
     bool all = false;
@@ -102,7 +102,7 @@ class TilePlan::Builder {
     plan_.starts_.push_back(static_cast<std::int64_t>(plan_.spans_.size()));
   }
 
-  // cover() may say `some` to anything; the bits decide.
+  // cover() may return `some` for anything; the bits decide.
   void look_at(std::int64_t key_tile) {
     Pattern pattern{};
     mask_.rows(tile_, pattern.data());
@@ -160,10 +160,10 @@ class TilePlan::Builder {
   TilePlan& plan_;
   const Mask& mask_;
   const Extent extent_;
-  Tile tile_;                        // being looked at
-  std::vector<Piece> pieces_;        // of the band being looked at, by rising key
+  Tile tile_;                        // the current one
+  std::vector<Piece> pieces_;        // of the current band, by rising key
   std::size_t row_begin_ = 0;        // in spans_
-  std::vector<std::int32_t> slots_;  // patterns by hash, -1: free; at most half full
+  std::vector<std::int32_t> slots_;  // hash table of patterns; -1: free; at most half full
 };
 
 TilePlan::TilePlan(const Mask& mask, const Extent& extent) : extent_(extent) {

@@ -1,4 +1,4 @@
-// engine/ring/ranks.cc - what can be said of ranks without knowing who they are.
+// engine/ring/ranks.cc - a single rank, and the collective operations that need no particular transport.
 #include "attn/ranks.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class Alone final : public Ranks {
 
 constexpr int kParts = 0, kSums = 1;  // tags
 
-// Part r of the numbers is summed by rank r, which then tells everybody.
+// Rank r sums part r of the numbers and sends the sums to all others.
 template <typename T>
 void sum_in_order(Ranks& ranks, std::span<T> numbers) {
   const auto size = static_cast<std::size_t>(ranks.size()), me = static_cast<std::size_t>(ranks.rank());

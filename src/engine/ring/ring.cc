@@ -1,4 +1,4 @@
-// engine/ring/ring.cc - how a sequence is split, what ranks must agree on, and blocks of the whole.
+// engine/ring/ring.cc - splits a sequence over ranks, checks that they agree, and makes blocks of the whole problem.
 #include "engine/ring/ring.h"
 
 #include <algorithm>
@@ -10,23 +10,23 @@ namespace {
 
 constexpr std::int64_t kSliceRows = 2048;
 
-// Of a stretch at most a 16th travels at once; a piece of fewer keys than this would cost more to merge (3% of its time
-// at 1,024, D 64) than it saves memory.
+// At most a 16th of a stretch travels at once. A piece of fewer keys than this would cost too much time to merge (3% of
+// its own at 1,024 keys, D 64) for the memory it saves.
 constexpr std::int64_t kLeastKeys = 1024, kMostLaps = 16;
 static_assert(kMostLaps < 32, "a lap is a bit of RingPlan::needed_laps()");
-constexpr std::int64_t kPieceStep = 64;  // keys: words of masks and tiles of kernels begin there
+constexpr std::int64_t kPieceStep = 64;  // pieces start at multiples of this, as mask words and tiles do
 
 const char* name_of(Type type) {
   return type == Type::float32 ? "float32" : type == Type::float16 ? "float16" : "bfloat16";
 }
 
-// A mask as a part of the whole sees it.
+// The mask of a part of the whole, in positions of the part.
 struct PartOfMask {
   Mask mask;
   Stretch queries, keys;
   std::int64_t all_keys = 0;  // of the whole
 
-  // Words begin at multiples of 64 in the whole.
+  // Words of the mask start at multiples of 64 in the whole.
   [[nodiscard]] std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
     const std::int64_t key = keys.begin + j, from = key & ~std::int64_t{63};
     const int shift = static_cast<int>(key - from);
@@ -79,7 +79,7 @@ Sizes check_part(const Inputs& in, const Options& options, const Ring& ring) {
   };
   need("queries", part.queries, ring.queries);
   need("keys", part.keys, ring.keys);
-  if (options.plan != nullptr) throw std::invalid_argument("a plan is not taken: every block has its own");
+  if (options.plan != nullptr) throw std::invalid_argument("a plan is not supported: every block has its own");
   Sizes whole = part;
   whole.queries = ring.queries;
   whole.keys = ring.keys;
@@ -97,7 +97,7 @@ Sizes check_part(const Inputs& in, const Options& options, const Ring& ring) {
   return part;
 }
 
-// One row of a dense bias for many queries, or a row for each; a rank with one query cannot know.
+// Whether the dense bias has one row for all queries or one for each; a rank with one query cannot tell.
 const char* dense_rows(const Options& options, std::int64_t queries) {
   if (options.dense_bias.empty()) return "none";
   if (queries == 1) return "any";
@@ -140,7 +140,7 @@ RingPlan::RingPlan(const Mask& mask, const Extent& whole, int ranks)
   }
 }
 
-// Pieces are looked at only where the mask says of the stretch neither all nor none: few, under the usual masks.
+// Tests single pieces only if the mask covers some of the stretch, which is rare with the usual masks.
 std::uint32_t RingPlan::find_laps(int rank, int owner, int half) const {
   const std::uint32_t all_laps = (1U << laps_) - 1;
   const Stretch theirs = keys_.of(owner)[static_cast<std::size_t>(half)];
@@ -172,7 +172,7 @@ std::int64_t RingPlan::row(int lap, int owner, int half) const noexcept {
 
 namespace {
 
-// Some rules look at a few queries only, and say `some` of many.
+// Some rules examine only a few queries and return `some` for many.
 constexpr std::int64_t kCoverRows = 256;
 
 Cover refined_cover(const Mask& mask, const Tile& tile) {
@@ -230,7 +230,7 @@ Facts facts_of(const Inputs& in, const Options& options, const Ring& ring) {
           {"dropout", number(options.dropout.rate) + " by " + number(options.dropout.seed)}};
 }
 
-// As bytes that other ranks read: a line a fact, or what is wrong.
+// The message to other ranks: one line per fact, or what is wrong.
 std::string packed(const Facts& facts, const std::optional<std::string>& problem) {
   std::string bytes(1, problem ? '!' : ' ');
   if (problem) return bytes + *problem;
@@ -248,7 +248,7 @@ std::vector<std::string> lines_of(const std::string& bytes) {
   return lines;
 }
 
-// What every rank says, [rank][fact]. Throws if one has a problem, or another value of a fact that has a name.
+// The facts of every rank, [rank][fact]. Throws if a rank reports a problem, or if a fact with a name differs.
 std::vector<std::vector<std::string>> agreed(const char* name, Ranks& ranks, const Facts& facts,
                                              const std::optional<std::string>& problem) {
   const auto fail = [&](const std::string& what) { throw std::invalid_argument(std::string(name) + ": " + what); };
@@ -280,7 +280,7 @@ RingCall make_ring_call(const char* name, const Inputs& in, const Options& optio
     call.emplace(RingCall{in, options, ring.ranks, n,
                           RingPlan(options.mask, {n.batch, n.heads, ring.queries, ring.keys}, ring.ranks.size())});
     facts = facts_of(in, options, ring);
-    // What each rank sends and awaits must fit together, or they would wait for ever.
+    // What ranks send and expect must match, or they would wait forever.
     facts.emplace_back("what the mask rules out", "pattern " + call->plan.fingerprint());
     facts.emplace_back("", dense_rows(options, n.queries));
   } catch (const std::invalid_argument& wrong) {

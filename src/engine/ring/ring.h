@@ -1,4 +1,4 @@
-// engine/ring/ring.h - what ring attention and its gradients have in common: who needs which keys, and how they travel.
+// engine/ring/ring.h - shared by ring attention and its gradients: which rank needs which keys, and how keys travel.
 #pragma once
 
 #include <chrono>
@@ -15,11 +15,11 @@
 
 namespace attn {
 
-// Each rank's tokens are two stretches; 0 is the early one.
+// Each rank's tokens are two stretches: half 0 is the early one.
 inline constexpr int kHalves = 2;
 
-// The keys go round the ring several times, a piece of each stretch on every lap, so that what is under way is small
-// beside what a rank holds. Which pieces they are, and which rank's queries see anything of each.
+// Keys go round the ring in several laps, one piece of each stretch per lap, so that the buffers are small compared
+// with what a rank holds. The plan knows these pieces and which ranks' queries see any key of each.
 class RingPlan {
  public:
   RingPlan(const Mask& mask, const Extent& whole, int ranks);
@@ -28,24 +28,24 @@ class RingPlan {
   [[nodiscard]] const RingSplit& queries() const noexcept { return queries_; }
   [[nodiscard]] const RingSplit& keys() const noexcept { return keys_; }
   [[nodiscard]] int laps() const noexcept { return laps_; }
-  // What of the owner's stretch travels on this lap.
+  // The piece of the owner's stretch that travels on this lap.
   [[nodiscard]] Stretch piece(int lap, int owner, int half) const noexcept;
-  // The first of its rows among the owner's.
+  // The index of its first row among the owner's rows.
   [[nodiscard]] std::int64_t row(int lap, int owner, int half) const noexcept;
-  // Whether the rank's queries look at what of the owner's stretch travels on this lap.
+  // Whether the rank's queries see any key of that piece.
   [[nodiscard]] bool needs(int lap, int rank, int owner, int half) const noexcept {
     return (needed_laps(rank, owner, half) >> lap & 1U) != 0;
   }
-  // On which laps they do: a bit for each.
+  // The laps on which they do, one bit per lap.
   [[nodiscard]] std::uint32_t needed_laps(int rank, int owner, int half) const noexcept {
     const auto row = static_cast<std::size_t>(rank) * static_cast<std::size_t>(ranks());
     return needs_[(row + static_cast<std::size_t>(owner)) * kHalves + static_cast<std::size_t>(half)];
   }
-  // What the mask says of these pairs, in all sequences and heads.
+  // How much of these pairs the mask covers, over all sequences and heads.
   [[nodiscard]] Cover cover(const Stretch& queries, const Stretch& keys) const;
-  [[nodiscard]] std::string fingerprint() const;  // the same where the same is needed
+  [[nodiscard]] std::string fingerprint() const;  // equal on two ranks if their needs_ are equal
 
-  // `rank` steps further round the ring.
+  // The rank `steps` places after `rank` in the ring.
   [[nodiscard]] int after(int rank, int steps) const noexcept { return ((rank + steps) % ranks() + ranks()) % ranks(); }
 
  private:
@@ -70,23 +70,23 @@ struct RingCall {
   [[nodiscard]] int me() const noexcept { return ranks.rank(); }
 };
 
-// What the ranks say of the problem must be right and the same on all of them: else all throw std::invalid_argument.
-// `check` throws where something besides is wrong on this rank; `name` is that of the call, for the message.
+// Collective. Checks the problem of every rank and that all ranks agree; otherwise all throw std::invalid_argument.
+// `check` throws if anything else is wrong on this rank; `name` is the public function, for the message.
 RingCall make_ring_call(const char* name, const Inputs& in, const Options& options, const Ring& ring,
                         const std::function<void()>& check);
 
-// Some of a rank's queries: rows [row, row + size) there, `at` in the whole.
+// A slice of a rank's queries: rows [row, row + size) of the rank, positions `at` in the whole.
 struct QuerySlice {
   std::int64_t row = 0;
   Stretch at;
 };
-// All of a rank's queries. Between two slices parcels get on; long ones waste nothing, since the keys of a block are
-// packed once a slice, in O(keys).
+// All of a rank's queries in slices. Transfers advance between two slices. Long slices waste little time: the keys of a
+// block are packed once per slice, in O(keys).
 std::vector<QuerySlice> slices_of(const RingSplit& split, int rank);
 
-// Options as a block of the whole sees them: without the sink, which counts once a row and not once a block.
+// The options of a block of the whole. Without the sink, which counts once per row, not once per block.
 Options block_options(const RingCall& call, const QuerySlice& slice, const Stretch& keys);
-// The rows of a [B, H, n, D] window from `row` on.
+// Rows [row, row + count) of a [B, H, n, D] view.
 AnyView<4> rows_from(AnyView<4> view, std::int64_t row, std::int64_t count);
 template <typename T>
 View<T, 4> rows_from(View<T, 4> view, std::int64_t row, std::int64_t count) {
@@ -101,7 +101,7 @@ View<T, 3> rows_from(View<T, 3> view, std::int64_t row, std::int64_t count) {
   return view;
 }
 
-// How long parcels were waited for.
+// Measures wall time from its construction.
 class Stopwatch {
  public:
   [[nodiscard]] double seconds() const {
@@ -112,27 +112,27 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// Keys and values on their way. At step s of a lap a rank works on those of the rank s places before it; meanwhile
-// those of the next step arrive: from the neighbour, who has just had them, or where he had no use for them from their
-// owner.
+// Keys and values in transit. At step s of a lap, a rank computes with those of the rank s places before it, while
+// those of the next step arrive: from the neighbour, which has just used them, or from their owner if the neighbour
+// does not need them.
 class TravellingKeys {
  public:
   TravellingKeys(const RingCall& call, RingReport& report);
 
-  // Of each stretch the piece that this lap is for.
+  // Packs this rank's own pieces of the lap.
   void start(int lap);
-  // Lets those of step + 1 set out.
+  // Starts the transfers of step + 1.
   void begin(int step);
-  // Gets parcels on.
+  // Lets the transfers make progress.
   void advance() { under_way_->advance(); }
-  // Waits for those of step + 1.
+  // Waits for the transfers of step + 1.
   void end(int step);
 
   struct Keys {
     AnyView<4> k, v;  // [B, G, m, D], [B, G, m, E]
     Stretch at;       // in the whole
   };
-  // At this step; none: nobody here looks at them.
+  // The keys of this step; nothing if this rank's queries see none of them.
   [[nodiscard]] std::optional<Keys> at(int step, int half) const;
   [[nodiscard]] int owner(int step) const noexcept { return call_.plan.after(call_.me(), -step); }
 
@@ -152,7 +152,7 @@ class TravellingKeys {
   std::unique_ptr<Transfers> under_way_;
   int lap_ = 0;
   std::size_t most_ = 0;  // bytes of the longest piece
-  Buffer mine_, met_[2];  // each has room for two pieces
+  Buffer mine_, met_[2];  // own keys, received keys; each has room for two pieces
 };
 
 }  // namespace attn

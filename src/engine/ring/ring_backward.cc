@@ -1,8 +1,8 @@
 // engine/ring/ring_backward.cc - gradients of ring attention.
 //
-// Keys and values travel as they did. What a rank adds to the gradients of keys that it has met goes to the next rank
-// that meets them, one step later, who adds its own; the last one in a row of such ranks sends the sum home, where it
-// is awaited one step later again: on the next lap, if that was the last step of this one.
+// Keys and values travel as in the forward pass. A rank sends its contribution to the gradients of the keys it has used
+// to the next rank that uses them, one step later, which adds its own. The last rank of such a row sends the sum home
+// to the owner, where it arrives one more step later: on the next lap if that was the last step of this one.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-constexpr int kOnward = 2, kHome = 4;  // tags, and half; 0 and 1 are keys
+constexpr int kOnward = 2, kHome = 4;  // message tags, plus half; 0 and 1 are keys
 
 void add(std::span<float> to, std::span<const float> more) {
   for (std::size_t n = 0; n < to.size(); ++n) to[n] += more[n];
@@ -30,7 +30,7 @@ void add(const View<float, 4>& to, const View<const float, 4>& more) {
       }
 }
 
-// Gradients of one stretch of keys and values, one behind the other.
+// Gradients dk and dv of one stretch of keys, in one buffer.
 class KeyGradients {
  public:
   void resize(const Sizes& n, std::int64_t keys) {
@@ -49,7 +49,7 @@ class KeyGradients {
   std::vector<float> numbers_;
 };
 
-// Computes blocks and keeps what belongs to this rank's queries.
+// Computes blocks and keeps the gradients of this rank's queries.
 class RingBlocks {
  public:
   RingBlocks(const RingCall& call, const Outputs& outputs, const Gradients& to, ThreadPool& pool)
@@ -59,7 +59,7 @@ class RingBlocks {
     for (std::int64_t h = 0; h < to.d_bias.shape[0]; ++h) std::fill_n(to.d_bias.at(h), to.d_bias.shape[1], 0.0F);
   }
 
-  // What all of this rank's queries add to the gradients of these keys.
+  // The contribution of all of this rank's queries to the gradients of these keys.
   template <typename F>
   void run(const TravellingKeys::Keys& keys, KeyGradients& sums, const F& between) {
     sums.resize(call_.sizes, keys.at.size());
@@ -72,7 +72,7 @@ class RingBlocks {
     }
   }
 
-  // What is of the whole is summed over the ranks.
+  // Sums the gradients of the whole (bias, sink, shared dense bias) over the ranks.
   void finish() {
     if (!to_.d_bias.empty()) sum_rows(to_.d_bias);
     if (!to_.d_dense_bias.empty() && call_.shared_dense) {
@@ -122,7 +122,7 @@ class RingBlocks {
     add(window, block.d_dense_bias);
   }
 
-  // The sink takes the share exp(sink - lse) of each row, whatever the keys.
+  // The sink has the share exp(sink - lse) of each row, whatever the keys.
   void find_sink() {
     const Sizes& n = call_.sizes;
     std::vector<double> sums(static_cast<std::size_t>(n.heads), 0.0);
@@ -160,13 +160,13 @@ struct Leg {
   int lap = 0, step = 0;
 };
 
-// Gradients of keys on their way: onward with the keys, then home.
+// Gradients of keys in transit: onward with the keys, then home to their owner.
 class TravellingGradients {
  public:
   TravellingGradients(const RingCall& call, const Gradients& to, RingReport& report)
       : call_(call), to_(to), report_(report), arriving_(call.ranks.transfers()), leaving_(call.ranks.transfers()) {}
 
-  // Awaits what others have added, until the end of this step: to the keys at hand, and to this rank's own.
+  // Starts to receive what others have added, to the keys of this step and to this rank's own.
   void begin(const Leg& leg) {
     const int me = call_.me(), here = plan().after(me, -leg.step), before = plan().after(me, -1);
     for (int half = 0; half < kHalves; ++half) {
@@ -180,7 +180,7 @@ class TravellingGradients {
     }
   }
 
-  // What this rank has added to the keys at hand; may be changed until the end of the step.
+  // This rank's contribution to the keys of this step; may be changed until the end of the step.
   [[nodiscard]] KeyGradients& mine(const Leg& leg, int half) noexcept {
     return sums_[(leg.lap * plan().ranks() + leg.step) % 2][half];
   }
@@ -210,7 +210,7 @@ class TravellingGradients {
       report_.bytes += std::ssize(sums.bytes());
     }
   }
-  // Sums of the last step are still to come home.
+  // Receives the sums of the last step.
   void finish() {
     begin({plan().laps(), 0});
     end({plan().laps(), 0});
@@ -226,15 +226,15 @@ class TravellingGradients {
     return leg.step > 0 ? Leg{leg.lap, leg.step - 1} : Leg{leg.lap - 1, plan().ranks() - 1};
   }
 
-  // Steps at which the rank before has met the same keys, and is not their owner.
+  // Whether the rank before has used the same keys and is not their owner.
   [[nodiscard]] static bool goes_on(int step) noexcept { return step > 1; }
 
-  // Whether somebody has sent home, after this leg, what was added to this rank's keys.
+  // Whether a rank sends home, after this leg, what was added to this rank's keys.
   [[nodiscard]] bool comes_home(const Leg& leg, int half) const noexcept {
     return leg.lap >= 0 && sends_home(leg, plan().after(call_.me(), leg.step), call_.me(), half);
   }
 
-  // Whether this rank is the last in a row of those that meet the owner's keys.
+  // Whether this rank is the last of consecutive ranks that use the owner's keys.
   [[nodiscard]] bool sends_home(const Leg& leg, int rank, int owner, int half) const noexcept {
     if (rank == owner || !plan().needs(leg.lap, rank, owner, half)) return false;
     return leg.step + 1 == plan().ranks() || !plan().needs(leg.lap, plan().after(rank, 1), owner, half);

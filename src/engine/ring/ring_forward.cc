@@ -1,5 +1,5 @@
-// engine/ring/ring_forward.cc - attention block by block, each against the keys at hand; lse says what share of the
-// whole a block is.
+// engine/ring/ring_forward.cc - ring attention block by block, each against the keys of one step. exp(lse) of a block
+// is its share of the whole softmax, by which blocks are merged.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -11,16 +11,16 @@
 namespace attn {
 namespace {
 
-constexpr std::int64_t kMergeRows = 256;  // a task
+constexpr std::int64_t kMergeRows = 256;  // rows per task
 
-// A row whose lse is top + log(total) in the end: one logarithm a row, not one a merge.
+// A row whose final lse is top + log(total): one logarithm per row, not one per merge.
 struct RingRow {
   float* out;
   float& top;
   float& total;
 };
 
-// Adds what other keys gave. Its bits depend on the order: that of the ring.
+// Merges the result of other keys into a row. The bits depend on the order, which is that of the ring.
 void merge_block_row(const RingRow& row, const float* more, float more_lse, std::int64_t width) {
   if (more_lse == kernels::kNever) return;
   if (row.top == kernels::kNever) {
@@ -37,7 +37,7 @@ void merge_block_row(const RingRow& row, const float* more, float more_lse, std:
   for (std::int64_t e = 0; e < width; ++e) row.out[e] = old_share * row.out[e] + new_share * more[e];
 }
 
-// This rank's rows while keys come and go.
+// The running results of this rank's rows.
 class RingSums {
  public:
   RingSums(const RingCall& call, const View<float, 4>& out, const View<float, 3>& lse, ThreadPool& pool)
@@ -48,7 +48,7 @@ class RingSums {
     std::fill_n(total_.data, rows(), 1.0F);
   }
 
-  // What these keys add, slice by slice.
+  // Adds the results for these keys, slice by slice.
   template <typename F>
   void add(const TravellingKeys::Keys& keys, const F& between) {
     for (std::size_t s = 0; s < slices_.size(); ++s) {
@@ -58,7 +58,7 @@ class RingSums {
     }
   }
 
-  // Rows that saw nothing, the sink, and the logarithms.
+  // Finishes the rows: those that saw no key, the sink, the logarithms.
   void finish() {
     for (std::size_t s = 0; s < slices_.size(); ++s) {
       if (begun_[s]) continue;

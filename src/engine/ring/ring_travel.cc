@@ -1,4 +1,4 @@
-// engine/ring/ring_travel.cc - keys and values on their way round the ring.
+// engine/ring/ring_travel.cc - sends keys and values round the ring.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ constexpr std::size_t kLine = 64;  // bytes
 
 constexpr std::size_t rounded(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-// Dense [B, G, m, D] rows of a strided window.
+// Copies the rows of a strided view into a dense [B, G, m, D] array.
 void copy_rows(const AnyView<4>& from, std::byte* to) {
   const std::size_t size = size_of(from.type), row = static_cast<std::size_t>(from.shape[3]) * size;
   const auto* const data = static_cast<const std::byte*>(from.data);
@@ -40,7 +40,7 @@ TravellingKeys::TravellingKeys(const RingCall& call, RingReport& report)
       for (int half = 0; half < kHalves; ++half) most_ = std::max(most_, bytes(plan.piece(lap, rank, half).size()));
     }
   }
-  // Not cleared: all of it is written before it is read.
+  // Uninitialised: all of it is written before it is read.
   const auto room = [&] { return std::unique_ptr<std::byte[]>(new std::byte[kHalves * most_ + kLine]); };
   if ((wanted_laps(0) | wanted_laps(1)) != 0) mine_.bytes = room();
   if (!wants) return;
@@ -55,7 +55,7 @@ void TravellingKeys::start(int lap) {
   }
 }
 
-// On which laps others look at this rank's keys.
+// The laps on which other ranks need this rank's keys.
 std::uint32_t TravellingKeys::wanted_laps(int half) const noexcept {
   std::uint32_t laps = 0;
   for (int rank = 0; rank < call_.plan.ranks(); ++rank) {
@@ -75,7 +75,7 @@ std::size_t TravellingKeys::bytes(std::int64_t keys) const noexcept {
          rounded(static_cast<std::size_t>(n.batch * n.key_heads * keys * n.value_width) * size_of(call_.in.v.type));
 }
 
-// Of buffer 0 or 1, or of this rank's own keys if it owns them.
+// The bytes of a piece in buffer 0 or 1, or among this rank's own keys if it owns them.
 std::span<std::byte> TravellingKeys::buffer(int which, int owner, int half) const noexcept {
   const Buffer& room = owner == call_.me() ? mine_ : met_[which];
   void* start = room.bytes.get();
@@ -99,7 +99,7 @@ void TravellingKeys::send(int which, int owner, int half, int to) {
   ++report_.sent;
 }
 
-// Those of step s lie in buffer s % 2.
+// The keys of step s are in buffer s % 2.
 void TravellingKeys::begin(int step) {
   const RingPlan& plan = call_.plan;
   if (step + 1 >= plan.ranks()) return;

@@ -1,4 +1,4 @@
-// engine/runtime/cpu_count.cc - environment, affinity, control groups.
+// engine/runtime/cpu_count.cc - counts usable cores from the environment, the affinity and control groups.
 #include "engine/runtime/cpu_count.h"
 
 #if defined(__linux__)
@@ -25,11 +25,11 @@ std::optional<double> read_number(std::istream& in) {
 }
 
 int quota_to_cores(std::optional<double> quota, std::optional<double> period) {
-  if (!quota || !period || *quota <= 0 || *period <= 0) return kNoQuota;  // version 1 says -1 for no limit
+  if (!quota || !period || *quota <= 0 || *period <= 0) return kNoQuota;  // version 1 has -1 for no limit
   return static_cast<int>(std::clamp(std::ceil(*quota / *period), 1.0, 1e6));
 }
 
-// One directory of the tree: version 2 has both numbers in one file ("max 100000" is no limit), version 1 in two.
+// The quota of one directory: version 2 has both numbers in one file ("max 100000" is no limit), version 1 in two.
 int quota_of(const std::string& directory) {
   if (std::ifstream both(directory + "/cpu.max"); both) {
     const auto quota = read_number(both);
@@ -40,8 +40,8 @@ int quota_of(const std::string& directory) {
   return quota_to_cores(read_number(quota), read_number(period));
 }
 
-// Where the group may be found. A container sees paths of the host that do not exist for it; its own group is then the
-// root, which is the last step upwards in any case.
+// The directories of a group and all its parents. A container sees paths of the host that do not exist inside it; its
+// own group is then the root, where the list ends in any case.
 int quota_upwards(const std::string& root, std::string path) {
   int quota = kNoQuota;
   for (;;) {
@@ -73,7 +73,7 @@ std::optional<int> threads_from_environment() {
 
 int affinity_count() {
 #if defined(__linux__)
-  for (int cpus = 1024; cpus <= 1 << 20; cpus *= 2) {  // the call fails while the set is smaller than the kernel's
+  for (int cpus = 1024; cpus <= 1 << 20; cpus *= 2) {  // the call fails if the set is smaller than the kernel's
     std::vector<cpu_set_t> set(static_cast<std::size_t>(cpus) / CPU_SETSIZE);
     const auto bytes = set.size() * sizeof(cpu_set_t);
     if (sched_getaffinity(0, bytes, set.data()) == 0) return std::max(1, CPU_COUNT_S(bytes, set.data()));

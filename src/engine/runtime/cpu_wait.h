@@ -1,4 +1,4 @@
-// engine/runtime/cpu_wait.h - how a thread of this system pauses, sleeps and rounds.
+// engine/runtime/cpu_wait.h - system-dependent parts of the thread pool: pausing, sleeping, rounding mode.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace attn {
 
-// Tells the core that this is a waiting loop.
+// A hint to the core that this is a spin loop.
 inline void cpu_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -21,8 +21,8 @@ inline void cpu_pause() noexcept {
 #endif
 }
 
-// Sleeps while the word has this value; may return early. std::atomic::wait would do, but libstdc++'s yields four times
-// before it sleeps and keeps its waiters in a table that the whole program shares.
+// Sleeps while the word has this value; may return early. std::atomic::wait would do, but that of libstdc++ yields four
+// times before it sleeps and keeps its waiters in a table shared by the whole program.
 inline void wait_while(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
 #if defined(__linux__)
   static_assert(sizeof(word) == sizeof(std::uint32_t));
@@ -40,8 +40,8 @@ inline void wake_one(std::atomic<std::uint32_t>& word) noexcept {
 #endif
 }
 
-// Rounding and flush-to-zero, which a program may change for one thread alone. Helpers take over the caller's: else the
-// bits of a result would depend on who computed them.
+// Rounding and flush-to-zero mode, which belong to a thread. Helpers copy the caller's; otherwise the bits of a result
+// would depend on the thread that computed it.
 #if defined(__x86_64__)
 using FloatMode = unsigned;
 inline FloatMode float_mode() noexcept { return __builtin_ia32_stmxcsr() & ~0x3fu; }  // without the sticky flags

@@ -1,6 +1,6 @@
-// engine/runtime/scratch.h - memory that a thread keeps from call to call.
+// engine/runtime/scratch.h - scratch memory that a thread keeps from call to call.
 //
-// A call of a few microseconds cannot afford to fault fresh pages in. What is large is given back.
+// A call of a few microseconds cannot afford page faults on fresh memory. Large blocks are returned to the system.
 #pragma once
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 
 namespace attn {
 
-// Floats aligned to a cache line, grown and never copied.
+// An array of floats aligned to a cache line. Growing it discards its contents.
 class Floats {
  public:
   static constexpr std::int64_t kKeep = std::int64_t{2} << 20;  // floats that survive release(): 8 MB
@@ -29,7 +29,7 @@ class Floats {
     return *this;
   }
 
-  // At least n floats, with whatever is in them. What was given before is void.
+  // Returns at least n floats, uninitialised. Invalidates the pointer of the call before.
   float* reserve(std::int64_t n) {
     if (n > size_) {
       release(0);
@@ -39,7 +39,7 @@ class Floats {
     }
     return data_.get();
   }
-  // Gives the memory back if it is more than `keep`.
+  // Frees the memory if it is more than `keep`.
   void release(std::int64_t keep = kKeep) noexcept {
     if (size_ <= keep) return;
     data_.reset();
@@ -54,7 +54,7 @@ class Floats {
     void operator()(float* p) const noexcept { std::free(p); }
   };
 
-  // Large blocks come in huge pages, if the system has them: fewer faults when they are first written.
+  // Large blocks use huge pages if the system has them: fewer page faults when they are first written.
   static float* allocate(std::size_t bytes) {
     const std::size_t unit = bytes >= kHugePage ? kHugePage : kLine;
     const std::size_t rounded = (bytes + unit - 1) / unit * unit;
@@ -68,11 +68,11 @@ class Floats {
   std::int64_t size_ = 0;
 };
 
-// What one thread needs while it computes a block.
+// The scratch memory of one thread.
 struct Workspace {
-  Floats kernel;  // of a kernel's own
-  Floats panels;  // keys, where a task packs its own
-  Floats values;  // values, likewise
+  Floats kernel;  // scratch of a kernel
+  Floats panels;  // packed keys of a task
+  Floats values;  // packed values of a task
   std::vector<std::uint8_t> flags;
   std::vector<kernels::Segment> segments;
   std::vector<kernels::Visit> visits;

@@ -1,6 +1,6 @@
-// engine/runtime/sixteen_bit.h - float to 16 bits and back, without branches: compilers turn a loop of these into SIMD.
+// engine/runtime/sixteen_bit.h - conversions between float and 16 bits, without branches, so that loops vectorise.
 //
-// Every NaN comes out quiet with its sign and its upper bits, as processors do it.
+// Every NaN becomes quiet and keeps its sign and its upper bits, as in hardware.
 #pragma once
 
 #include <bit>
@@ -30,7 +30,7 @@ inline float widen(Bfloat x) noexcept { return to_float(x); }
 inline float widen(float x) noexcept { return x; }
 
 inline Half narrow(float x, Half) noexcept {
-  constexpr std::uint32_t kOverflow = 0x477ff000u;  // 65,520: half way between 65,504 and what would come next
+  constexpr std::uint32_t kOverflow = 0x477ff000u;  // 65,520: half way between 65,504 and the next step
   constexpr std::uint32_t kNormal = 0x38800000u;    // 2^-14
   const auto all = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t magnitude = all & ~kFloatSign;

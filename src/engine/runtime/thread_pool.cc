@@ -1,5 +1,5 @@
-// engine/runtime/thread_pool.cc - the pool's two doors: the gate, by which helpers enter a job, and the beds they sleep
-// in.
+// engine/runtime/thread_pool.cc - the two protocols of the pool: the gate, through which helpers enter and leave a job,
+// and sleep/wake of the workers (Bed).
 #include "attn/thread_pool.h"
 
 #include <pthread.h>
@@ -21,17 +21,16 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 constexpr auto kSpin = std::chrono::microseconds(50);
-// After this long a spinning thread offers its core to whoever wants it: with two busy neighbours on two cores, 12
-// tasks of 1 us then take 12 us (90th percentile) instead of 64, because the one waited for was often on that very
-// core.
+// After this long, a spinning thread yields its core. With two busy processes on two cores, 12 tasks of 1 us then take
+// 12 us (90th percentile) instead of 64, because the thread waited for often needs that very core.
 constexpr auto kGreedySpin = std::chrono::microseconds(5);
-// A waker wakes two, each of whom wakes two more: a large pool is up in log(threads) steps, and the caller pays for
-// two.
+// Each thread wakes two others, which wake two more: a large pool is awake after log(threads) steps, and the caller
+// pays for two.
 constexpr int kWakes = 2;
 
-// The gate, one word: how many helpers are inside, whether more may enter, whether the caller sleeps until all are out,
-// whether the pool ends, and above that the number of the job. Entering is a compare-and-swap on the whole word, so
-// that nobody enters a job that has been closed.
+// The gate is one word: the number of helpers inside, whether more may enter, whether the caller sleeps until all are
+// out, whether the pool ends, and in the upper bits the number of the job. A helper enters by a compare-and-swap of the
+// whole word, so that it cannot enter a job that has been closed.
 constexpr std::uint64_t kInside = 0xffff;
 constexpr std::uint64_t kOpen = 1u << 16;
 constexpr std::uint64_t kCallerSleeps = 1u << 17;
@@ -40,7 +39,7 @@ constexpr std::uint64_t kJob = std::uint64_t{1} << 32;
 
 constexpr std::uint64_t job_of(std::uint64_t gate) { return gate / kJob; }
 
-// Spins until `ready` says so, at most kSpin long. Answers whether it did.
+// Spins until ready() is true, at most for kSpin. Returns whether it became true.
 template <typename Ready>
 bool spin_until(const Ready& ready) {
   constexpr int kPausesBetweenClocks = 16;
@@ -55,7 +54,7 @@ bool spin_until(const Ready& ready) {
   return ready();
 }
 
-// Counts the forks that led to this process. A pool made before the last one has no helpers here.
+// The number of forks that led to this process. A pool made before the last fork has no helpers here.
 std::atomic<unsigned> fork_count{0};
 
 unsigned watched_fork_count() {
@@ -65,8 +64,8 @@ unsigned watched_fork_count() {
   return fork_count.load(std::memory_order_relaxed);
 }
 
-// Threads born meanwhile leave the program's signals to the program's own threads, but for those that a fault or a
-// profiler sends to the thread itself.
+// While this lives, new threads block signals, which go to the program's own threads, except for those that a fault or
+// a profiler sends to the thread itself.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -85,7 +84,7 @@ class SignalsBlocked {
 
 int checked_threads(int threads) {
   if (threads < 0 || threads > kMaxThreads)
-    throw std::invalid_argument("ThreadPool: " + std::to_string(threads) + " threads; give 1 to " +
+    throw std::invalid_argument("ThreadPool: " + std::to_string(threads) + " threads; pass 1 to " +
                                 std::to_string(kMaxThreads) + ", or 0 for as many as there are cores");
   return threads == 0 ? ThreadPool::default_threads() : threads;
 }
@@ -93,7 +92,7 @@ int checked_threads(int threads) {
 }  // namespace
 
 struct ThreadPool::State {
-  // 1 while its owner sleeps or is about to. Whoever turns it back to 0 also takes one from `sleepers`.
+  // 1 while its owner sleeps or is about to. The thread that sets it back to 0 also decrements `sleepers`.
   struct alignas(64) Bed {
     std::atomic<std::uint32_t> taken{0};
   };
@@ -114,7 +113,7 @@ struct ThreadPool::State {
 
   const int threads;
   const unsigned forks = watched_fork_count();
-  std::vector<Bed> beds;  // [0] is the caller's, who sleeps only while helpers finish their last tasks
+  std::vector<Bed> beds;  // [0] is the caller's; it sleeps only while helpers finish their last tasks
   std::vector<std::thread> helpers;
 
   alignas(64) std::atomic<bool> busy{false};
@@ -122,7 +121,7 @@ struct ThreadPool::State {
   alignas(64) std::atomic<std::uint64_t> gate{0};
   std::atomic<int> sleepers{0};
 
-  // The job. Written while the gate is shut and nobody is inside.
+  // The job. Written only while the gate is shut and no helper is inside.
   alignas(64) std::atomic<std::int64_t> next{0};
   std::int64_t count = 0;
   Call call = nullptr;
@@ -135,7 +134,7 @@ void ThreadPool::State::start() {
   helpers.reserve(static_cast<std::size_t>(threads - 1));
   try {
     for (int worker = 1; worker < threads; ++worker) helpers.emplace_back([this, worker] { serve(worker); });
-  } catch (...) {  // the system has no more threads to give
+  } catch (...) {  // the system cannot create more threads
     stop();
     throw;
   }
@@ -169,8 +168,8 @@ void ThreadPool::State::serve(int worker) noexcept {
   }
 }
 
-// The order matters, here and in run_tasks: this announces the sleeper and then looks at the gate, the caller opens the
-// gate and then looks for sleepers, so one of them sees the other.
+// The order matters, here and in run_tasks. This function announces the sleeper and then reads the gate; the caller
+// opens the gate and then reads the sleepers. So at least one of them sees the other.
 void ThreadPool::State::sleep(int worker, std::uint64_t served) noexcept {
   auto& taken = beds[static_cast<std::size_t>(worker)].taken;
   sleepers.fetch_add(1);
@@ -207,8 +206,8 @@ void ThreadPool::State::leave() noexcept {
   wake_one(taken);
 }
 
-// Shuts the gate, then waits for those inside: they are awake and on their last task, but the system may have taken
-// their core away, so the wait is a sleep if it takes long.
+// Shuts the gate, then waits for the helpers inside. They are awake and on their last task, but the system may have
+// suspended them, so a long wait becomes a sleep.
 void ThreadPool::State::close() noexcept {
   if ((gate.fetch_and(~kOpen, std::memory_order_acq_rel) & kInside) == 0) return;
   if (spin_until([&] { return (gate.load(std::memory_order_acquire) & kInside) == 0; })) return;

@@ -1,4 +1,4 @@
-// engine/runtime/view.cc - the conversions of single numbers.
+// engine/runtime/view.cc - conversions of single numbers.
 #include "attn/view.h"
 
 #include "engine/runtime/sixteen_bit.h"

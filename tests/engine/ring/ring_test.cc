@@ -284,7 +284,7 @@ TEST(RingOfOneMind, OtherOptionsOnOneRankAreToldByAll) {
             std::string::npos);
   const TilePlan plan(Mask(), {1, 2, 64, 64});
   EXPECT_EQ(said_when([&](RingPart& part, Ring&) { part.options.plan = &plan; })[2],
-            "ring_attention: rank 1: a plan is not taken: every block has its own");
+            "ring_attention: rank 1: a plan is not supported: every block has its own");
 }
 
 }  // namespace
