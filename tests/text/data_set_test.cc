@@ -32,7 +32,7 @@ class DataSets : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(DataSets, PlainFileHasOneTextALine) {
+TEST_F(DataSets, PlainFileHasOneTextPerLine) {
   EXPECT_THAT(texts("a.txt", "one\r\ntwo\n\nfour"), ElementsAre("one", "two", "", "four"));
   EXPECT_THAT(texts("a.txt", ""), ElementsAre());
 }
@@ -42,23 +42,23 @@ TEST_F(DataSets, CsvKeepsNewLinesCommasAndQuotationMarks) {
               ElementsAre("a, b\nc \"d\"", "plain"));
 }
 
-TEST_F(DataSets, CsvColumnIsNamedOrUsualOrTheLongest) {
+TEST_F(DataSets, CsvColumnIsTheNamedOneAUsualOneOrTheLongest) {
   const std::string rows = "id,text,title\n1,short,much much longer\n2,s,t\n";
   EXPECT_THAT(texts("a.csv", rows), ElementsAre("short", "s"));
   EXPECT_THAT(texts("a.csv", rows, "title"), ElementsAre("much much longer", "t"));
   EXPECT_THAT(texts("a.csv", "id,a,b\n1,x,a long text\n2,y,another\n"), ElementsAre("a long text", "another"));
 }
 
-TEST_F(DataSets, JsonLinesHaveTextOrTheNameThatIsAskedFor) {
+TEST_F(DataSets, JsonLinesUseTextOrTheRequestedKey) {
   EXPECT_THAT(texts("a.jsonl", "{\"text\": \"a\\nb\"}\n\n{\"text\": \"é\"}"), ElementsAre("a\nb", "é"));
   EXPECT_THAT(texts("a.jsonl", "{\"body\": \"a\"}", "body"), ElementsAre("a"));
 }
 
-TEST_F(DataSets, BytesThatAreNoTextAreRefusedWithTheirLine) {
+TEST_F(DataSets, InvalidUtf8IsRefusedWithItsLine) {
   EXPECT_THAT(problem("a.txt", "ok\na\xFFz\n"), HasSubstr("line 2 is not UTF-8"));
 }
 
-TEST_F(DataSets, ProblemsNameTheLineAndWhatThereIs) {
+TEST_F(DataSets, ProblemsNameTheLineAndTheColumns) {
   EXPECT_THAT(problem("a.csv", "a,b\n1,2\n", "text"), HasSubstr("has no column 'text', only: a, b"));
   EXPECT_THAT(problem("a.csv", "text\n\"open"), HasSubstr("never closed"));
   EXPECT_THAT(problem("a.csv", "id,text\n1\n"), HasSubstr("line 2 has 1 cells"));

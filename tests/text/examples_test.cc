@@ -45,12 +45,12 @@ class Examples : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(Examples, LinesThatAreBlankAreLeftOut) {
+TEST_F(Examples, BlankLinesAreSkipped) {
   EXPECT_THAT(read("a.txt", "one\n\n \t\r\ntwo", Wanted::text), ElementsAre("one", "two"));
   EXPECT_THAT(read("a.csv", "text,x\none,1\n,2\ntwo,3\n", Wanted::text), ElementsAre("one", "two"));
 }
 
-TEST_F(Examples, LabelIsInTheColumnAskedForOrOfAUsualName) {
+TEST_F(Examples, LabelIsInTheRequestedOrAUsualColumn) {
   EXPECT_THAT(read("a.csv", "review,sentiment\ngood,positive\n\"b, ad\",negative\n", Wanted::label),
               ElementsAre("good|positive", "b, ad|negative"));
   EXPECT_THAT(read("a.csv", "label,text\n1,good\n0,bad\n", Wanted::label), ElementsAre("good|1", "bad|0"));
@@ -77,7 +77,7 @@ TEST_F(Examples, TranslationIsNamedOrTheSecondOfTwoColumns) {
   EXPECT_THAT(read("a.jsonl", "{\"text\": \"a\", \"translation\": \"b\"}", Wanted::translation), ElementsAre("a|b"));
 }
 
-TEST_F(Examples, FolderHasATextAFileAndItsFoldersAreTheLabels) {
+TEST_F(Examples, FolderHasOneTextPerFileLabelledByItsFolder) {
   folder_.write("train/pos/1_9.txt", "good\nindeed\n");
   folder_.write("train/neg/0_1.txt", "bad");
   folder_.write("train/unsup/2_0.txt", "who knows");
@@ -116,7 +116,7 @@ TEST_F(Examples, MissingTextOrLabelIsRefusedWithItsLine) {
   EXPECT_THAT(problem("f", Wanted::label), AllOf(HasSubstr("a.txt"), HasSubstr("has no text")));
 }
 
-TEST_F(Examples, MissingColumnIsRefusedWithThoseThatAreThere) {
+TEST_F(Examples, MissingColumnIsRefusedWithTheExistingOnes) {
   EXPECT_THAT(problem("a.csv", "text,stars\na,1\n", Wanted::label),
               HasSubstr("no column named label, sentiment, class, category or target, only: text, stars"));
   EXPECT_THAT(problem("a.csv", "text,stars\na,1\n", Wanted::label, {.text = {}, .label = "grade"}),
@@ -128,7 +128,7 @@ TEST_F(Examples, MissingColumnIsRefusedWithThoseThatAreThere) {
               HasSubstr("both in column 'label'"));
 }
 
-TEST_F(Examples, WhatHasNoColumnsIsNotAskedForAny) {
+TEST_F(Examples, ColumnsOfAFileWithoutColumnsAreRefused) {
   EXPECT_THAT(problem("a.txt", "x\n", Wanted::label), HasSubstr("has no labels"));
   EXPECT_THAT(problem("a.txt", "x\n", Wanted::translation), HasSubstr("has no translations"));
   EXPECT_THAT(problem("a.txt", "x\n", Wanted::text, {.text = "text", .label = {}}), HasSubstr("has no columns"));
@@ -137,14 +137,14 @@ TEST_F(Examples, WhatHasNoColumnsIsNotAskedForAny) {
   EXPECT_THAT(problem("f", Wanted::label, {.text = {}, .label = "label"}), HasSubstr("is a folder; only"));
 }
 
-TEST_F(Examples, WhatIsNotUtf8IsRefusedWithItsPlace) {
+TEST_F(Examples, InvalidUtf8IsRefusedWithItsPosition) {
   EXPECT_THAT(problem("a.csv", "text,label\na,\xFF\n", Wanted::label), HasSubstr("line 2 is not UTF-8"));
   EXPECT_THAT(problem("a.tsv", "text\tlabel\na\xC3\t1\n", Wanted::label), HasSubstr("line 2 is not UTF-8"));
   folder_.write("f/pos/a.txt", "ab\xFF");
   EXPECT_THAT(problem("f", Wanted::label), HasSubstr("byte 2: not UTF-8"));
 }
 
-TEST(HeldOut, DependsOnTheTextAloneAndHasTheShareAskedFor) {
+TEST(HeldOut, DependsOnTheTextAloneAndHasTheRequestedShare) {
   int held = 0;
   for (int i = 0; i < 20000; ++i) {
     const std::string text = "review number " + std::to_string(i);
@@ -163,7 +163,7 @@ TEST(HeldOut, IsTheSameOnEveryMachine) {
   EXPECT_TRUE(held_out("foobar", 0.969));
 }
 
-TEST(HeldOut, ShareOutsideOfZeroToOneIsRefused) {
+TEST(HeldOut, ShareOutsideZeroToOneIsRefused) {
   for (const double share : {-0.1, 1.1, std::nan("")}) EXPECT_THROW((void)held_out("a", share), std::invalid_argument);
 }
 

@@ -1,5 +1,4 @@
-// tests/text/golden_tokenizers.h - tests/golden/tokenizers: the strings, and what Hugging Face's tokenizers make of
-// them.
+// tests/text/golden_tokenizers.h - tests/golden/tokenizers: test strings, and the results of Hugging Face's tokenizers.
 #pragma once
 
 #include <filesystem>

@@ -35,7 +35,7 @@ TEST(ReadablePieces, WordPiecesStayAsTheyAre) {
               ElementsAre("[CLS]", "mask", "##ing", "Ġ", "▁"));
 }
 
-TEST(ReadablePieces, ByteLevelSpacesAndLettersComeBack) {
+TEST(ReadablePieces, ByteLevelSpacesAndLettersAreDecoded) {
   EXPECT_THAT(readable({"The", "Ġteacher", "ĠgrÃ¶ÃŁte", "Ċ", "ĉ", "<|endoftext|>"}, PieceForm::byte_level),
               ElementsAre("The", " teacher", " größte", "\n", "\t", "<|endoftext|>"));
 }
@@ -47,7 +47,7 @@ TEST(ReadablePieces, CharacterInSeveralPiecesIsNumbered) {
   EXPECT_THAT(readable({"ð", "Ł", "ĺ", "Ģ"}, PieceForm::byte_level), ElementsAre("😀₁", "😀₂", "😀₃", "😀₄"));
 }
 
-TEST(ReadablePieces, BytesThatMakeNoCharacterAreNamed) {
+TEST(ReadablePieces, BytesOutsideACharacterAreShownInHex) {
   EXPECT_THAT(readable({"aä", "b", "Ģ", "ðŁ"}, PieceForm::byte_level),
               ElementsAre("a<0xE4>", "b", "<0x80>", "<0xF0><0x9F>"));
   EXPECT_THAT(readable({"▁a", "<0xE4>", "b", "<0xE4>", "<0xBD>"}, PieceForm::sentence_piece),
@@ -60,7 +60,7 @@ TEST(ReadablePieces, SentencePieceBytesAreJoined) {
       ElementsAre(" hi", " ", "😀₁", "😀₂", "😀₃", "😀₄", "\n", "  x"));
 }
 
-TEST(ReadablePieces, PieceThatIsNoByteEndsACharacter) {
+TEST(ReadablePieces, PieceThatIsNotAByteEndsACharacter) {
   EXPECT_THAT(readable({"ðŁ", "<｜end｜>", "ĺĢ"}, PieceForm::byte_level),
               ElementsAre("<0xF0><0x9F>", "<｜end｜>", "<0x98><0x80>"));
 }
@@ -73,7 +73,7 @@ TEST(ReadablePieces, OnlyTwoHexDigitsAreAByte) {
   }
 }
 
-// Every byte has one letter: the 256 of them, one after the other, are the vocabulary's first entries.
+// Every byte has one letter: the vocabulary's first 256 entries, in order.
 TEST(ReadablePieces, EveryByteHasALetter) {
   const Tokenizer tokenizer = Tokenizer::load(tokenizers_folder() / "bytebpe");
   std::vector<bool> seen(256);
@@ -85,7 +85,7 @@ TEST(ReadablePieces, EveryByteHasALetter) {
   EXPECT_EQ(std::count(seen.begin(), seen.end(), true), 256);
 }
 
-TEST(ReadablePieces, ByteLevelPiecesOfEveryTextGiveItBack) {
+TEST(ReadablePieces, ByteLevelPiecesRebuildEveryText) {
   const Tokenizer tokenizer = Tokenizer::load(tokenizers_folder() / "bytebpe");
   for (const std::string& text : golden_texts()) {
     std::string bytes;
@@ -94,7 +94,7 @@ TEST(ReadablePieces, ByteLevelPiecesOfEveryTextGiveItBack) {
   }
 }
 
-TEST(ReadablePieces, KindIsFoundInTheFileNotInTheName) {
+TEST(ReadablePieces, FormComesFromTheFileNotFromTheName) {
   EXPECT_THAT(texts_of("wordpiece", "masking 老师"), ElementsAre("[CLS]", "mask", "##ing", "老", "师", "[SEP]"));
   EXPECT_THAT(texts_of("roberta", "The teacher"), ElementsAre("<s>", "The", " teacher", "</s>"));
   EXPECT_THAT(texts_of("unigram", "The teacher"), ElementsAre(" The", " teacher", "</s>"));

@@ -1,4 +1,4 @@
-// Text that comes a token at a time.
+// Text that arrives token by token.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,27 +49,27 @@ class Stream : public testing::TestWithParam<const char*> {
   Tokenizer tokenizer_ = Tokenizer::load(tokenizers_folder() / GetParam());
 };
 
-TEST_P(Stream, OfEveryTextIsItsDecoding) {
+TEST_P(Stream, EqualsDecodeForEveryText) {
   for (const std::string& text : golden_texts()) {
     const std::vector<std::int32_t> ids = tokenizer_.encode(text).ids();
     EXPECT_EQ(joined(streamed(tokenizer_, ids)), tokenizer_.decode(ids)) << text;
   }
 }
 
-// Random ids make broken characters, runs of bytes, special tokens in the middle, and ids that nothing has.
-TEST_P(Stream, OfRandomIdsIsTheirDecoding) {
+// Random ids give broken characters, runs of bytes, special tokens in the middle, and unknown ids.
+TEST_P(Stream, EqualsDecodeForRandomIds) {
   std::mt19937 random(7);
   const auto size = static_cast<std::int32_t>(tokenizer_.size());
   for (int round = 0; round < 3000; ++round) {
     std::vector<std::int32_t> ids(random() % 24);
-    // Half of the rounds stay among the first ids, where bytes are.
+    // Half of the rounds use only the first ids, where the bytes are.
     const std::int32_t limit = round % 2 == 0 ? size + 3 : std::min(size, 270);
     for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random() % static_cast<unsigned>(limit)) - 1;
     EXPECT_EQ(joined(streamed(tokenizer_, ids)), tokenizer_.decode(ids)) << testing::PrintToString(ids);
   }
 }
 
-TEST_P(Stream, BeginsAnewAfterItsEnd) {
+TEST_P(Stream, RestartsAfterFinish) {
   const std::vector<std::int32_t> ids = tokenizer_.encode("The teacher opens the letter 🏽").ids();
   TextStream stream(tokenizer_);
   for (int round = 0; round < 2; ++round) {
@@ -105,15 +105,15 @@ TEST(TextStream, WordPiecesJoinTheirWord) {
               ElementsAre("", "mask", "ing", " the", ".", "", ""));
 }
 
-TEST(TextStream, BrokenBytesDoNotHoldTheTextBack) {
+TEST(TextStream, BrokenBytesDoNotDelayTheText) {
   const Tokenizer tokenizer = Tokenizer::load(tokenizers_folder() / "bytebpe");
   const std::vector<std::int32_t> ids =
-      ids_of(tokenizer, {"å", "å", "å", "å", "å"});  // each 0xe5, which begins a character
+      ids_of(tokenizer, {"å", "å", "å", "å", "å"});  // each is 0xe5, the start of a character
   EXPECT_THAT(streamed(tokenizer, ids), ElementsAre("", "\uFFFD", "\uFFFD", "\uFFFD", "\uFFFD", "\uFFFD"));
 }
 
-// A decoder whose text depends on what comes after: nothing can be shown before the end, and nothing wrong is.
-TEST(TextStream, UnusualDecoderGivesItsTextAtTheEnd) {
+// A decoder whose text depends on later tokens: nothing is returned before the end.
+TEST(TextStream, UnusualDecoderReturnsItsTextAtTheEnd) {
   nlohmann::json file = read_json(tokenizers_folder() / "spbpe" / "tokenizer.json");
   file["decoder"]["decoders"][3]["stop"] = 1;
   const TemporaryFolder folder;

@@ -19,7 +19,7 @@ using text::Token;
 using text::Tokenizer;
 namespace fs = std::filesystem;
 
-// An encoding in the words of expected.json.
+// An encoding in the format of expected.json.
 json described(const Encoding& encoding) {
   json offsets = json::array();
   json words = json::array();
@@ -37,7 +37,7 @@ json described(const Encoding& encoding) {
           {"special", special}};
 }
 
-// What expected.json leaves out because the rest says it.
+// Values that expected.json omits because they follow from the rest.
 json completed(json entry) {
   const json& ids = entry.at("ids");
   if (!entry.contains("types")) entry["types"] = std::vector<int>(ids.size(), 0);
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(, SmallBpe, testing::Values("bytebpe", "roberta", "spbp
 
 using OldFiles = SmallTokenizer;
 
-TEST_P(OldFiles, GiveTheSameAsTokenizerJson) {
+TEST_P(OldFiles, MatchTokenizerJson) {
   for (const char* name : {"vocab.txt", "vocab.json", "merges.txt", "tokenizer_config.json"}) {
     if (fs::exists(folder() / name)) copy(name);
   }
@@ -148,12 +148,12 @@ TEST_P(OldFiles, GiveTheSameAsTokenizerJson) {
 INSTANTIATE_TEST_SUITE_P(, OldFiles, testing::Values("wordpiece", "bytebpe", "roberta"),
                          [](const auto& suite) { return std::string(suite.param); });
 
-// The tokenizers of real models, where the environment variable ATTNSCOPE_MODELS names a folder that holds them.
+// The tokenizers of real models; set ATTNSCOPE_MODELS to a folder that holds them.
 class RealTokenizer : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const char* models = std::getenv("ATTNSCOPE_MODELS");
-    if (models == nullptr) GTEST_SKIP() << "ATTNSCOPE_MODELS is not set: it names a folder with real models";
+    if (models == nullptr) GTEST_SKIP() << "set ATTNSCOPE_MODELS to a folder with real models to run this";
     folder_ = fs::path(models) / GetParam();
     if (!fs::is_directory(folder_)) GTEST_SKIP() << "there is no " << folder_;
   }

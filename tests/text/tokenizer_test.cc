@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 Tokenizer load(const char* name) { return Tokenizer::load(tokenizers_folder() / name); }
 
-// The Error that loading the folder throws: one line, which names the file.
+// The attn::Error on loading the folder: one line, which names the file.
 std::string load_error(const TemporaryFolder& folder, const std::string& file) {
   const Error error = error_of([&] { (void)Tokenizer::load(folder.path()); });
   EXPECT_EQ(error.path(), (folder / file).string());
@@ -45,7 +45,7 @@ TEST(Tokenizer, KnowsItsSizeAndPieces) {
   EXPECT_EQ(tokenizer.id("\xFF"), std::nullopt);
 }
 
-TEST(Tokenizer, EmptyTextIsItsSpecialTokensAlone) {
+TEST(Tokenizer, EmptyTextHasOnlySpecialTokens) {
   EXPECT_EQ(load("wordpiece").encode("").ids(), (std::vector<std::int32_t>{2, 3}));
   EXPECT_EQ(load("wordpiece").encode("", "").ids(), (std::vector<std::int32_t>{2, 3, 3}));
   EXPECT_TRUE(load("wordpiece").encode("", true).tokens.empty());
@@ -55,7 +55,7 @@ TEST(Tokenizer, EmptyTextIsItsSpecialTokensAlone) {
   EXPECT_TRUE(load("bytebpe").tokens({}).empty());
 }
 
-TEST(Tokenizer, TokensOfIdsAreThoseOfTheText) {
+TEST(Tokenizer, TokensOfIdsEqualThoseOfTheText) {
   for (const char* name : {"wordpiece", "bytebpe", "roberta", "spbpe", "unigram"}) {
     const Tokenizer tokenizer = load(name);
     const auto encoded = tokenizer.encode("The 老师 opens größte 🏽 letters").tokens;
@@ -74,14 +74,14 @@ TEST(Tokenizer, TokensOfIdsAreThoseOfTheText) {
   }
 }
 
-TEST(Tokenizer, IdsThatNothingHasSayNothing) {
+TEST(Tokenizer, UnknownIdsHaveEmptyPieces) {
   const Tokenizer tokenizer = load("bytebpe");
   const std::vector<std::int32_t> ids = {-1, 1'000'000, tokenizer.id("The").value_or(0), -2'147'483'647};
   EXPECT_EQ(tokenizer.decode(ids), "The");
   EXPECT_EQ(tokenizer.tokens(ids)[1].piece, "");
 }
 
-TEST(Tokenizer, RolesAreFoundInEachKind) {
+TEST(Tokenizer, RolesAreFoundInEachFormat) {
   EXPECT_EQ(all_of(load("wordpiece").special()), (std::vector<std::int32_t>{4, 1, 0, -1, -1, 2, 3}));
   EXPECT_EQ(all_of(load("bytebpe").special()), (std::vector<std::int32_t>{-1, 699, -1, 699, 699, -1, -1}));
   EXPECT_EQ(all_of(load("roberta").special()), (std::vector<std::int32_t>{703, 3, 1, 0, 2, 0, 2}));
@@ -89,7 +89,7 @@ TEST(Tokenizer, RolesAreFoundInEachKind) {
   EXPECT_EQ(all_of(load("unigram").special()), (std::vector<std::int32_t>{-1, 2, 0, -1, 1, -1, -1}));
 }
 
-TEST(Tokenizer, RolesAreSaidByFilesElseByWellKnownNames) {
+TEST(Tokenizer, RolesComeFromFilesElseFromWellKnownNames) {
   const TemporaryFolder folder;
   fs::copy_file(tokenizers_folder() / "roberta" / "tokenizer.json", folder / "tokenizer.json");
   EXPECT_EQ(all_of(Tokenizer::load(folder.path()).special()), (std::vector<std::int32_t>{703, 3, 1, 0, 2, -1, -1}));
@@ -116,7 +116,7 @@ TEST(Tokenizer, VocabTxtFollowsItsSettings) {
   EXPECT_EQ(ids(R"({"tokenize_chinese_chars": false})", "中中"), (Ids{0}));
 }
 
-TEST(Tokenizer, TokensAddedLaterFollowTheVocabulary) {
+TEST(Tokenizer, AddedTokensFollowTheVocabulary) {
   const TemporaryFolder folder;
   for (const char* name : {"vocab.json", "merges.txt"}) {
     fs::copy_file(tokenizers_folder() / "bytebpe" / name, folder / name);
@@ -142,18 +142,18 @@ TEST(Tokenizer, ModelTypeOfTheFolderMakesARoberta) {
   EXPECT_EQ(tokens[0].piece + tokens[2].piece + tokens[3].piece + tokens[5].piece, "<s></s></s></s>");
 }
 
-TEST(Tokenizer, TwoMegabytesAreEncodedToTheEnd) {
+TEST(Tokenizer, EncodesTwoMegabytesCompletely) {
   std::string text;
   while (text.size() < 2'000'000) text += "The teacher öffnet 老师 🏽 the letter. ";
   const std::int64_t length = std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-  for (const char* name : {"wordpiece", "spbpe"}) {  // to spbpe all of it is one word
+  for (const char* name : {"wordpiece", "spbpe"}) {  // for spbpe all of it is one word
     const auto tokens = load(name).encode(text, true).tokens;
     EXPECT_GT(tokens.size(), 400'000u) << name;
     EXPECT_GE(tokens.back().span.to, length - 1) << name;
   }
 }
 
-TEST(Tokenizer, ManyThreadsMayUseOne) {
+TEST(Tokenizer, ManyThreadsMayShareOne) {
   const Tokenizer tokenizer = load("bytebpe");
   const std::vector<std::string> texts = golden_texts();
   std::vector<std::vector<std::int32_t>> alone;
@@ -178,7 +178,7 @@ TEST(TokenizerBadInput, TextThatIsNotUtf8NamesTheByte) {
               ThrowsMessage<std::invalid_argument>(AllOf(HasSubstr("the second text"), HasSubstr("byte 0 is 0x80"))));
 }
 
-TEST(TokenizerBadInput, FolderWithoutATokenizerSaysWhatItLacks) {
+TEST(TokenizerBadInput, FolderWithoutATokenizerNamesTheMissingFiles) {
   const TemporaryFolder folder;
   EXPECT_THAT(error_of([&] { (void)Tokenizer::load(folder / "nowhere"); }).what(), HasSubstr("no such folder"));
   EXPECT_THAT(error_of([&] { (void)Tokenizer::load(folder.path()); }).what(),
@@ -203,7 +203,7 @@ TEST(TokenizerBadInput, BrokenJsonNamesTheFileAndTheByte) {
   EXPECT_THAT(load_error(folder, "tokenizer.json"), HasSubstr("not JSON"));
 }
 
-TEST(TokenizerBadInput, WrongContentsSayWhatWouldBeRight) {
+TEST(TokenizerBadInput, WrongContentsNameWhatIsExpected) {
   const TemporaryFolder folder;
   const auto message = [&](const nlohmann::json& file) {
     folder.write("tokenizer.json", file.dump());
@@ -235,7 +235,7 @@ TEST(TokenizerBadInput, WrongContentsSayWhatWouldBeRight) {
   }
 }
 
-TEST(TokenizerBadInput, FilesBesideTheTokenizerAreCheckedToo) {
+TEST(TokenizerBadInput, FilesNextToTheTokenizerAreCheckedToo) {
   const TemporaryFolder folder;
   fs::copy_file(tokenizers_folder() / "bytebpe" / "tokenizer.json", folder / "tokenizer.json");
   folder.write("tokenizer_config.json", "[");

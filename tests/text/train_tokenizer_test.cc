@@ -49,7 +49,7 @@ const std::vector<std::string>& few() {
   return texts;
 }
 
-// What Python's tokenizers learned: tests/golden/make_trained_tokenizers.py.
+// Vocabularies that Python's tokenizers learned: tests/golden/make_trained_tokenizers.py.
 class LearnedByPython : public testing::TestWithParam<std::pair<const char*, Scheme>> {
  protected:
   LearnedByPython()
@@ -74,7 +74,7 @@ TEST_P(LearnedByPython, HasTheSamePiecesInTheSameOrder) {
   EXPECT_EQ(model.value("merges", json()), expected_.value("merges", json()));
 }
 
-TEST_P(LearnedByPython, GivesTheSameIds) {
+TEST_P(LearnedByPython, EncodesToTheSameIds) {
   const Tokenizer tokenizer = trained(plan_, texts_);
   for (std::size_t i = 0; i < all_.at("strings").size(); ++i) {
     const std::string string = all_.at("strings").at(i);
@@ -89,7 +89,7 @@ TEST_P(LearnedByPython, TheSameTextsGiveTheSameBytesInAnyOrder) {
   EXPECT_EQ(trained_tokenizer(plan_, one_by_one(reversed)).tokenizer, first.tokenizer);
 }
 
-TEST_P(LearnedByPython, AVocabularyThatTheTextsCannotFillIsRefusedWithBothNumbers) {
+TEST_P(LearnedByPython, AVocabularyTooLargeForTheTextsIsRefusedWithBothNumbers) {
   TokenizerPlan plan = plan_;
   plan.vocabulary = 0;
   const auto most = trained(plan, texts_).size();
@@ -119,7 +119,7 @@ TEST(TrainTokenizer, TextThatIsNotUtf8IsRefusedWithTheByte) {
   EXPECT_THAT(refusal({}, {"ok", "a\xFFz"}), HasSubstr("byte 1 is 0xff"));
 }
 
-TEST(TrainTokenizer, VocabularyTooSmallForWhatItMustHoldIsRefused) {
+TEST(TrainTokenizer, VocabularyTooSmallForSpecialTokensIsRefused) {
   EXPECT_THAT(refusal({.scheme = Scheme::byte_bpe, .vocabulary = 200}, few()), HasSubstr("of 200 is too small"));
   EXPECT_THAT(refusal({.scheme = Scheme::byte_bpe, .vocabulary = 200}, few()), HasSubstr("take 257"));
   EXPECT_THAT(refusal({.scheme = Scheme::words, .vocabulary = 3}, few()), HasSubstr("take 4"));
@@ -157,7 +157,7 @@ TEST(TrainTokenizer, PairsHaveTheirSeparators) {
   EXPECT_EQ(bart.encode("I love", "you").tokens.at(4).piece, "</s>");
 }
 
-TEST(TrainTokenizer, WordsAreReadWithSpacesAndChineseWithout) {
+TEST(TrainTokenizer, WordsDecodeWithSpacesAndChineseWithout) {
   const Tokenizer words = trained({.scheme = Scheme::words, .vocabulary = 0, .least_count = 1}, few());
   for (const char* text : {"i love you", "我爱你", "do you love me?", "你爱我吗？"}) {
     EXPECT_EQ(words.decode(words.encode(text).ids()), text);
@@ -165,14 +165,14 @@ TEST(TrainTokenizer, WordsAreReadWithSpacesAndChineseWithout) {
   EXPECT_EQ(words.encode("我爱你").tokens.size(), 5u);
 }
 
-TEST(TrainTokenizer, LettersStayLargeWhereAsked) {
+TEST(TrainTokenizer, CaseIsKeptIfRequested) {
   const Tokenizer words =
       trained({.scheme = Scheme::words, .vocabulary = 0, .least_count = 1, .lower_case = false}, few());
   EXPECT_TRUE(words.id("I").has_value());
   EXPECT_FALSE(words.id("i").has_value());
 }
 
-TEST(TrainTokenizer, AFolderThatIsNotThereIsAnError) {
+TEST(TrainTokenizer, AMissingFolderIsAnError) {
   const test::TemporaryFolder folder;
   EXPECT_THAT(std::string(test::error_of([&] {
                             train_tokenizer({.scheme = Scheme::words, .vocabulary = 0, .least_count = 1},

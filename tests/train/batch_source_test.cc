@@ -1,4 +1,4 @@
-// tests/train/batch_source_test.cc - what a step sees.
+// tests/train/batch_source_test.cc - the batches that training sees.
 #include "train/batch_source.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ TEST(BatchSource, AStepsBatchDependsOnPlanAndStepAlone) {
   }
 }
 
-// Ids that say where they come from. What is held out has ids from 1000 on.
+// Ids that encode their origin. Held-out ids start at 1000.
 TrainingCorpus counted(std::int64_t texts, std::int64_t length, Task task) {
   TrainingCorpus corpus;
   corpus.labels = {"even", "odd"};
@@ -71,8 +71,8 @@ TrainingCorpus counted(std::int64_t texts, std::int64_t length, Task task) {
   return corpus;
 }
 
-// A text of 59 tokens with the one that ends texts before it: 60, of which the last can only be asked for.
-TEST(TextBatches, EveryStretchOfTextComesOnceARound) {
+// A text of 59 tokens after the end-of-text token: 60, of which the last is only a label.
+TEST(TextBatches, EveryStretchOfTextComesOncePerEpoch) {
   const SmallTraining small(Task::lm);
   const TrainingCorpus corpus = counted(1, 60, Task::lm);
   const std::unique_ptr<BatchSource> batches =
@@ -94,7 +94,7 @@ TEST(TextBatches, EveryStretchOfTextComesOnceARound) {
   EXPECT_NE(rounds[1], rounds[2]);
 }
 
-TEST(TextBatches, EveryTokenIsAskedForFromThoseBeforeIt) {
+TEST(TextBatches, EveryTokenIsPredictedFromThoseBeforeIt) {
   const SmallTraining small(Task::lm);
   const TrainingCorpus corpus = counted(7, 23, Task::lm);
   const std::unique_ptr<BatchSource> batches =
@@ -122,9 +122,8 @@ TEST(TextBatches, EveryTokenIsAskedForFromThoseBeforeIt) {
   EXPECT_EQ(*places.rbegin(), std::ssize(joined) - 11) << "the text's end is read too";
 }
 
-// The period shows where labels begin: what comes for the first time is not asked for. The token that the second time
-// begins with is left open here: before it nothing has come twice.
-// Of a sequence in which tokens come again and again: after how many. When the second time begins is never asked for.
+// The period of a sequence that repeats a stretch of tokens. The token at which the repetition begins never has a
+// label, so the period ends at the last missing label.
 std::size_t period_of(std::span<const std::int32_t> labels) {
   std::size_t period = 0;
   for (std::size_t i = 0; i < labels.size(); ++i)
@@ -132,7 +131,7 @@ std::size_t period_of(std::span<const std::int32_t> labels) {
   return period;
 }
 
-TEST(TextBatches, RepeatedSequencesAskForWhatCameBefore) {
+TEST(TextBatches, RepeatedSequencesPredictWhatCameBefore) {
   const SmallTraining small(Task::lm);
   for (const std::int64_t length : {12, 11, 64}) {
     const std::unique_ptr<BatchSource> batches =
@@ -163,7 +162,7 @@ TEST(TextBatches, RepeatedSequencesAskForWhatCameBefore) {
   }
 }
 
-TEST(TextBatches, RepeatsHaveTheShareAskedFor) {
+TEST(TextBatches, RepeatsHaveTheRequestedShare) {
   const SmallTraining small(Task::lm);
   const std::unique_ptr<BatchSource> batches =
       make_batches({.task = Task::lm, .batch = 2000, .length = 12, .repeats = 0.3}, small.corpus, small.tokenizer);
@@ -173,8 +172,8 @@ TEST(TextBatches, RepeatsHaveTheShareAskedFor) {
   EXPECT_NEAR(repeated, 600, 123) << "six standard deviations";
 }
 
-// Sequences of every feed that has a text of its own for each.
-TEST(BatchSource, EveryTextComesOnceARound) {
+// Batch sources that put each text into its own sequence.
+TEST(BatchSource, EveryTextComesOncePerEpoch) {
   for (const Task task : {Task::mlm, Task::classify, Task::translate}) {
     const SmallTraining small(task);
     const TrainingCorpus corpus = counted(12, 5, task);
@@ -189,7 +188,7 @@ TEST(BatchSource, EveryTextComesOnceARound) {
         for (std::size_t s = 0; s < 3; ++s) {
           std::vector<std::int32_t> ids = pairs ? copied(sequence(batch.source, batch.source_starts, s))
                                                 : copied(sequence(batch.ids, batch.starts, s));
-          if (task == Task::mlm) {  // what is hidden is in the labels
+          if (task == Task::mlm) {  // hidden tokens are in the labels
             const auto labels = sequence(batch.labels, batch.starts, s);
             for (std::size_t i = 0; i < ids.size(); ++i)
               if (labels[i] != nn::kNoLabel) ids[i] = labels[i];
@@ -202,7 +201,7 @@ TEST(BatchSource, EveryTextComesOnceARound) {
   }
 }
 
-TEST(BatchSource, HeldOutTextsAreAskedAboutAndNeverLearnedFrom) {
+TEST(BatchSource, HeldOutTextsAreEvaluatedAndNeverTrainedOn) {
   for (const Task task : test::kTasks) {
     const SmallTraining small(task);
     const TrainingCorpus corpus = counted(10, 20, task);
@@ -221,16 +220,16 @@ TEST(BatchSource, HeldOutTextsAreAskedAboutAndNeverLearnedFrom) {
       EXPECT_TRUE(same(evaluated[n], again[n])) << name_of(task);
       for (const auto* ids : {&evaluated[n].ids, &evaluated[n].labels, &evaluated[n].source}) {
         for (const std::int32_t id : *ids) {
-          if (id >= 300) seen.insert(id);  // else it is a special token, or one that hides another
+          if (id >= 300) seen.insert(id);  // others are special or masking tokens
           EXPECT_TRUE(id < 0 || id >= 1000 || id < small.tokenizer.size());
         }
       }
     }
-    EXPECT_GT(seen.size(), task == Task::mlm ? 80 : 150) << name_of(task);  // of which pieces are cut
+    EXPECT_GT(seen.size(), task == Task::mlm ? 80 : 150) << name_of(task);  // some are cut off
   }
 }
 
-// About 36,000 tokens that may be asked for, in 1,000 pieces.
+// About 36,000 maskable tokens in 1,000 pieces.
 TEST(FillBatches, HidesAsDevlinAndOthersDo) {
   const SmallTraining small(Task::mlm);
   const text::SpecialIds& special = small.tokenizer.special();
@@ -261,11 +260,11 @@ TEST(FillBatches, HidesAsDevlinAndOthersDo) {
   EXPECT_NEAR(masked / asked, 0.8, 0.033);
   EXPECT_NEAR(kept / asked, 0.1, 0.025);
   EXPECT_NEAR(other / asked, 0.1, 0.025);
-  // 28 is half way between 8 and 100 if every doubling counts alike.
+  // 28 is halfway between 8 and 100 on a log scale.
   EXPECT_NEAR(shorter, 500, 110);
 }
 
-TEST(FillBatches, SomethingIsAskedForInTheShortestText) {
+TEST(FillBatches, ShortestTextHasAMaskedToken) {
   const SmallTraining small(Task::mlm);
   const TrainingCorpus corpus = counted(20, 1, Task::mlm);
   const std::unique_ptr<BatchSource> batches =
@@ -278,7 +277,7 @@ TEST(FillBatches, SomethingIsAskedForInTheShortestText) {
   }
 }
 
-// Longer texts are cut anywhere, so that their ends are known too.
+// Longer texts are cut anywhere, so that their ends are seen too.
 TEST(FillBatches, LongTextsAreCutAnywhere) {
   const SmallTraining small(Task::mlm);
   const TrainingCorpus corpus = counted(1, 50, Task::mlm);
@@ -290,7 +289,7 @@ TEST(FillBatches, LongTextsAreCutAnywhere) {
   for (std::size_t s = 0; s < 500; ++s) EXPECT_LE(sequence(batch.ids, batch.starts, s).size(), 8);
 }
 
-TEST(ClassBatches, TheBeginningOfATextIsAskedAbout) {
+TEST(ClassBatches, TheBeginningOfATextIsClassified) {
   const SmallTraining small(Task::classify);
   const TrainingCorpus corpus = counted(6, 20, Task::classify);
   const std::unique_ptr<BatchSource> batches =
@@ -307,8 +306,8 @@ TEST(ClassBatches, TheBeginningOfATextIsAskedAbout) {
   }
 }
 
-// As BART is trained: </s> begins what its decoder is given.
-TEST(PairBatches, DecoderIsGivenWhatItShouldHaveSaid) {
+// As BART is trained: the decoder's input starts with </s>.
+TEST(PairBatches, DecoderReadsTheShiftedTranslation) {
   const SmallTraining small(Task::translate);
   TrainingCorpus corpus;
   corpus.learned.ids = {{0, 10, 11, 12, 13, 14, 2}};
@@ -322,7 +321,7 @@ TEST(PairBatches, DecoderIsGivenWhatItShouldHaveSaid) {
   EXPECT_TRUE(batches->held_out().empty());
 }
 
-TEST(BatchSource, PlansThatCannotBeFollowedAreRefused) {
+TEST(BatchSource, InvalidPlansAreRefused) {
   const SmallTraining lm(Task::lm), mlm(Task::mlm);
   const auto refused = [](const BatchPlan& plan, const SmallTraining& with, const TrainingCorpus& corpus) {
     return argument_error([&] { make_batches(plan, corpus, with.tokenizer); });

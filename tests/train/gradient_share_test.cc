@@ -1,4 +1,4 @@
-// tests/train/gradient_share_test.cc - batches cut for ranks, and sums over them.
+// tests/train/gradient_share_test.cc - splitting batches over ranks, and sums over them.
 #include "train/gradient_share.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Sequences of these lengths; tokens count from 0, labels of tokens from 100, those of the source from 500.
+// Sequences of these lengths; tokens count from 0, their labels from 100, source tokens from 500.
 TrainingBatch batch_of(const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& sources = {}) {
   TrainingBatch batch;
   std::int32_t next = 0, next_source = 500;
@@ -38,7 +38,7 @@ TrainingBatch batch_of(const std::vector<std::int64_t>& lengths, const std::vect
   return batch;
 }
 
-// Sequences a rank, of those that every rank gets at least one of.
+// Number of sequences per rank; every rank gets at least one.
 std::vector<std::int64_t> counts(const TrainingBatch& batch, int size) {
   std::vector<std::int64_t> all;
   for (int r = 0; r < size; ++r) all.push_back(std::ssize(share_of(batch, r, size).batch.starts) - 1);
@@ -57,7 +57,7 @@ TEST(Share, OneRankHasTheWholeBatch) {
   EXPECT_EQ(share.part.labels, 6);
 }
 
-TEST(Share, LaterRanksKnowWhereTheyBegin) {
+TEST(Share, LaterRanksKnowTheirOffset) {
   TrainingBatch batch = batch_of({2, 1, 3, 2}, {1, 4, 2, 1});
   batch.labels[7] = nn::kNoLabel;
   const Share share = share_of(batch, 1, 2);
@@ -79,12 +79,12 @@ TEST(Share, LabelsOfSequencesGoWithThem) {
   EXPECT_THAT(share_of(batch, 2, 3).batch.labels, ElementsAre(9));
 }
 
-TEST(Share, RanksGetAboutAsManyTokens) {
+TEST(Share, RanksGetSimilarNumbersOfTokens) {
   EXPECT_THAT(counts(batch_of({5, 5, 5, 5, 5, 5}), 3), ElementsAre(2, 2, 2));
   EXPECT_THAT(counts(batch_of({12, 1, 1, 1, 1, 1, 1, 6}), 2), ElementsAre(1, 7));
   EXPECT_THAT(counts(batch_of({1, 1, 1, 1, 1, 1, 6, 12}), 2), ElementsAre(7, 1));
   EXPECT_THAT(counts(batch_of({1, 1, 1, 100}), 2), ElementsAre(3, 1));
-  EXPECT_THAT(counts(batch_of({1, 1, 1, 1}, {9, 1, 1, 1}), 2), ElementsAre(1, 3)) << "what is read counts too";
+  EXPECT_THAT(counts(batch_of({1, 1, 1, 1}, {9, 1, 1, 1}), 2), ElementsAre(1, 3)) << "source tokens count too";
 }
 
 TEST(Share, NoRankIsWithoutASequenceAndNoSequenceIsLost) {
@@ -111,8 +111,8 @@ TEST(Share, MoreRanksThanSequencesAreRefused) {
   }
 }
 
-// Enough numbers for two buckets; whole ones, so that every order of adding gives the same.
-TEST(Share, GradientsAreSummedWhereverTheyLie) {
+// Enough numbers for two buckets; integers, so that any order of addition gives the same sum.
+TEST(Share, GradientsAreSummedAcrossBuckets) {
   test::on_ranks(3, [](Ranks& ranks) {
     nn::Parameters parameters;
     parameters.vector("small", 5);
@@ -135,7 +135,7 @@ TEST(Share, GradientsAreSummedWhereverTheyLie) {
   });
 }
 
-TEST(Share, LossesAreAddedInTheirOrderByAnyNumberOfRanks) {
+TEST(Share, LossesAreAddedInOrderByAnyNumberOfRanks) {
   const auto loss = [](std::size_t n) {
     return nn::Loss{.sum = 1.0 / static_cast<double>(3 * n + 1) * (n % 2 == 0 ? 1 : 1e9), .counted = 2, .right = 1};
   };
@@ -152,7 +152,7 @@ TEST(Share, LossesAreAddedInTheirOrderByAnyNumberOfRanks) {
   }
 }
 
-TEST(Share, OneRankThatGivesUpIsKnownToAll) {
+TEST(Share, OneRankThatStopsStopsAll) {
   test::on_ranks(3, [](Ranks& ranks) {
     const std::optional<nn::Loss> all = shared_loss(ranks, 7, [&](std::size_t n) {
       return n == 4 ? std::nullopt : std::optional(nn::Loss{.sum = 1, .counted = 1});
@@ -161,7 +161,7 @@ TEST(Share, OneRankThatGivesUpIsKnownToAll) {
   });
 }
 
-TEST(Share, RankWithOtherFactsIsNamedToAll) {
+TEST(Share, RankWithOtherFactsIsNamedOnAll) {
   test::on_ranks(4, [](Ranks& ranks) {
     const std::string batch = ranks.rank() >= 2 ? "8" : "4";
     const std::string said = difference(ranks, {{"batch", batch}, {"length", "12"}, {"name", "\xff"}});

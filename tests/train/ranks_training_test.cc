@@ -1,4 +1,4 @@
-// tests/train/ranks_training_test.cc - several ranks learn_as_rank what one process learns.
+// tests/train/ranks_training_test.cc - several ranks learn what one process learns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,13 +54,13 @@ double largest_difference(const History& a, const History& b) {
   return largest;
 }
 
-// What each rank has at the end.
+// The final state of each rank.
 struct Learned {
   std::vector<float> numbers;
   History history;
 };
 
-// use(trainer, ranks) on so many of them, each with texts and batches of its own, as processes have.
+// Runs use(trainer, ranks) on `size` ranks, each with its own texts and batches, as processes have.
 template <typename F>
 std::vector<Learned> on_ranks_of(Task task, int size, float dropout, const F& use) {
   std::vector<Learned> all(static_cast<std::size_t>(size));
@@ -76,7 +76,7 @@ std::vector<Learned> on_ranks_of(Task task, int size, float dropout, const F& us
   return all;
 }
 
-// With dropout, the same numbers are dropped wherever their sequence is learned from.
+// With dropout, the same numbers are dropped whichever rank trains on their sequence.
 TEST_P(EveryTaskOnRanks, LossesAreThoseOfOneProcess) {
   for (const float dropout : {0.0F, 0.2F}) {
     const auto whole = [](Trainer& trainer, Ranks&) { learn_as_rank(trainer, kSteps); };
@@ -94,8 +94,8 @@ TEST_P(EveryTaskOnRanks, LossesAreThoseOfOneProcess) {
   }
 }
 
-// Only adding up gradients differs; before the first of them nothing does.
-TEST_P(EveryTaskOnRanks, FirstJudgementHasTheSameBitsOnAnyNumberOfRanks) {
+// Only the order in which gradients are summed differs, so nothing does before the first step.
+TEST_P(EveryTaskOnRanks, FirstEvaluationHasTheSameBitsOnAnyNumberOfRanks) {
   const auto evaluated = [](Trainer& trainer, Ranks&) {
     ThreadPool pool(1);
     ASSERT_TRUE(trainer.evaluate(pool));
@@ -109,7 +109,7 @@ TEST_P(EveryTaskOnRanks, FirstJudgementHasTheSameBitsOnAnyNumberOfRanks) {
   }
 }
 
-TEST_P(EveryTaskOnRanks, CheckpointIsGoneOnWithByAnotherNumberOfRanks) {
+TEST_P(EveryTaskOnRanks, AnotherNumberOfRanksResumesTheCheckpoint) {
   constexpr float kDropout = 0.1F;
   const Learned unbroken =
       on_ranks_of(GetParam(), 1, kDropout, [](Trainer& trainer, Ranks&) { learn_as_rank(trainer, kSteps); }).front();
@@ -131,7 +131,7 @@ TEST_P(EveryTaskOnRanks, CheckpointIsGoneOnWithByAnotherNumberOfRanks) {
   EXPECT_LT(largest_difference(last, unbroken.history), 1e-4);
 }
 
-TEST(TrainingOnRanks, OneThatIsAskedToStopStopsAllAfterTheSameStep) {
+TEST(TrainingOnRanks, StopOnOneRankStopsAllAfterTheSameStep) {
   on_ranks_of(Task::lm, 3, 0, [](Trainer& trainer, Ranks& ranks) {
     ThreadPool pool(1);
     const auto stop = [&] { return ranks.rank() == 1 && trainer.steps_done() == 2; };  // in the third step
@@ -145,8 +145,8 @@ TEST(TrainingOnRanks, OneThatIsAskedToStopStopsAllAfterTheSameStep) {
   });
 }
 
-// A NaN on one rank stands for whatever made its loss one.
-TEST(TrainingOnRanks, WhatDivergesOnOneRankDivergesOnAll) {
+// A NaN on one rank stands for any cause of divergence.
+TEST(TrainingOnRanks, DivergenceOnOneRankIsDivergenceOnAll) {
   on_ranks_of(Task::mlm, 3, 0, [](Trainer& trainer, Ranks& ranks) {
     ThreadPool pool(1);
     trainer.step(pool);
@@ -157,7 +157,7 @@ TEST(TrainingOnRanks, WhatDivergesOnOneRankDivergesOnAll) {
   });
 }
 
-TEST(TrainingOnRanks, RankThatWouldLearnSomethingElseIsNamed) {
+TEST(TrainingOnRanks, RankWithDifferentSettingsIsNamed) {
   test::on_ranks(3, [](Ranks& ranks) {
     SmallTraining small(Task::classify);
     const Trainer same = small.trainer(small.shape(), small.plan, ranks);

@@ -1,5 +1,5 @@
-// tests/train/torch_test.cc - whole models beside torch: every gradient of a batch, and ten steps. make_training.py
-// says what the files hold.
+// tests/train/torch_test.cc - whole models against torch: every gradient of a batch, and ten steps. make_training.py
+// describes the files.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace attn::train {
 namespace {
 
-constexpr double kGradientTolerance = 2e-5;  // of the largest number of a tensor; 5e-6 was seen
+constexpr double kGradientTolerance = 2e-5;  // relative to a tensor's largest number; 5e-6 was measured
 constexpr double kLossTolerance = 1e-4;
 
 struct Case {
@@ -30,7 +30,7 @@ std::filesystem::path folder_of(const Case& c) { return std::filesystem::path(AT
 
 std::vector<std::int64_t> long_ones(const std::vector<std::int32_t>& from) { return {from.begin(), from.end()}; }
 
-// The batches of a file, over and over again.
+// Cycles through the batches of a file.
 class FileBatches final : public BatchSource {
  public:
   explicit FileBatches(const test::Expected& file) {
@@ -76,8 +76,8 @@ class Torch : public testing::TestWithParam<Case> {
   FileBatches batches_{file_};
 };
 
-// A tensor is measured by its own largest number; but not one whose gradient is nothing but rounding, such as that of
-// the bias of keys, which softmax takes away again.
+// Errors are relative to a tensor's largest number, except where the gradient is only rounding error, as for the bias
+// of keys, which cancels in the softmax.
 TEST_P(Torch, FindsTheSameGradientOfEveryParameter) {
   const std::unique_ptr<TrainableModel> model = load(GetParam(), file_);
   ThreadPool pool(2);
@@ -126,7 +126,7 @@ TEST_P(Torch, HasTheSameLossInEachOfTenStepsOnOneRankOrTwo) {
   }
 }
 
-// Gradients are added to those that are there.
+// Gradients accumulate.
 TEST_P(Torch, TwoRunsWithoutClearingGiveTwiceTheGradient) {
   const std::unique_ptr<TrainableModel> model = load(GetParam(), file_);
   ThreadPool pool(2);
@@ -158,8 +158,8 @@ TEST_P(Torch, GradientsHaveTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-// Without `learn` there is the same loss, and no gradient is touched.
-TEST_P(Torch, JudgingGivesTheLossAndLeavesGradientsAlone) {
+// Without `learn` the loss is the same, and gradients stay untouched.
+TEST_P(Torch, EvaluationGivesTheLossAndLeavesGradientsAlone) {
   const std::unique_ptr<TrainableModel> model = load(GetParam(), file_);
   ThreadPool pool(2);
   nn::Scratch scratch;

@@ -1,4 +1,4 @@
-// tests/train/train_support.h - small trainings of every task, on texts made up here.
+// tests/train/train_support.h - small trainings of every task, on made-up texts.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace attn::test {
 inline constexpr train::Task kTasks[] = {train::Task::lm, train::Task::mlm, train::Task::classify,
                                          train::Task::translate};
 
-// Short sentences with a label or a translation, as the task wants it.
+// Short sentences with a label or a translation, as the task needs.
 inline std::vector<text::Example> sentences(train::Task task, int count = 60) {
   const char* const who[] = {"the cat", "a dog", "my friend", "the old man", "she"};
   const char* const does[] = {"likes", "hates", "sees", "eats"};
@@ -57,7 +57,7 @@ inline text::Tokenizer tokenizer_of(const std::vector<text::Example>& examples, 
                                                       }));
 }
 
-// Everything that a training is made of.
+// Everything that a training needs.
 struct SmallTraining {
   explicit SmallTraining(train::Task what, std::int64_t batch = 4)
       : task(what), examples(sentences(what)), tokenizer(tokenizer_of(examples, what)), corpus(make(0.2)) {

@@ -1,4 +1,4 @@
-// tests/train/trainable_model_test.cc - models before they have learned anything, and batches that ask for nothing.
+// tests/train/trainable_model_test.cc - untrained models, and batches without labels.
 #include "train/trainable_model.h"
 
 #include <gmock/gmock.h>
@@ -27,9 +27,9 @@ bool is_norm(const std::string& name) {
   return name.find("orm") != std::string::npos || name.find("ln_") != std::string::npos;
 }
 
-// 0.02 for words, and as large for positions, which are sines; 0.02 at 768 inputs for what lies between layers, for
-// GPT-2 less where layers add to the residual stream (Radford et al., 2019).
-TEST(TrainableModel, FirstNumbersAreAsLargeAsTheyShouldBe) {
+// Deviations: 0.02 for words, the same for positions, which are sines; 0.02 at 768 inputs for matrices between layers,
+// and for GPT-2 less for projections into the residual stream (Radford et al., 2019).
+TEST(TrainableModel, InitialWeightsHaveTheRightDeviation) {
   for (const Task task : test::kTasks) {
     const std::unique_ptr<TrainableModel> model = make_trainable(task, kShape);
     model->initialise(1);
@@ -57,7 +57,7 @@ TEST(TrainableModel, FirstNumbersAreAsLargeAsTheyShouldBe) {
   }
 }
 
-TEST(TrainableModel, PositionsBeginAsSines) {
+TEST(TrainableModel, PositionsStartAsSines) {
   const std::pair<Task, const char*> tables[] = {{Task::lm, "transformer.wpe.weight"},
                                                  {Task::mlm, "bert.embeddings.position_embeddings.weight"},
                                                  {Task::translate, "model.decoder.embed_positions.weight"}};
@@ -73,7 +73,7 @@ TEST(TrainableModel, PositionsBeginAsSines) {
   }
 }
 
-TEST(TrainableModel, FirstNumbersDependOnTheSeedAlone) {
+TEST(TrainableModel, InitialWeightsDependOnTheSeedAlone) {
   const auto first = [](std::uint64_t seed) {
     const std::unique_ptr<TrainableModel> model = make_trainable(Task::mlm, kShape);
     model->initialise(seed);
@@ -84,7 +84,7 @@ TEST(TrainableModel, FirstNumbersDependOnTheSeedAlone) {
   EXPECT_NE(first(3), first(4));
 }
 
-TEST(TrainableModel, ShapesThatCannotBeAreRefusedWithTheirNumbers) {
+TEST(TrainableModel, InvalidSizesAreRefusedWithTheirNumbers) {
   const auto refused = [](void (*change)(ModelSize&)) {
     ModelSize shape = kShape;
     change(shape);
@@ -98,8 +98,8 @@ TEST(TrainableModel, ShapesThatCannotBeAreRefusedWithTheirNumbers) {
   EXPECT_THAT(refused([](ModelSize& s) { s.vocabulary = 0; }), HasSubstr("0 tokens"));
 }
 
-// A step that happens to ask for nothing must not divide by zero, nor move anything.
-TEST(TrainableModel, BatchThatAsksForNothingHasNoLossAndNoGradient) {
+// A step without labels must not divide by zero or change any parameter.
+TEST(TrainableModel, BatchWithoutLabelsHasNoLossAndNoGradient) {
   for (const Task task : test::kTasks) {
     const std::unique_ptr<TrainableModel> model = make_trainable(task, kShape);
     model->initialise(1);
@@ -121,7 +121,7 @@ TEST(TrainableModel, BatchThatAsksForNothingHasNoLossAndNoGradient) {
   }
 }
 
-// What a sequence gives does not depend on those that lie beside it.
+// A sequence's result does not depend on its neighbours.
 TEST(TrainableModel, SequencesDoNotSeeEachOther) {
   for (const Task task : test::kTasks) {
     const std::unique_ptr<TrainableModel> model = make_trainable(task, kShape);

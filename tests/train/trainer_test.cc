@@ -1,4 +1,4 @@
-// tests/train/trainer_test.cc - learning, breaking off and going on.
+// tests/train/trainer_test.cc - training, interrupting and resuming.
 #include "train/trainer.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ void learn(Trainer& trainer, std::int64_t until, int threads) {
   }
 }
 
-// One that has learned so many steps and left its checkpoint in the folder.
+// A trainer that has run this many steps and saved a checkpoint in the folder.
 Trainer saved_after(std::int64_t steps, const SmallTraining& small, const TemporaryFolder& folder) {
   Trainer trainer = small.trainer();
   learn(trainer, steps, 1);
@@ -59,8 +59,8 @@ std::vector<std::vector<float>> values_by_parameter(Trainer& trainer) {
   return all;
 }
 
-// Every file of the unbroken run, byte by byte: learned numbers, moments, history.
-TEST_P(EveryTask, GoesOnToTheSameBitsWithAnyNumberOfThreads) {
+// Compares every file of the uninterrupted run byte by byte: parameters, moments, history.
+TEST_P(EveryTask, ResumesToTheSameBitsWithAnyNumberOfThreads) {
   const TemporaryFolder unbroken, broken;
   Trainer once = small_.trainer();
   learn(once, 8, 1);
@@ -77,7 +77,7 @@ TEST_P(EveryTask, GoesOnToTheSameBitsWithAnyNumberOfThreads) {
   EXPECT_EQ(once.history().evaluated.size(), 2);
 }
 
-TEST_P(EveryTask, LearnsTheTextsThatItSees) {
+TEST_P(EveryTask, LearnsItsTexts) {
   small_.plan.steps = 100;
   small_.plan.rate = 1e-2;
   Trainer trainer = small_.trainer();
@@ -90,7 +90,7 @@ TEST_P(EveryTask, LearnsTheTextsThatItSees) {
   EXPECT_LT(last, 0.85 * first);
 }
 
-TEST_P(EveryTask, ModelThatIsSavedIsReadByTheProgram) {
+TEST_P(EveryTask, SavedModelLoads) {
   const TemporaryFolder folder;
   Trainer trainer = small_.trainer();
   trainer.save_model(folder.path(), true);
@@ -99,7 +99,7 @@ TEST_P(EveryTask, ModelThatIsSavedIsReadByTheProgram) {
   EXPECT_EQ(model->facts().width, 8);
 }
 
-TEST_P(EveryTask, WeightsGoFromOneModelToAnother) {
+TEST_P(EveryTask, WeightsTransferBetweenModels) {
   const TemporaryFolder folder;
   Trainer trainer = small_.trainer();
   learn(trainer, 2, 2);
@@ -109,8 +109,8 @@ TEST_P(EveryTask, WeightsGoFromOneModelToAnother) {
   EXPECT_EQ(values_by_parameter(other), values_by_parameter(trainer));
 }
 
-// A NaN among the learned numbers stands for whatever made the loss one.
-TEST_P(EveryTask, DivergedLeavesEverythingAsItWas) {
+// A NaN among the parameters stands for any cause of divergence.
+TEST_P(EveryTask, DivergenceLeavesEverythingUnchanged) {
   Trainer trainer = small_.trainer();
   learn(trainer, 2, 2);
   nn::Parameter& first = trainer.model().parameters().all()[0];
@@ -141,7 +141,7 @@ TEST(Trainer, TooHighARateDiverges) {
     EXPECT_TRUE(std::ranges::all_of(numbers, [](float x) { return std::isfinite(x); }));
 }
 
-TEST(Trainer, NoCheckpointIsNoProblem) {
+TEST(Trainer, MissingCheckpointIsNotAnError) {
   const TemporaryFolder folder;
   Trainer trainer = SmallTraining(Task::mlm).trainer();
   EXPECT_FALSE(trainer.resume(folder.path()));
@@ -166,14 +166,14 @@ TEST(Trainer, CheckpointOfAnotherPlanIsRefusedWithBothValues) {
   shape.width = 16;
   EXPECT_THAT(refused(shape, small.plan), AllOf(HasSubstr("width is 16"), HasSubstr("was 8")));
   shape = small.shape();
-  shape.inner = 20;  // which the facts do not tell
+  shape.inner = 20;  // which is not among the facts
   EXPECT_THAT(refused(shape, small.plan), AllOf(HasSubstr("32"), HasSubstr("20"), HasSubstr("another model")));
   shape.inner = 0;
   shape.layers = 2;
   EXPECT_THAT(refused(shape, small.plan), HasSubstr("layer.1"));
 }
 
-TEST(Trainer, CheckpointThatIsCutAnywhereIsRefused) {
+TEST(Trainer, TruncatedCheckpointIsRefused) {
   const TemporaryFolder folder;
   const SmallTraining small(Task::classify);
   saved_after(4, small, folder);
@@ -186,8 +186,8 @@ TEST(Trainer, CheckpointThatIsCutAnywhereIsRefused) {
   }
 }
 
-// Words of the header are replaced by others of the same length.
-TEST(Trainer, CheckpointThatSaysSomethingElseIsRefused) {
+// Replaces words of the header by others of the same length.
+TEST(Trainer, CheckpointWithOtherContentsIsRefused) {
   const TemporaryFolder folder;
   const SmallTraining small(Task::classify);
   saved_after(4, small, folder);
@@ -208,7 +208,7 @@ TEST(Trainer, CheckpointThatSaysSomethingElseIsRefused) {
   EXPECT_THAT(refused(R"("dtype":"F64")", R"("dtype":"I64")"), HasSubstr("history.judged"));
 }
 
-TEST(Trainer, FullDiskKeepsTheCheckpointThatIsThere) {
+TEST(Trainer, FullDiskKeepsTheOldCheckpoint) {
   const TemporaryFolder folder;
   const SmallTraining small(Task::translate);
   Trainer trainer = saved_after(3, small, folder);
@@ -238,8 +238,8 @@ TEST(Trainer, WeightsOfAnotherShapeAreRefusedWithBoth) {
               AllOf(HasSubstr("12"), HasSubstr("20")));
 }
 
-// A classifier begins with what a model that fills in words knows: all but its own head.
-TEST(Trainer, OneTaskGoesOnWithTheWeightsOfAnother) {
+// A classifier starts from a masked language model: all weights but its own head.
+TEST(Trainer, OneTaskStartsFromTheWeightsOfAnother) {
   const TemporaryFolder folder;
   const SmallTraining small(Task::mlm);
   Trainer trainer = small.trainer();
@@ -254,7 +254,7 @@ TEST(Trainer, OneTaskGoesOnWithTheWeightsOfAnother) {
   EXPECT_TRUE(std::equal(from->value.data(), from->value.data() + from->size(), to->value.data()));
 }
 
-TEST(Trainer, JudgingDoesNotChangeWhatIsLearned) {
+TEST(Trainer, EvaluationDoesNotChangeTraining) {
   const SmallTraining small(Task::lm);
   Trainer evaluated = small.trainer(), plain = small.trainer();
   ThreadPool pool(2);

@@ -1,4 +1,4 @@
-// tests/train/training_corpus_test.cc - texts as tokens, those held out, and labels.
+// tests/train/training_corpus_test.cc - tokenized texts, held-out texts, and labels.
 #include "train/training_corpus.h"
 
 #include <gmock/gmock.h>
@@ -34,8 +34,8 @@ TEST(TrainingCorpus, LabelsAreNumberedInAlphabeticalOrder) {
   EXPECT_EQ(corpus.learned.ids[1], tokenizer.ids("cold soup", true));
 }
 
-// All texts of either side, and none of both; the same ones for every task.
-TEST(TrainingCorpus, WhatIsHeldOutIsNeverLearnedFrom) {
+// Every text is on exactly one side, the same for every task.
+TEST(TrainingCorpus, HeldOutTextsAreNeverTrainedOn) {
   ThreadPool pool(2);
   for (const Task task : test::kTasks) {
     const std::vector<text::Example> examples = sentences(task, 400);
@@ -58,7 +58,7 @@ TEST(TrainingCorpus, WhatIsHeldOutIsNeverLearnedFrom) {
   }
 }
 
-TEST(TrainingCorpus, CountsTheTokensThatAreLearnedFrom) {
+TEST(TrainingCorpus, CountsTheTrainingTokens) {
   ThreadPool pool(1);
   const text::Tokenizer tokenizer = tokenizer_of(sentences(Task::translate), Task::translate);
   const std::vector<text::Example> examples = {{.text = "the sea", .label = "rain"}};
@@ -80,7 +80,7 @@ TEST(TrainingCorpus, FingerprintChangesWithTextsLabelsAndOrder) {
   EXPECT_NE(fingerprint(), before);
 }
 
-TEST(TrainingCorpus, TextsThatTeachNothingAreRefused) {
+TEST(TrainingCorpus, UnusableTextsAreRefused) {
   ThreadPool pool(1);
   const text::Tokenizer tokenizer = tokenizer_of(sentences(Task::classify), Task::classify);
   const auto refused = [&](const std::vector<text::Example>& examples, Task task, double held_out) {

@@ -1,4 +1,4 @@
-// tests/train/training_random_test.cc - the generator against published numbers, and its laws.
+// tests/train/training_random_test.cc - the generator against published numbers, and its statistics.
 #include "train/training_random.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::uint64_t inverse_of(std::uint64_t odd) {
   return x;
 }
 
-// The seed that SplitMix64's mixing turns into `state`.
+// The seed that SplitMix64's mixing maps to `state`.
 std::uint64_t unmixed(std::uint64_t state) {
   state ^= state >> 31U ^ state >> 62U;
   state *= inverse_of(0x94D049BB133111EBU);
@@ -26,8 +26,7 @@ std::uint64_t unmixed(std::uint64_t state) {
   return state ^ state >> 30U ^ state >> 60U;
 }
 
-// The numbers that implementations of SplitMix64 are commonly checked by: those of seed 1234567. The last stream of all
-// adds nothing to the seed.
+// The usual check values of SplitMix64, for seed 1234567. The last stream adds nothing to the seed.
 TEST(TrainingRandom, IsSplitMix64) {
   Random random(unmixed(1234567), ~std::uint64_t{0});
   for (const std::uint64_t want : {6457827717110365317U, 3203168211198807973U, 9817491932198370423U,
@@ -47,8 +46,8 @@ TEST(TrainingRandom, NeitherSeedsNorStreamsShareNumbers) {
   EXPECT_EQ(seen.size(), 20 * 20 * 20);
 }
 
-// 100,000 numbers: six standard deviations of a mean of n such numbers are 6 s / sqrt n.
-TEST(TrainingRandom, NumbersAreSpreadAsTheyShouldBe) {
+// 100,000 numbers; the tolerance is six standard deviations of their mean, 6 s / sqrt n.
+TEST(TrainingRandom, NumbersHaveTheRightDistribution) {
   constexpr int kCount = 100'000;
   Random random(3, 4);
   double unit = 0, normal = 0, square = 0, beyond = 0;

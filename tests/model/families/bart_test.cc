@@ -1,4 +1,4 @@
-// What BART's files may look like; that the numbers are right is shown against transformers' in the golden tests.
+// Variants of BART's files. The golden tests check the numbers against transformers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ TEST_F(BartFiles, ModelWithoutItsPrefixGivesTheSameBits) {
   EXPECT_EQ(logits(m), expected);
 }
 
-TEST_F(BartFiles, TableForBothEndsMayLieUnderAnyOfItsNames) {
+TEST_F(BartFiles, SharedTableIsFoundUnderAnyOfItsNames) {
   const auto expected = logits(small_bart());
   for (const char* name :
        {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight"}) {
@@ -77,7 +77,7 @@ TEST_F(BartFiles, TableForBothEndsMayLieUnderAnyOfItsNames) {
   }
 }
 
-TEST_F(BartFiles, BiasOfTheLogitsThatIsNotStoredIsZero) {
+TEST_F(BartFiles, MissingLogitsBiasIsZero) {
   SmallModel m = small_bart();
   const auto biased = logits(m);
   m.tensors["final_logits_bias"].numbers.assign(20, 0);
@@ -87,7 +87,7 @@ TEST_F(BartFiles, BiasOfTheLogitsThatIsNotStoredIsZero) {
   EXPECT_EQ(logits(m), expected);
 }
 
-TEST_F(BartFiles, HeadThatIsNeitherStoredNorTiedIsNotThere) {
+TEST_F(BartFiles, ModelWithoutStoredOrTiedHeadHasNoLogits) {
   SmallModel m = small_bart();
   m.config["tie_word_embeddings"] = "false";
   EXPECT_FALSE(m.load()->facts().has_logits);
@@ -95,8 +95,8 @@ TEST_F(BartFiles, HeadThatIsNeitherStoredNorTiedIsNotThere) {
   EXPECT_TRUE(m.load()->facts().has_logits);
 }
 
-// By sqrt(16), which is exact: as large as a table that is itself 4 times as large.
-TEST_F(BartFiles, ScaledEmbeddingsAreThoseOfALargerTable) {
+// The factor is sqrt(16), which is exact: equal to a table of 4 times the values.
+TEST_F(BartFiles, ScaledEmbeddingsEqualALargerTable) {
   SmallModel m = small_bart();
   m.tensors["lm_head.weight"] = m.tensors["model.shared.weight"];
   m.config["scale_embedding"] = "true";
@@ -130,7 +130,7 @@ TEST_F(BartFiles, TextEndsWherePositionsDo) {
                std::invalid_argument);
 }
 
-TEST_F(BartFiles, FactsTellTheTwoStacksApartAndHaveTheFamilysDefaults) {
+TEST_F(BartFiles, FactsDescribeBothStacksAndHaveTheFamilysDefaults) {
   const auto facts = small_bart().load()->facts();
   EXPECT_EQ(facts.layers, 2);
   EXPECT_EQ(facts.decoder_layers, 1);
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Options, BartConfigRefused,
                                          RefusedConfig{"encoder_layers", "0", "encoder_layers is 0"},
                                          RefusedConfig{"activation_function", "\"mish\"", "activation \"mish\""}));
 
-TEST(BartTensors, PositionsThatDoNotFitTheConfigurationAreRefusedWithBothShapes) {
+TEST(BartTensors, PositionsOfTheWrongShapeAreRefusedWithBothShapes) {
   SmallModel m = small_bart();
   m.config["max_position_embeddings"] = "12";
   EXPECT_THAT(m.load_error(), AllOf(HasSubstr("embed_positions.weight"), HasSubstr("10"), HasSubstr("14")));

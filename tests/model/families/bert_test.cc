@@ -1,4 +1,4 @@
-// What BERT's files may look like; that the numbers are right is shown against transformers' in the golden tests.
+// Variants of BERT's files. The golden tests check the numbers against transformers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST_F(BertFiles, NormsMayBeCalledGammaAndBetaAsInTheFirstFiles) {
   EXPECT_EQ(logits(m), expected);
 }
 
-TEST_F(BertFiles, TensorsThatNobodyNeedsAreNotLookedAt) {
+TEST_F(BertFiles, UnusedTensorsAreIgnored) {
   SmallModel m = small_bert();
   const auto expected = hidden(m);
   m.add("bert.embeddings.position_ids", {1, 16});
@@ -67,14 +67,14 @@ TEST_F(BertFiles, DecoderThatIsACopyOfTheEmbeddingsChangesNothingAndAnotherOneDo
   EXPECT_NE(logits(m), expected);
 }
 
-TEST_F(BertFiles, BiasOfTheHeadMayStandBesideItsDecoder) {
+TEST_F(BertFiles, HeadBiasMayHaveTheDecodersName) {
   SmallModel m = small_bert();
   const auto expected = logits(m);
   m.rename("cls.predictions.bias", "cls.predictions.decoder.bias");
   EXPECT_EQ(logits(m), expected);
 }
 
-TEST_F(BertFiles, FactsSayWhatTheFileHolds) {
+TEST_F(BertFiles, FactsDescribeTheFile) {
   SmallModel m = small_bert();
   const auto with = m.load();
   EXPECT_TRUE(with->facts().has_logits);
@@ -95,7 +95,7 @@ TEST_F(BertFiles, FactsSayWhatTheFileHolds) {
               ThrowsMessage<std::invalid_argument>(HasSubstr("no pooler")));
 }
 
-TEST_F(BertFiles, HeadThatIsNeitherStoredNorTiedIsNotThere) {
+TEST_F(BertFiles, ModelWithoutStoredOrTiedHeadHasNoLogits) {
   SmallModel m = small_bert();
   m.config["tie_word_embeddings"] = "false";
   EXPECT_FALSE(m.load()->facts().has_logits);
@@ -103,7 +103,7 @@ TEST_F(BertFiles, HeadThatIsNeitherStoredNorTiedIsNotThere) {
   EXPECT_TRUE(m.load()->facts().has_logits);
 }
 
-TEST_F(BertFiles, ThreadsThatAskForLogitsAtOnceGetTheSameBits) {
+TEST_F(BertFiles, ConcurrentThreadsGetTheSameLogits) {
   const auto m = small_bert().load();
   const nn::Matrix states = m->encode(Batch(kSmallIds), {.pool = pool_});
   std::vector<std::vector<float>> results(4);
@@ -120,8 +120,8 @@ TEST_F(BertFiles, ThreadsThatAskForLogitsAtOnceGetTheSameBits) {
   EXPECT_EQ(results[0].size(), kSmallIds.size() * 20);
 }
 
-// A vocabulary this large is packed in parts. Words that are copies of the first ones must get the same logits wherever
-// they stand; all others are far from that.
+// A vocabulary this large is packed in parts. Words that are copies of the first ones must get the same logits at any
+// index; all others differ clearly.
 TEST_F(BertFiles, WordsOfALargeVocabularyHaveTheirOwnLogits) {
   constexpr std::int64_t kWords = 400'003, kWidth = 12;
   SmallModel m = small_bert();
@@ -144,7 +144,7 @@ TEST_F(BertFiles, WordsOfALargeVocabularyHaveTheirOwnLogits) {
   EXPECT_NE(logits.row(0)[0], logits.row(0)[1]);
 }
 
-TEST_F(BertFiles, TokenTypeBeyondTheModelsIsNamed) {
+TEST_F(BertFiles, TokenTypeOutOfRangeIsNamed) {
   const auto m = small_bert().load();
   EXPECT_THAT([&] { static_cast<void>(m->encode(Batch({1, 2}, {0, 2}), {.pool = pool_})); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("token type 2 is not one of the model's 2")));
@@ -158,7 +158,7 @@ TEST_F(BertFiles, RobertaWithOneTypeReadsAPairAsIfItHadNone) {
   EXPECT_EQ(hidden(*loaded, Batch(kSmallIds, kTypes)), hidden(*loaded, Batch(kSmallIds)));
 }
 
-TEST_F(BertFiles, RobertaHasAsManyPositionsAsLieBehindThePadding) {
+TEST_F(BertFiles, RobertaPositionsStartAfterPadding) {
   SmallModel m = small_bert("roberta");
   m.config["pad_token_id"] = "3";
   const auto loaded = m.load();
@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedConfig{"eos_token_id", "[1, 99999999999]", "eos_token_id is 99999999999"},
                     RefusedConfig{"hidden_size", "9223372036854775807", "hidden_size is 9223372036854775807"}));
 
-TEST_F(BertFiles, TensorOfAnotherShapeIsNamedWithBothShapes) {
+TEST_F(BertFiles, TensorOfTheWrongShapeIsNamedWithBothShapes) {
   SmallModel m = small_bert();
   m.config["intermediate_size"] = "21";
   EXPECT_THAT(m.load_error(),

@@ -1,4 +1,4 @@
-// Models whose files lie in memory are the models that lie in folders.
+// Models whose files are in memory behave like models in folders.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using model::SafeTensors;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A folder's files, read into memory: what cmake/builtin.cmake does with models/.
+// A folder's files, read into memory, as cmake/builtin.cmake embeds models/.
 class InMemory {
  public:
   explicit InMemory(const std::filesystem::path& folder) {
@@ -46,7 +46,7 @@ class InMemory {
   [[nodiscard]] base::Folder folder() const { return base::Folder(base::BuiltInFolder{"tiny", files_}); }
 
  private:
-  std::deque<std::string> names_, contents_;  // stay where they are
+  std::deque<std::string> names_, contents_;  // deques keep addresses valid
   std::vector<base::BuiltInFile> files_;
 };
 
@@ -76,11 +76,11 @@ TEST_P(BuiltIn, GivesTheSameBitsFromMemoryAsFromItsFolder) {
   EXPECT_EQ(numbers_of(got.hidden), numbers_of(expected.hidden));
   EXPECT_EQ(numbers_of(got.target_hidden), numbers_of(expected.target_hidden));
   EXPECT_EQ(weights(got, Kind::self), weights(expected, Kind::self));
-  // The second pass runs on packed matrices.
+  // The second pass uses packed matrices.
   EXPECT_EQ(numbers_of(read(from_memory).hidden), numbers_of(read(from_disk).hidden));
 }
 
-TEST_P(BuiltIn, SaysTheSameOfItself) {
+TEST_P(BuiltIn, HasTheSameFacts) {
   const std::filesystem::path folder = GoldenModel(GetParam()).folder();
   const InMemory files(folder);
   for (const auto& [got, expected] :
@@ -90,7 +90,7 @@ TEST_P(BuiltIn, SaysTheSameOfItself) {
     EXPECT_EQ(got.vocabulary, expected.vocabulary);
     EXPECT_EQ(got.parameters, expected.parameters);
     EXPECT_EQ(got.bytes, expected.bytes);
-    EXPECT_EQ(got.eos, expected.eos);  // generation_config.json lies beside config.json
+    EXPECT_EQ(got.eos, expected.eos);  // from generation_config.json, next to config.json
     EXPECT_EQ(got.rules.no_repeat, expected.rules.no_repeat);
   }
 }
@@ -102,13 +102,13 @@ INSTANTIATE_TEST_SUITE_P(Models, BuiltIn, testing::Values("bert", "bert-half", "
                            return name;
                          });
 
-TEST(BuiltInFiles, GenerationConfigBesideConfigHasTheLastWord) {
+TEST(BuiltInFiles, GenerationConfigOverridesConfig) {
   InMemory files(GoldenModel("gpt2").folder());
   files.put("generation_config.json", R"({"eos_token_id": [7, 9]})");
   EXPECT_EQ(model::read_facts(files.folder()).eos, (std::vector<std::int32_t>{7, 9}));
 }
 
-TEST(BuiltInFiles, OldTokenizersAreReadFromMemoryToo) {
+TEST(BuiltInFiles, OldTokenizersLoadFromMemoryToo) {
   const std::filesystem::path folder = std::filesystem::path(ATTNSCOPE_GOLDEN) / "tokenizers" / "wordpiece";
   InMemory files(folder);
   files.remove("tokenizer.json");
@@ -141,8 +141,8 @@ TEST(BuiltInFiles, ProblemsNameTheBuiltInFile) {
   EXPECT_THAT(said(broken), StartsWith("tiny/config.json (built in): there is no such file"));
 }
 
-// MADV_DONTNEED would make zeros of memory like this.
-TEST(BuiltInFiles, ReleaseLeavesBytesAloneThatAreNotItsOwn) {
+// MADV_DONTNEED would zero memory like this.
+TEST(BuiltInFiles, ReleaseLeavesForeignBytesAlone) {
   const std::string name = R"({"a":{"dtype":"U8","shape":[1048576],"data_offsets":[0,1048576]}})";
   const std::uint64_t length = name.size();
   std::string bytes(8, '\0');

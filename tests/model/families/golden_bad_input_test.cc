@@ -1,4 +1,4 @@
-// tests/model/families/golden_bad_input_test.cc - what models say to folders, texts and passes that are not right.
+// tests/model/families/golden_bad_input_test.cc - errors for invalid folders, texts and passes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ using testing::ThrowsMessage;
 
 class BadFolder : public testing::Test {
  protected:
-  // A copy of a golden model with other values in its configuration.
+  // A copy of a golden model with changed values in its configuration.
   void copy(const std::string& name, const json& changes = json::object()) {
     const GoldenModel golden(name);
     std::filesystem::copy_file(golden.folder() / "model.safetensors", folder_ / "model.safetensors");
@@ -41,7 +41,7 @@ class BadFolder : public testing::Test {
   ThreadPool pool_{1};
 };
 
-TEST_F(BadFolder, UnknownModelTypeNamesTheKnownOnes) {
+TEST_F(BadFolder, UnknownModelTypeListsTheKnownOnes) {
   copy("bert", {{"model_type", "rwkv"}});
   EXPECT_THAT([&] { load(); },
               ThrowsMessage<Error>(AllOf(HasSubstr("'rwkv'"), HasSubstr("bert, "), HasSubstr("llama, "),
@@ -73,7 +73,7 @@ TEST_F(BadFolder, MoreLayersThanTheFileHasNamesTheMissingTensor) {
   EXPECT_THAT([&] { load(); }, ThrowsMessage<Error>(HasSubstr("layers.2.")));
 }
 
-TEST_F(BadFolder, PytorchFileAloneSaysHowToConvertIt) {
+TEST_F(BadFolder, PytorchFileAloneExplainsHowToConvertIt) {
   copy("bert");
   std::filesystem::remove(folder_ / "model.safetensors");
   folder_.write("pytorch_model.bin", "PK");
@@ -87,7 +87,7 @@ TEST_F(BadFolder, FolderWithoutWeightsNamesTheFileThatIsMissing) {
   EXPECT_THAT([&] { load(); }, ThrowsMessage<Error>(HasSubstr("model.safetensors")));
 }
 
-TEST_F(BadFolder, FolderThatDoesNotExistIsSaid) {
+TEST_F(BadFolder, MissingFolderIsReported) {
   EXPECT_THAT([&] { static_cast<void>(model::load_model(folder_ / "nowhere")); },
               ThrowsMessage<Error>(HasSubstr("nowhere")));
 }
@@ -115,7 +115,7 @@ TEST_F(BadPass, TextLongerThanTheModelNamesBothLengths) {
   }
 }
 
-TEST_F(BadPass, RotaryAndRelativePositionsHaveNoEnd) {
+TEST_F(BadPass, RotaryAndRelativePositionsHaveNoLimit) {
   for (const char* name : {"t5", "llama", "llama-dynamic", "mistral"}) {
     SCOPED_TRACE(name);
     const auto model = load(name);
@@ -161,7 +161,7 @@ TEST_F(BadPass, NoTextAndEmptyTextAreRefused) {
               ThrowsMessage<std::invalid_argument>(HasSubstr("empty")));
 }
 
-TEST_F(BadPass, WhatAModelDoesNotHaveIsSaid) {
+TEST_F(BadPass, MissingStacksAndHeadsAreNamed) {
   const auto bert = load("bert-half");
   const nn::Matrix hidden = bert->encode(text(3), {.pool = pool_});
   EXPECT_THAT([&] { static_cast<void>(bert->decode(text(3), {.pool = pool_})); },
@@ -176,7 +176,7 @@ TEST_F(BadPass, WhatAModelDoesNotHaveIsSaid) {
               ThrowsMessage<std::invalid_argument>(HasSubstr("no pooler")));
 }
 
-TEST_F(BadPass, DecoderNeedsTheMemoryOfAsManyTexts) {
+TEST_F(BadPass, DecoderNeedsMemoryForEachText) {
   const auto model = load("bart");
   EXPECT_THAT([&] { static_cast<void>(model->decode(text(3), {.pool = pool_})); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("memory")));

@@ -1,5 +1,5 @@
-// tests/model/families/golden_models_test.cc - every family against transformers; tests/golden/make_models.py says how
-// the numbers were made.
+// tests/model/families/golden_models_test.cc - every family against transformers. tests/golden/make_models.py makes the
+// numbers.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -26,7 +26,7 @@ class GoldenModels : public testing::TestWithParam<std::string> {
   std::unique_ptr<Model> model_ = golden_.load();
 };
 
-TEST_P(GoldenModels, EverySequenceAloneIsWhatTransformersSays) {
+TEST_P(GoldenModels, EachSequenceAloneMatchesTransformers) {
   for (const ModelCase& one : golden_.cases()) {
     const Outcome run = run_alone(*model_, one, pool_);
     expect_as_written(golden_.expected(), one, {run}, *model_, pool_);
@@ -65,7 +65,7 @@ TEST_P(GoldenModels, OneThreadGivesTheSameBitsAsTwo) {
   }
 }
 
-// A pass that records nothing takes other memory, but must compute the same.
+// A pass that records nothing uses other buffers, but must compute the same.
 TEST_P(GoldenModels, RecordingChangesNoBit) {
   const ModelCase& one = golden_.cases().back();
   const Outcome recorded = run_alone(*model_, one, pool_);
@@ -90,7 +90,7 @@ std::int64_t bytes_of_weights(const std::filesystem::path& folder) {
   return bytes;
 }
 
-// What the configuration has under the first of these names that it has.
+// The configuration's value under the first of these names that it has.
 std::int64_t whole(const json& config, std::initializer_list<const char*> names, std::int64_t otherwise = -1) {
   for (const char* name : names) {
     if (config.contains(name) && !config[name].is_null()) return config[name].get<std::int64_t>();
@@ -144,11 +144,12 @@ INSTANTIATE_TEST_SUITE_P(Families, GoldenModels, testing::ValuesIn(golden_model_
 
 class GoldenDecoders : public GoldenModels {};
 
-// Rotary positions that depend on how long a text is turn the first keys otherwise while it is still short: then a
-// cache means something else than the whole text, in transformers too. Greedy generation below shows that case.
+// Where rotary frequencies depend on the text's length, a growing text rotates its first keys differently while it is
+// short, so a cached pass differs from one over the whole text, in transformers too. Greedy generation below covers
+// that case.
 bool turns_by_length(const std::string& name) { return name == "llama-dynamic" || name == "llama-longrope"; }
 
-TEST_P(GoldenDecoders, PiecesThroughACacheAreWhatTheWholeTextIs) {
+TEST_P(GoldenDecoders, CachedPiecesMatchTheWholeText) {
   for (const ModelCase& one : golden_.cases()) {
     if (turns_by_length(GetParam()) && one.ids.size() > 24) continue;
     const Outcome run = run_in_pieces(*model_, one, pool_);
@@ -172,8 +173,8 @@ TEST_P(GoldenDecoders, GreedyGenerationEqualsTransformers) {
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenDecoders, testing::ValuesIn(golden_model_names(true)), model_test_name);
 
-// Weights are packed for the instruction set at hand, so each one loads its own.
-TEST(GoldenTargets, EveryInstructionSetGivesWhatTransformersSays) {
+// Weights are packed for the current instruction set, so each one loads its own model.
+TEST(GoldenTargets, EveryInstructionSetMatchesTransformers) {
   ThreadPool pool{2};
   for (const char* name : {"bert-half", "llama-shards", "t5"}) {
     const GoldenModel golden(name);

@@ -161,7 +161,7 @@ nn::Matrix gather(const nn::Matrix& from, std::int64_t first, const std::vector<
 
 namespace {
 
-// What one case needs to be compared.
+// Everything needed to compare one case.
 struct Comparison {
   const Expected& expected;
   const ModelCase& one;
@@ -216,7 +216,7 @@ void Comparison::hidden(bool decoder) const {
     }
   }
   EXPECT_LE(worst.off, kTolerance) << name << ", " << worst.where;
-  // The last state is also what the pass itself returns.
+  // The last state is also the result of the pass.
   const nn::Matrix& returned = decoder ? place.run.decoder_hidden : place.run.hidden;
   ASSERT_EQ(returned.rows(), states.back().rows()) << name;
   EXPECT_EQ(std::memcmp(returned.data(), states.back().data(),

@@ -1,5 +1,4 @@
-// tests/model/families/golden_support.h - reads tests/golden/models and runs them; make_models.py there says what the
-// files hold.
+// tests/model/families/golden_support.h - loads and runs tests/golden/models; make_models.py there describes the files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,11 +33,11 @@ class Expected {
   explicit Expected(const std::filesystem::path& file) : file_(model::SafeTensors::open(file)) {}
 
   [[nodiscard]] bool has(const std::string& name) const { return file_.tensors().contains(name); }
-  // Throw std::runtime_error if there is no such table or if it holds other things.
+  // Throw std::runtime_error if the table is missing or has another type.
   [[nodiscard]] std::vector<std::int32_t> integers(const std::string& name) const;
   [[nodiscard]] Table table(const std::string& name) const;
 
-  // Texts are kept as metadata.
+  // Texts are stored as metadata.
   [[nodiscard]] bool has_text(const std::string& name) const { return file_.metadata().contains(name); }
   [[nodiscard]] const std::string& text(const std::string& name) const { return file_.metadata().at(name); }
 
@@ -74,20 +73,20 @@ class GoldenModel {
   std::vector<ModelCase> cases_;
 };
 
-// Folders, by name; only_decoding: those that have a decoder.
+// Folder names; only_decoding: those with a decoder.
 std::vector<std::string> golden_model_names(bool only_decoding = false);
 
-// The model's name, with letters that gtest takes.
+// The model's name in characters that gtest accepts.
 std::string model_test_name(const testing::TestParamInfo<std::string>& info);
 
-// Everything that a pass through a model gave.
+// The results of one pass through a model.
 struct Outcome {
   model::AttentionLog log{{.hidden = true}};
   nn::Matrix hidden;          // of the encoder, or of the only stack
   nn::Matrix decoder_hidden;  // of an encoder-decoder's decoder
   std::vector<std::int64_t> starts, decoder_starts;
 
-  // What the language-model head reads.
+  // Input of the language-model head.
   [[nodiscard]] const nn::Matrix& last() const noexcept { return decoder_hidden.empty() ? hidden : decoder_hidden; }
   [[nodiscard]] const std::vector<std::int64_t>& last_starts() const noexcept {
     return decoder_hidden.empty() ? starts : decoder_starts;
@@ -96,10 +95,10 @@ struct Outcome {
 
 Outcome run_batch(const model::Model& model, const std::vector<ModelCase>& cases, ThreadPool& pool);
 Outcome run_alone(const model::Model& model, const ModelCase& one, ThreadPool& pool);
-// Through a cache, a few tokens at a time.
+// Runs with a cache, a few tokens at a time.
 Outcome run_in_pieces(const model::Model& model, const ModelCase& one, ThreadPool& pool);
 
-// Compares all that is written down of a case with sequence number `sequence` of a run.
+// Compares all stored values of a case with sequence number `sequence` of a run.
 struct Place {
   const Outcome& run;
   std::int64_t sequence = 0;
@@ -107,10 +106,10 @@ struct Place {
 void expect_as_written(const Expected& expected, const ModelCase& one, const Place& place, const model::Model& model,
                        ThreadPool& pool);
 
-// Rows of a matrix, one behind the other.
+// Rows of a matrix, concatenated.
 nn::Matrix gather(const nn::Matrix& from, std::int64_t first, const std::vector<std::int32_t>& rows);
 
-// The largest difference and where it is; a NaN anywhere is infinitely far away.
+// The largest difference and where it is; a NaN anywhere counts as infinite.
 struct Worst {
   float off = 0;
   std::string where;

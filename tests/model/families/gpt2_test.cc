@@ -1,4 +1,4 @@
-// What GPT-2's files may look like; that the numbers are right is shown against transformers' in the golden tests.
+// Variants of GPT-2's files. The golden tests check the numbers against transformers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST_F(Gpt2Files, HeadThatIsACopyOfTheEmbeddingsChangesNothingAndAnotherOneDoes)
   EXPECT_NE(logits(m), expected);
 }
 
-TEST_F(Gpt2Files, HeadThatIsNeitherStoredNorTiedIsNotThere) {
+TEST_F(Gpt2Files, ModelWithoutStoredOrTiedHeadHasNoLogits) {
   SmallModel m = small_gpt2();
   m.config["tie_word_embeddings"] = "false";
   const auto loaded = m.load();

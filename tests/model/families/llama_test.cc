@@ -1,5 +1,5 @@
-// tests/model/families/llama_test.cc - what Llama, Mistral and Qwen2 read from config.json. Their numbers are in
-// golden_models_test.cc.
+// tests/model/families/llama_test.cc - how Llama, Mistral and Qwen2 read config.json. golden_models_test.cc checks
+// their numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,14 +44,14 @@ TEST(Llama, FactsComeFromTheConfiguration) {
   EXPECT_EQ(facts.heads.key_heads, 2);
   EXPECT_EQ(facts.heads.width, 8);
   EXPECT_EQ(facts.vocabulary, 100);
-  EXPECT_EQ(facts.max_tokens, 0);  // rotary positions have no end
+  EXPECT_EQ(facts.max_tokens, 0);  // rotary positions have no limit
   EXPECT_EQ(facts.trained_tokens, 128);
   EXPECT_EQ(facts.bos, 1);
   EXPECT_EQ(facts.pad, -1);
   EXPECT_THAT(facts.eos, ElementsAre(2, 7));
 }
 
-TEST(Llama, HeadsMayHaveAWidthOfTheirOwnAndEachItsOwnKeys) {
+TEST(Llama, HeadsMayHaveTheirOwnWidthAndKeys) {
   json config = small("mistral");
   config["head_dim"] = 20;
   config["num_key_value_heads"] = nullptr;
@@ -60,7 +60,7 @@ TEST(Llama, HeadsMayHaveAWidthOfTheirOwnAndEachItsOwnKeys) {
   EXPECT_EQ(facts.heads.key_heads, 8);
 }
 
-TEST(Llama, HeadsThatCannotBeSharedAreAnErrorWithBothNumbers) {
+TEST(Llama, HeadsThatDoNotDivideAreAnErrorWithBothNumbers) {
   json config = small("llama");
   config["num_key_value_heads"] = 3;
   EXPECT_THAT(facts_message(config), HasSubstr("8 query heads cannot share 3 key heads"));
@@ -84,7 +84,7 @@ TEST(Llama, LayerTypesMustFitTheLayers) {
   EXPECT_EQ(facts_message(config), "no error");
 }
 
-TEST(Llama, AWindowOfNothingIsAnError) {
+TEST(Llama, EmptyWindowIsAnError) {
   json config = small("mistral");
   config["sliding_window"] = 0;
   EXPECT_THAT(facts_message(config), HasSubstr("sliding_window is 0"));

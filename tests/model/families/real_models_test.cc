@@ -1,6 +1,5 @@
-// tests/model/families/real_models_test.cc - real models against transformers; tests/golden/make_real.py says how the
-// numbers were made. The models are large and not part of the project: the environment's ATTNSCOPE_MODELS names the
-// folder that holds them.
+// tests/model/families/real_models_test.cc - real models against transformers; tests/golden/make_real.py makes the
+// numbers. The models are large and not part of the project: set ATTNSCOPE_MODELS to the folder that holds them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +19,7 @@ namespace {
 using model::Kind;
 using model::Model;
 
-// Where the model lies; empty: it is not there.
+// The model's folder; empty: not installed.
 std::filesystem::path folder_of(const std::string& name) {
   const char* const models = std::getenv("ATTNSCOPE_MODELS");
   if (models == nullptr || *models == '\0') return {};
@@ -99,7 +98,7 @@ void RealModels::expect_weights(const ModelCase& one, const Outcome& run) {
   EXPECT_LE(worst.off, kAttentionTolerance) << one.name << " weights, " << worst.where;
 }
 
-// The pooler's and the language model's.
+// Of the pooler and of the language model.
 void RealModels::expect_heads(const ModelCase& one, const Outcome& run) {
   Worst worst;
   EXPECT_EQ(model_->facts().has_pooler, expected_->has(one.name + "/pooled"));
@@ -126,7 +125,7 @@ void RealModels::expect_heads(const ModelCase& one, const Outcome& run) {
   EXPECT_LE(worst.off, kTolerance) << one.name << ", " << worst.where;
 }
 
-TEST_P(RealModels, HiddenStatesAttentionAndLogitsAreWhatTransformersSays) {
+TEST_P(RealModels, HiddenStatesAttentionAndLogitsMatchTransformers) {
   ASSERT_FALSE(cases().empty());
   for (const ModelCase& one : cases()) {
     const Outcome run = run_alone(*model_, one, pool_);
@@ -136,7 +135,7 @@ TEST_P(RealModels, HiddenStatesAttentionAndLogitsAreWhatTransformersSays) {
   }
 }
 
-TEST_P(RealModels, TextsBecomeTheSameIds) {
+TEST_P(RealModels, TextsGiveTheSameIds) {
   for (const ModelCase& one : cases()) {
     if (!expected_->has_text(one.name + "/text")) continue;
     const std::string text = expected_->text(one.name + "/text");

@@ -1,5 +1,5 @@
-// tests/model/families/rope_test.cc - rotary positions: what they must obey, and which frequencies configurations mean,
-// against transformers (tests/golden/make_rope.py says how).
+// tests/model/families/rope_test.cc - properties of rotary positions, and the frequencies that configurations select,
+// against transformers (tests/golden/make_rope.py).
 #include "nn/infer/rope.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ std::vector<std::int64_t> positions_from(std::int64_t first, std::int64_t count)
   return positions;
 }
 
-// x turned as if its first row stood at `first`.
+// x, rotated as if its first row were at position `first`.
 nn::Matrix turned(const nn::Matrix& x, std::int64_t first, const nn::Rope& rope, ThreadPool& pool) {
   nn::Matrix y(x.rows(), x.columns());
   std::copy_n(x.data(), x.rows() * x.columns(), y.data());
@@ -61,7 +61,7 @@ std::string variant_message(const std::string& config) {
   return "no error";
 }
 
-TEST(Rope, PairsAreHalfAHeadApartAndTurnByPositionTimesFrequency) {
+TEST(Rope, PairsAreHalfAHeadApartAndRotateByPositionTimesFrequency) {
   ThreadPool pool(1);
   const nn::Rope rope{nn::rope_frequencies(100, kRopeWidth), 1};
   const nn::Matrix x = random_matrix(1, kRopeHeads * kRopeWidth, 1);
@@ -77,7 +77,7 @@ TEST(Rope, PairsAreHalfAHeadApartAndTurnByPositionTimesFrequency) {
   }
 }
 
-TEST(Rope, ProductsOfTurnedRowsDependOnTheirDistanceAlone) {
+TEST(Rope, ProductsOfRotatedRowsDependOnDistanceAlone) {
   ThreadPool pool(1);
   const nn::Rope rope{nn::rope_frequencies(10000, kRopeWidth), 1};
   const nn::Matrix x = random_matrix(6, kRopeHeads * kRopeWidth, 2);
@@ -87,14 +87,14 @@ TEST(Rope, ProductsOfTurnedRowsDependOnTheirDistanceAlone) {
     for (std::int64_t j = 0; j < 6; ++j) EXPECT_NEAR(dot(near.row(i), near.row(j)), dot(far.row(i), far.row(j)), 1e-3);
 }
 
-TEST(Rope, PositionZeroTurnsNothing) {
+TEST(Rope, PositionZeroRotatesNothing) {
   ThreadPool pool(1);
   const nn::Matrix x = random_matrix(1, kRopeHeads * kRopeWidth, 3);
   const nn::Matrix y = turned(x, 0, {nn::rope_frequencies(10000, kRopeWidth), 1}, pool);
   for (std::int64_t i = 0; i < x.columns(); ++i) EXPECT_EQ(x.data()[i], y.data()[i]);
 }
 
-TEST(Rope, NumbersBeyondTheTurnedPartStay) {
+TEST(Rope, NumbersBeyondTheRotatedPartStay) {
   ThreadPool pool(1);
   const nn::Matrix x = random_matrix(4, kRopeHeads * kRopeWidth, 4);
   const nn::Matrix y = turned(x, 5, {nn::rope_frequencies(10000, kRopeWidth / 2), 1}, pool);
@@ -106,7 +106,7 @@ TEST(Rope, NumbersBeyondTheTurnedPartStay) {
   }
 }
 
-TEST(Rope, TheFactorMultipliesEveryTurnedNumber) {
+TEST(Rope, FactorScalesEveryRotatedNumber) {
   ThreadPool pool(1);
   const nn::Matrix x = random_matrix(4, kRopeHeads * kRopeWidth, 5);
   const std::vector<float> frequencies = nn::rope_frequencies(10000, kRopeWidth);
@@ -148,7 +148,7 @@ TEST(RopeVariant, FrequenciesAndFactorsEqualThoseOfTransformers) {
   }
 }
 
-TEST(RopeVariant, StretchedTextsAreAsLongAsTheFactorSays) {
+TEST(RopeVariant, ScaledContextLengthFollowsTheFactor) {
   EXPECT_EQ(variant(R"({"max_position_embeddings": 64})").trained_tokens(), 64);
   EXPECT_EQ(
       variant(R"({"max_position_embeddings": 64, "rope_scaling": {"type": "linear", "factor": 2.5}})").trained_tokens(),
@@ -161,7 +161,7 @@ TEST(RopeVariant, StretchedTextsAreAsLongAsTheFactorSays) {
   EXPECT_EQ(variant(yarn).trained_tokens(), 128);
 }
 
-TEST(RopeVariant, UnknownKindNamesTheKnownOnes) {
+TEST(RopeVariant, UnknownKindListsTheKnownOnes) {
   const std::string message = variant_message(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "twisted"}})");
   EXPECT_THAT(message, HasSubstr("config.json"));
   EXPECT_THAT(message, HasSubstr("'twisted'"));
@@ -169,7 +169,7 @@ TEST(RopeVariant, UnknownKindNamesTheKnownOnes) {
     EXPECT_THAT(message, HasSubstr(kind));
 }
 
-TEST(RopeVariant, NumbersThatMakeNoSenseAreErrorsThatNameThem) {
+TEST(RopeVariant, InvalidNumbersAreNamed) {
   EXPECT_THAT(variant_message(R"({"max_position_embeddings": 8, "rope_theta": -1})"), HasSubstr("rope_theta"));
   EXPECT_THAT(variant_message(R"({"max_position_embeddings": 8, "rope_scaling": {"type": "linear"}})"),
               HasSubstr("factor"));

@@ -1,5 +1,4 @@
-// tests/model/families/small_model.h - models of random numbers in a folder of their own, made to be spoilt in one
-// place.
+// tests/model/families/small_model.h - small random models, each in its own folder, that a test can break in one place.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,12 +36,12 @@ class SmallModel {
   // "<name>.weight" [out, in] and "<name>.bias" [out].
   void add_linear(const std::string& name, std::int64_t in, std::int64_t out);
   void add_norm(const std::string& name, std::int64_t width);
-  // In all names.
+  // Prefix of all names.
   void rename(const std::string& from, const std::string& to);
 
-  // Writes config.json and model.safetensors and reads them.
+  // Writes config.json and model.safetensors and loads them.
   [[nodiscard]] std::unique_ptr<model::Model> load() const;
-  // What attn::Error says when it is loaded; empty: nothing.
+  // The attn::Error message on loading; empty: none.
   [[nodiscard]] std::string load_error() const;
 
  private:
@@ -56,12 +55,12 @@ SmallModel small_gpt2();
 // A text for models of that vocabulary.
 inline const std::vector<std::int32_t> kSmallIds = {3, 14, 1, 5, 9, 2, 6};
 
-// What a configuration must not say, and what is said about it.
+// An invalid configuration value and the expected message.
 struct RefusedConfig {
   const char *name, *value, *message;
 };
 
-// A model that reads some ids and is given others to say.
+// An encoder-decoder with fixed source and target ids.
 class EncoderDecoderFiles : public testing::Test {
  protected:
   EncoderDecoderFiles(std::vector<std::int32_t> ids, std::vector<std::int32_t> target)
@@ -74,7 +73,7 @@ class EncoderDecoderFiles : public testing::Test {
   ThreadPool pool_{2};
 };
 
-// The numbers of hidden states and of logits, for comparing bits.
+// Hidden states and logits as plain numbers, for comparing bits.
 std::vector<float> numbers_of(const nn::Matrix& matrix);
 
 }  // namespace attn::test

@@ -1,4 +1,4 @@
-// What T5's files may look like; that the numbers are right is shown against transformers' in the golden tests.
+// Variants of T5's files. The golden tests check the numbers against transformers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ using testing::Pointwise;
 
 const std::vector<std::int32_t> kT5Target = {0, 8, 8, 17};
 
-// Two layers of three heads of 4, so that all heads together are narrower than the 16 of the model; 1 / sqrt(16) is
-// exact in float.
+// Two layers of three heads of 4, so that all heads together are narrower than the model's 16; 1 / sqrt(16) is exact in
+// float.
 SmallModel small_t5(const std::string& model_type = "t5") {
   SmallModel m;
   m.config = {{"model_type", '"' + model_type + '"'},
@@ -62,7 +62,7 @@ class T5Files : public EncoderDecoderFiles {
   T5Files() : EncoderDecoderFiles(kSmallIds, kT5Target) {}
 };
 
-TEST_F(T5Files, TableForBothEndsMayLieUnderAnyOfItsNames) {
+TEST_F(T5Files, SharedTableIsFoundUnderAnyOfItsNames) {
   const auto expected = logits(small_t5());
   for (const char* name : {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight"}) {
     SmallModel m = small_t5();
@@ -80,7 +80,7 @@ TEST_F(T5Files, HeadThatIsACopyOfTheEmbeddingsChangesNothingAndAnotherOneDoes) {
   EXPECT_NE(logits(m), expected);
 }
 
-TEST_F(T5Files, StackThatHasATableOfItsOwnReadsThatOne) {
+TEST_F(T5Files, StackWithItsOwnTableUsesIt) {
   SmallModel m = small_t5();
   const auto expected = numbers_of(read(*m.load()).hidden);
   m.tensors["decoder.embed_tokens.weight"] = m.tensors["shared.weight"];
@@ -100,9 +100,9 @@ TEST_F(T5Files, ModelBelowAClassifierGivesTheSameBits) {
   EXPECT_EQ(logits(m), expected);
 }
 
-// Scaled by 1 / sqrt(16), as T5 1.0 does; newer files say so under a name of its own, older ones by whether tables are
-// tied.
-TEST_F(T5Files, LogitsAreScaledWhereTheFileSaysSo) {
+// Scaled by 1 / sqrt(16), as in T5 1.0. Newer files have a setting of their own for it; in older ones it follows from
+// whether the tables are tied.
+TEST_F(T5Files, LogitsAreScaledIfTheFileSaysSo) {
   const auto logits_with = [&](const std::string& type, std::map<std::string, std::string> more) {
     SmallModel m = small_t5(type);
     m.config.merge(more);
@@ -117,7 +117,7 @@ TEST_F(T5Files, LogitsAreScaledWhereTheFileSaysSo) {
   EXPECT_EQ(logits_with("mt5", {{"tie_word_embeddings", "true"}}), plain);
 }
 
-TEST_F(T5Files, HalfWithoutADecoderIsAnEncoder) {
+TEST_F(T5Files, ModelWithoutADecoderIsAnEncoder) {
   const SmallModel whole = small_t5();
   SmallModel half = small_t5();
   std::erase_if(half.tensors, [](const auto& named) { return named.first.starts_with("decoder."); });
@@ -145,7 +145,7 @@ TEST_F(T5Files, FactsHaveTheFamilysDefaults) {
   m.config["pad_token_id"] = "7";
   m.config["num_decoder_layers"] = "1";
   facts = m.load()->facts();
-  EXPECT_EQ(facts.decoder_start, 7);  // T5 begins with padding
+  EXPECT_EQ(facts.decoder_start, 7);  // T5 starts with padding
   EXPECT_EQ(facts.decoder_layers, 1);
   m.config["decoder_start_token_id"] = "5";
   EXPECT_EQ(m.load()->facts().decoder_start, 5);
@@ -173,7 +173,7 @@ TEST_F(T5Files, PlainGeluIsNotTheApproximationThatGatedGeluIs) {
   EXPECT_EQ(logits(m), gated);
 }
 
-// What crosses over from the encoder is projected by the first pass with a cache: later ones do not look at it again.
+// The first pass with a cache projects the encoder's memory; later passes do not read it again.
 TEST_F(T5Files, CachedDecoderReadsTheMemoryOnce) {
   const auto m = small_t5().load();
   Memory memory = read(*m);
@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(Options, T5ConfigRefused,
                                          RefusedConfig{"relative_attention_num_buckets", "2", "buckets"},
                                          RefusedConfig{"relative_attention_max_distance", "4", "max_distance"}));
 
-TEST(T5Tensors, MissingTableOfBucketsIsNamed) {
+TEST(T5Tensors, MissingBucketTableIsNamed) {
   SmallModel m = small_t5();
   m.tensors.erase("decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight");
   EXPECT_THAT(m.load_error(), HasSubstr("decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"));
@@ -215,7 +215,7 @@ TEST(T5Tensors, MissingEmbeddingsAreNamed) {
   EXPECT_THAT(m.load_error(), HasSubstr("shared.weight"));
 }
 
-TEST(T5Tensors, HeadsThatDoNotFitTheMatricesAreRefusedWithBothShapes) {
+TEST(T5Tensors, MatricesOfTheWrongShapeAreRefusedWithBothShapes) {
   SmallModel m = small_t5();
   m.config["d_kv"] = "5";
   EXPECT_THAT(m.load_error(), AllOf(HasSubstr("SelfAttention.q.weight"), HasSubstr("12"), HasSubstr("15")));

@@ -1,4 +1,4 @@
-// config.json: every kind of question, and every way in which a file can be wrong.
+// config.json: every getter, and every way in which a file can be wrong.
 #include "model/files/config.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using testing::IsEmpty;
 
 Config config(const std::string& text) { return Config::parse(text, "config.json"); }
 
-// What parse() says about a text.
+// The error of parse() for a text.
 std::string config_refusal(const std::string& text) {
   return error_of([&] { (void)config(text); }).what();
 }
@@ -33,7 +33,7 @@ std::string complaint(const std::string& text, const Ask& ask) {
   return error_of([&] { (void)ask(c); }).what();
 }
 
-TEST(Config, AnswersEveryKindOfQuestion) {
+TEST(Config, ReadsEveryType) {
   const Config c = config(R"({"layers": 12, "eps": 1e-12, "tie": true, "act": "gelu", "eos": [1, 2]})");
   EXPECT_EQ(c.integer({"layers"}), 12);
   EXPECT_EQ(c.number({"eps"}), 1e-12);
@@ -43,7 +43,7 @@ TEST(Config, AnswersEveryKindOfQuestion) {
   EXPECT_THAT(c.integers({"eos"}), ElementsAre(1, 2));
 }
 
-TEST(Config, TheFirstNameThatIsThereAndNotNullAnswers) {
+TEST(Config, FirstNameThatIsPresentAndNotNullWins) {
   const Config c = config(R"({"n_embd": 64, "d_model": 32, "hidden_size": null})");
   EXPECT_EQ(c.integer({"hidden_size", "d_model", "n_embd"}), 32);
   EXPECT_EQ(c.integer({"n_embd", "d_model"}), 64);
@@ -51,7 +51,7 @@ TEST(Config, TheFirstNameThatIsThereAndNotNullAnswers) {
   EXPECT_FALSE(c.has({"hidden_size"}));
 }
 
-TEST(Config, DefaultsAnswerForWhatIsAbsentOrNull) {
+TEST(Config, DefaultsReplaceMissingOrNullValues) {
   const Config c = config(R"({"a": null})");
   EXPECT_EQ(c.integer({"a", "b"}, 7), 7);
   EXPECT_EQ(c.number({"a"}, 0.5), 0.5);
@@ -71,7 +71,7 @@ TEST(Config, MissingWithoutDefaultNamesAllNames) {
   EXPECT_EQ(complaint("{}", [](const Config& c) { return c.number({"eps"}); }), "config.json: eps is missing");
 }
 
-TEST(Config, WrongKindSaysWhatIsThereAndWhatIsNeeded) {
+TEST(Config, WrongTypeNamesTheValueAndTheTypeNeeded) {
   const auto integer = [](const Config& c) { return c.integer({"a"}, 1); };
   EXPECT_EQ(complaint(R"({"a": "12"})", integer), "config.json: a is \"12\"; a 64-bit integer is needed");
   EXPECT_EQ(complaint(R"({"a": true})", integer), "config.json: a is true; a 64-bit integer is needed");
@@ -87,7 +87,7 @@ TEST(Config, WrongKindSaysWhatIsThereAndWhatIsNeeded) {
             "config.json: a is 1; an object is needed");
 }
 
-TEST(Config, WholeNumbersMayBeWrittenAsFloats) {
+TEST(Config, IntegersMayBeWrittenAsFloats) {
   const Config c = config(R"({"a": 1e3, "b": 12.0, "c": -0.0, "d": -9223372036854775808})");
   EXPECT_EQ(c.integer({"a"}), 1000);
   EXPECT_EQ(c.integer({"b"}), 12);
@@ -95,9 +95,9 @@ TEST(Config, WholeNumbersMayBeWrittenAsFloats) {
   EXPECT_EQ(c.integer({"d"}), std::numeric_limits<std::int64_t>::min());
 }
 
-TEST(Config, NumbersThatAreNotWholeOrBeyond64BitsAreRefusedAsIntegers) {
+TEST(Config, FractionsAndNumbersBeyond64BitsAreNotIntegers) {
   for (const char* n : {"0.5", "9223372036854775808", "18446744073709551616", "1e30", "-1e19",
-                        "1000000000000000019884624838656"})  // what transformers writes for "no limit"
+                        "1000000000000000019884624838656"})  // transformers writes this for "no limit"
     EXPECT_THAT(complaint(std::string("{\"a\": ") + n + "}", [](const Config& c) { return c.integer({"a"}); }),
                 HasSubstr("a 64-bit integer is needed"))
         << n;
@@ -117,7 +117,7 @@ TEST(Config, AListNamesTheItemThatIsWrong) {
             "config.json: eos[1] is null; a 64-bit integer is needed");
 }
 
-TEST(Config, AChildOutlivesItsParentAndNamesTheWholeWay) {
+TEST(Config, AChildOutlivesItsParentAndNamesTheFullPath) {
   const auto child = [] {
     const Config c = config(R"({"rope": {"factor": "x", "inner": {}}})");
     return *c.child({"rope_scaling", "rope"});
@@ -146,7 +146,7 @@ TEST(Config, NanAndInfinityAsPythonWritesThemAreExplained) {
   EXPECT_THAT(config_refusal(R"({"a": -Infinity})"), HasSubstr("byte 7: not JSON: NaN and Infinity are no"));
 }
 
-TEST(Config, OnlyAnObjectIsAConfiguration) {
+TEST(Config, TopLevelMustBeAnObject) {
   EXPECT_EQ(config_refusal("[1]"), "config.json: is a list; a JSON object is needed");
   EXPECT_EQ(config_refusal("3"), "config.json: is 3; a JSON object is needed");
   EXPECT_EQ(config_refusal("null"), "config.json: is null; a JSON object is needed");

@@ -1,4 +1,4 @@
-// The one exception for files, and the words around it.
+// attn::Error, and the helpers that format its messages.
 #include "attn/error.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(Error, SaysPathThenByteThenProblem) {
   EXPECT_EQ(error.offset(), 17);
 }
 
-TEST(Error, LeavesOutAByteThatIsNotKnown) {
+TEST(Error, OmitsAnUnknownByte) {
   const Error error("config.json", "is missing");
   EXPECT_STREQ(error.what(), "config.json: is missing");
   EXPECT_EQ(error.offset(), Error::kNowhere);
@@ -50,7 +50,7 @@ TEST(OneLine, ReplacesWhatWouldBreakALineOrATerminal) {
   EXPECT_EQ(one_line(std::string("a\0b", 3)), "a?b");
 }
 
-TEST(OneLine, ReplacesBytesThatAreNoUtf8) {
+TEST(OneLine, ReplacesInvalidUtf8) {
   EXPECT_EQ(one_line("\xff\xc3.\x80\xe4\xb8"), "??.???");
   EXPECT_EQ(one_line("\xc0\xaf"), "??");  // an overlong '/'
 }
@@ -61,20 +61,20 @@ TEST(OneLine, CutsLongTextBetweenCharacters) {
   EXPECT_EQ(one_line(std::string(119, 'x') + "\u6ce8"), std::string(119, 'x') + "...");
 }
 
-TEST(ReadFile, GivesTheBytesAsTheyAre) {
+TEST(ReadFile, ReturnsTheBytesUnchanged) {
   const TemporaryFolder folder;
   const std::string content("a\0b\r\n\xff", 6);
   EXPECT_EQ(read_file(folder.write("f", content), 6), content);
   EXPECT_EQ(read_file(folder.write("empty", ""), 0), "");
 }
 
-TEST(ReadFile, RefusesAFileThatIsTooLongAndSaysBothLengths) {
+TEST(ReadFile, RefusesAFileThatIsTooLongWithBothLengths) {
   const TemporaryFolder folder;
   const auto file = folder.write("f", "1234567");
   EXPECT_EQ(error_of([&] { (void)read_file(file, 6); }).what(), file.string() + ": has 7 bytes; the limit is 6");
 }
 
-TEST(ReadFile, NamesWhatIsMissingOrNoFile) {
+TEST(ReadFile, NamesMissingFilesAndFolders) {
   const TemporaryFolder folder;
   EXPECT_EQ(error_of([&] { (void)read_file(folder / "f", 6); }).what(),
             (folder / "f").string() + ": cannot be opened: No such file or directory");

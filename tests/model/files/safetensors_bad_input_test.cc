@@ -1,5 +1,4 @@
-// Safetensors files that are wrong: nothing is believed before it is checked, and every file_refusal says what and
-// where.
+// Invalid safetensors files: everything is validated, and every error says what is wrong and where.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -28,7 +27,7 @@ using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-// What open() says about these bytes, without the path.
+// The error of open() for these bytes, without the path.
 std::string file_refusal(const std::string& bytes) {
   const TemporaryFolder folder;
   const auto file = folder.write("m.safetensors", bytes);
@@ -38,7 +37,7 @@ std::string file_refusal(const std::string& bytes) {
   return said.substr(std::min(said.size(), file.string().size()));
 }
 
-TEST(SafeTensorsRefuses, WhatIsNoFile) {
+TEST(SafeTensorsRefuses, WhatIsNotAFile) {
   const TemporaryFolder folder;
   EXPECT_THAT(error_of([&] { (void)SafeTensors::open(folder / "none"); }).what(),
               EndsWith("none: cannot be opened: No such file or directory"));
@@ -70,7 +69,7 @@ TEST(SafeTensorsRefuses, AHugeHeaderLength) {
               HasSubstr("100000000 bytes, but only 2 follow"));
 }
 
-TEST(SafeTensorsRefuses, AGitLfsPointerAndSaysWhatItIs) {
+TEST(SafeTensorsRefuses, AGitLfsPointerAndExplainsIt) {
   EXPECT_THAT(file_refusal("version https://git-lfs.example/spec/v1\noid sha256:00\nsize 4\n"),
               HasSubstr("Git LFS pointer"));
 }
@@ -103,7 +102,7 @@ TEST(SafeTensorsRefuses, DuplicateNamesAnywhere) {
   EXPECT_THAT(file_refusal(raw_file(R"({"a":{"shape":[],"shape":[]}})")), HasSubstr("tensor 'a': shape appears twice"));
 }
 
-TEST(SafeTensorsRefuses, EntriesOfTheWrongKind) {
+TEST(SafeTensorsRefuses, EntriesOfTheWrongType) {
   EXPECT_THAT(file_refusal(raw_file(R"({"a":3})")), HasSubstr("tensor 'a' is the number 3; an object is needed"));
   EXPECT_THAT(file_refusal(raw_file(R"({"a":[]})")), HasSubstr("tensor 'a' is a list; an object is needed"));
   EXPECT_THAT(file_refusal(raw_file(R"({"a":null})")), HasSubstr("tensor 'a' is null; an object is needed"));
@@ -132,13 +131,13 @@ TEST(SafeTensorsRefuses, EntriesThatLackAField) {
               HasSubstr("tensor 'a' has no data_offsets"));
 }
 
-TEST(SafeTensorsRefuses, AnUnknownDtypeAndNamesTheKnown) {
+TEST(SafeTensorsRefuses, AnUnknownDtypeAndListsTheKnown) {
   EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[1]", 0, 4, "F31"), 4)),
               HasSubstr("tensor 'a': unknown dtype 'F31'; known: F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, "
                         "U16, U8, BOOL, F8_E4M3, F8_E5M2"));
 }
 
-TEST(SafeTensorsRefuses, SizesThatAreNegativeNotWholeOrBeyond64Bits) {
+TEST(SafeTensorsRefuses, SizesThatAreNegativeFractionalOrBeyond64Bits) {
   EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[-1]", 0, 4), 4)),
               HasSubstr("tensor 'a': shape contains the negative number -1"));
   EXPECT_THAT(file_refusal(file_of_entries(entry("a", "[1.0]", 0, 4), 4)),
@@ -214,7 +213,7 @@ TEST(SafeTensorsRefuses, ALongOrWildNameInOneShortLine) {
   EXPECT_THAT(file_refusal(raw_file("{\"" + std::string(1 << 20, 'n'))), HasSubstr("the header is not JSON"));
 }
 
-// Either refused with attn::Error, or every tensor lies inside the file and has the bytes that its shape says.
+// Either refused with attn::Error, or every tensor is inside the file and has the bytes that its shape requires.
 void expect_refused_or_consistent(const TemporaryFolder& folder, const std::string& bytes) {
   const auto path = folder.write("m", bytes);
   try {
@@ -251,7 +250,7 @@ TEST(SafeTensorsRefuses, RandomDamageUnlessItIsHarmless) {
         case 1:
           bad[below(bad.size())] ^= static_cast<char>(1 << below(8));
           break;
-        case 2:  // a digit for another, in the header, where it hurts most
+        case 2:  // replace a digit of the header, where it hurts most
           for (std::size_t i = below(bad.size()); i < bad.size(); ++i)
             if (bad[i] >= '0' && bad[i] <= '9') {
               bad[i] = static_cast<char>('0' + below(10));

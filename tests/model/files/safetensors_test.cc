@@ -1,4 +1,4 @@
-// One safetensors file: what is read, and how its pages are given back.
+// One safetensors file: reading it, and releasing its pages.
 #include "model/files/safetensors.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ T first_of(const StoredTensor& tensor, std::size_t index = 0) {
   return value;
 }
 
-TEST(SafeTensors, AFileMadeByTheReferenceLibraryIsRead) {
+TEST(SafeTensors, ReadsAFileOfTheReferenceLibrary) {
   const std::string header = R"({"__metadata__":{"format":"pt"},"n":{"dtype":"I64","shape":[],"data_offsets":[0,8]},)"
                              R"("a.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]},)"
                              R"("none":{"dtype":"F32","shape":[0,4],"data_offsets":[32,32]},)"
@@ -77,13 +77,13 @@ TEST(SafeTensors, EveryDtypeHasItsNameAndSize) {
   EXPECT_EQ(parse_dtype(""), std::nullopt);
 }
 
-TEST(SafeTensors, AFileWithoutTensorsIsAFile) {
+TEST(SafeTensors, AFileWithoutTensorsIsValid) {
   const TemporaryFolder folder;
   EXPECT_THAT(SafeTensors::open(folder.write("m", raw_file("{}"))).tensors(), IsEmpty());
   EXPECT_THAT(SafeTensors::open(folder.write("m", raw_file("{\"__metadata__\":{}}   \n"))).metadata(), IsEmpty());
 }
 
-TEST(SafeTensors, TensorsMayStandInAnyOrderAndZeroSizedOnesAnywhere) {
+TEST(SafeTensors, TensorsMayComeInAnyOrderAndEmptyOnesAnywhere) {
   const std::string entries = entry("z", "[2]", 0, 8) + "," + entry("b", "[0]", 8, 8) + "," + entry("c", "[1]", 8, 12) +
                               "," + entry("a", "[3,0,2]", 0, 0) + "," + entry("d", "[0]", 12, 12);
   const TemporaryFolder folder;
@@ -102,7 +102,7 @@ TEST(SafeTensors, ACopyKeepsTheMappingAlive) {
   EXPECT_EQ(std::memcmp(copy.tensors().at("a").data, "abcd", 4), 0);
 }
 
-TEST(SafeTensors, AFileReplacedByAnotherIsStillTheOldOne) {
+TEST(SafeTensors, MappingKeepsAFileThatIsReplaced) {
   const TemporaryFolder folder;
   const auto path = folder.write("m", raw_file("{" + entry("a", "[1]", 0, 4) + "}", "abcd"));
   const SafeTensors file = SafeTensors::open(path);
@@ -118,7 +118,7 @@ std::uint64_t sum_of(const StoredTensor& tensor) {
   return sum;
 }
 
-TEST(SafeTensors, ReleasedPagesNoLongerCountAsOursAndCanBeReadAgain) {
+TEST(SafeTensors, ReleasedPagesLeaveMemoryAndCanBeReadAgain) {
   const TemporaryFolder folder;
   constexpr std::int64_t kBytes = std::int64_t{16} << 20;
   const std::vector<std::uint8_t> middle(kBytes, 3);
@@ -130,7 +130,7 @@ TEST(SafeTensors, ReleasedPagesNoLongerCountAsOursAndCanBeReadAgain) {
   const StoredTensor& m = file.tensors().at("m");
   EXPECT_EQ(sum_of(m), 3 * kBytes);
   const std::int64_t before = resident_file_kilobytes();
-  if (before < 0) GTEST_SKIP() << "this system does not say how much of a file is in memory";
+  if (before < 0) GTEST_SKIP() << "this system does not report how much of a file is in memory";
   file.release(m);
   EXPECT_LT(resident_file_kilobytes(), before - 15 * 1024);
   EXPECT_EQ(sum_of(m), 3 * kBytes);

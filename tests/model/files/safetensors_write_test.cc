@@ -1,4 +1,4 @@
-// Files that we write: read back, readable for others, and whole or not there at all.
+// Files that we write: read back, readable for others, and complete or absent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -66,13 +66,13 @@ TEST(WriteSafeTensors, DataIsAlignedForEveryLengthOfHeader) {
   }
 }
 
-TEST(WriteSafeTensors, NoTensorsMakeAFileAsWell) {
+TEST(WriteSafeTensors, WritesAFileWithoutTensors) {
   const TemporaryFolder folder;
   write_safetensors(folder / "m", {});
   EXPECT_EQ(SafeTensors::open(folder / "m").tensors().size(), 0);
 }
 
-TEST(WriteSafeTensors, ReplacesWhatWasThereAndLeavesNothingElse) {
+TEST(WriteSafeTensors, ReplacesTheOldFileAndLeavesNothingElse) {
   const TemporaryFolder folder;
   folder.write("m", "old");
   write_six(folder / "m");
@@ -90,7 +90,7 @@ TEST(WriteSafeTensors, OthersMayReadTheFileAsTheUmaskAllows) {
   EXPECT_EQ(facts.st_mode & 0777, 0644);
 }
 
-TEST(WriteSafeTensors, ANameAsLongAsNamesCanBeIsPossible) {
+TEST(WriteSafeTensors, AFileNameOfMaximumLengthWorks) {
   const TemporaryFolder folder;
   write_six(folder / std::string(255, 'n'));
   EXPECT_EQ(folder.files(), 1);
@@ -116,7 +116,7 @@ TEST(WriteSafeTensors, AMissingFolderIsNamed) {
   EXPECT_EQ(folder.files(), 0);
 }
 
-TEST(WriteSafeTensors, AFolderInTheWayStays) {
+TEST(WriteSafeTensors, AFolderOfThatNameStays) {
   const TemporaryFolder folder;
   folder.write("m/inside", "x");
   EXPECT_THAT(error_of([&] { write_six(folder / "m"); }).what(), HasSubstr("is a folder"));
@@ -124,7 +124,7 @@ TEST(WriteSafeTensors, AFolderInTheWayStays) {
   EXPECT_EQ(folder.read("m/inside"), "x");
 }
 
-TEST(WriteSafeTensors, AFolderThatMayNotBeWrittenIsAnError) {
+TEST(WriteSafeTensors, AReadOnlyFolderIsAnError) {
   const TemporaryFolder folder;
   ASSERT_EQ(::chmod(folder.path().c_str(), 0555), 0);
   const uid_t me = ::geteuid();

@@ -1,4 +1,4 @@
-// A model's folder: one file, shards, prefixes, and what is said when something is not there.
+// A model folder: one file, shards, prefixes, and errors for missing parts.
 #include "model/files/weights.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST(Weights, FloatsComeFromEveryTypeAlsoUnaligned) {
   const std::vector<std::uint16_t> half = {0x3c00, 0xc000};
   const std::vector<std::uint16_t> bfloat = {0x3f80, 0xc000};
   const std::uint8_t one = 1;
-  fill(folder, {{"byte", Dtype::u8, {1}, &one},  // everything behind it lies at odd addresses
+  fill(folder, {{"byte", Dtype::u8, {1}, &one},  // everything after it is at odd addresses
                 {"h", Dtype::f16, {2}, half.data()},
                 {"b", Dtype::bf16, {2}, bfloat.data()},
                 floats("f", {3})});
@@ -79,7 +79,7 @@ TEST(Weights, FloatsComeFromEveryTypeAlsoUnaligned) {
   EXPECT_EQ(weights.vector("b", 2).type, Type::bfloat16);
 }
 
-TEST(Weights, LinearTakesABiasWhereThereIsOne) {
+TEST(Weights, LinearTakesABiasIfThereIsOne) {
   const TemporaryFolder folder;
   fill(folder, {floats("q.weight", {2, 3}), floats("q.bias", {2}), floats("k.weight", {2, 3}),
                 floats("c.weight", {3, 2}), floats("c.bias", {2})});
@@ -94,7 +94,7 @@ TEST(Weights, LinearTakesABiasWhereThereIsOne) {
   EXPECT_THAT(error_of([&] { (void)weights.linear("c", 3, 2); }).what(), HasSubstr("is [3, 2]; [2, 3] is needed"));
 }
 
-TEST(Weights, TheNameWithThePrefixGoesBeforeTheNameAlone) {
+TEST(Weights, PrefixedNameTakesPrecedence) {
   const TemporaryFolder folder;
   fill(folder, {floats("bert.a", {1}), floats("a", {2}), floats("head", {3})});
   Weights weights(folder.path());
@@ -126,14 +126,14 @@ TEST(Weights, AMissingTensorNamesTheNearestThree) {
               HasSubstr("no tensor 'bert.pool' or 'pool'; the nearest are 'pooler'"));
 }
 
-TEST(Weights, AMissingTensorOfAnEmptyFileIsSaidPlainly) {
+TEST(Weights, AMissingTensorOfAnEmptyFileIsReported) {
   const TemporaryFolder folder;
   fill(folder, {});
   const Weights weights(folder.path());
   EXPECT_THAT(error_of([&] { (void)weights.vector("a", 1); }).what(), EndsWith("no tensor 'a'; there are no tensors"));
 }
 
-TEST(Weights, AnotherShapeNamesBothAndThePlace) {
+TEST(Weights, WrongShapeNamesBothShapesAndTheByte) {
   const TemporaryFolder folder;
   fill(folder, {floats("a", {2, 3})});
   const Weights weights(folder.path());
@@ -145,7 +145,7 @@ TEST(Weights, AnotherShapeNamesBothAndThePlace) {
   EXPECT_THAT(error_of([&] { (void)weights.vector("a", 6); }).what(), EndsWith("is [2, 3]; [6] is needed"));
 }
 
-TEST(Weights, NumbersThatTheEngineDoesNotTakeAreRefused) {
+TEST(Weights, UnsupportedDtypesAreRefused) {
   const TemporaryFolder folder;
   const std::vector<double> doubles = {1, 2};
   fill(folder, {{"d", Dtype::f64, {2}, doubles.data()}, {"i", Dtype::i32, {2, 2}, doubles.data()}});
@@ -154,7 +154,7 @@ TEST(Weights, NumbersThatTheEngineDoesNotTakeAreRefused) {
               EndsWith("tensor 'd' is F64; F32, F16 or BF16 is needed"));
   EXPECT_THAT(error_of([&] { (void)weights.matrix("i", 2, 2); }).what(),
               EndsWith("is I32; F32, F16 or BF16 is needed"));
-  EXPECT_EQ(weights.parameters(), 2) << "whole numbers are no parameters";
+  EXPECT_EQ(weights.parameters(), 2) << "integers are not parameters";
 }
 
 TEST(Weights, MovesButDoesNotCopy) {
@@ -172,7 +172,7 @@ void write_index(const TemporaryFolder& folder, const std::string& map) {
   folder.write("model.safetensors.index.json", R"({"metadata": {"total_size": 1}, "weight_map": )" + map + "}");
 }
 
-TEST(Weights, ShardsAreOne) {
+TEST(Weights, ShardsFormOneModel) {
   const TemporaryFolder folder;
   write_safetensors(folder / "m-1.safetensors", {floats("a", {2, 3}), floats("b", {1})});
   write_safetensors(folder / "m-2.safetensors", {floats("c", {3})});
@@ -185,7 +185,7 @@ TEST(Weights, ShardsAreOne) {
             static_cast<std::int64_t>(folder.read("m-1.safetensors").size() + folder.read("m-2.safetensors").size()));
 }
 
-TEST(Weights, OneFileGoesBeforeAnIndex) {
+TEST(Weights, SingleFileTakesPrecedenceOverAnIndex) {
   const TemporaryFolder folder;
   fill(folder, {floats("a", {1})});
   write_index(folder, R"({"b": "nowhere.safetensors"})");
@@ -200,7 +200,7 @@ TEST(Weights, AMissingShardIsNamed) {
                        "which does not exist"));
 }
 
-TEST(Weights, ATensorThatTheIndexPromisesInVainIsNamed) {
+TEST(Weights, ATensorMissingFromItsShardIsNamed) {
   const TemporaryFolder folder;
   write_safetensors(folder / "m-1.safetensors", {floats("a", {1})});
   write_index(folder, R"({"a": "m-1.safetensors", "b": "m-1.safetensors"})");
@@ -222,7 +222,7 @@ TEST(Weights, AShardOutsideTheFolderIsRefused) {
               EndsWith("a file in the same folder is needed"));
 }
 
-TEST(Weights, AnIndexOfTheWrongKindIsRefused) {
+TEST(Weights, AnInvalidIndexIsRefused) {
   const TemporaryFolder folder;
   write_index(folder, "[]");
   EXPECT_THAT(folder_refusal(folder), HasSubstr("weight_map is a list; an object is needed"));
@@ -236,7 +236,7 @@ TEST(Weights, AnIndexOfTheWrongKindIsRefused) {
 
 // ---- folders without safetensors ----
 
-TEST(Weights, WeightsOfPytorchAloneSayHowToConvertThem) {
+TEST(Weights, PytorchWeightsExplainHowToConvertThem) {
   const TemporaryFolder folder;
   folder.write("pytorch_model.bin", "x");
   folder.write("config.json", R"({"architectures": ["BertForMaskedLM"]})");
@@ -247,7 +247,7 @@ TEST(Weights, WeightsOfPytorchAloneSayHowToConvertThem) {
                 "M.from_pretrained('.').save_pretrained('.', safe_serialization=True)\"");
 }
 
-TEST(Weights, TheConversionNamesAutoModelWhereTheConfigurationNamesNoClass) {
+TEST(Weights, ConversionUsesAutoModelIfNoClassIsConfigured) {
   for (const char* config :
        {"{}", "{", R"({"architectures": []})", R"({"architectures": ["x; import os"]})", R"({"architectures": 3})"}) {
     const TemporaryFolder folder;
@@ -260,7 +260,7 @@ TEST(Weights, TheConversionNamesAutoModelWhereTheConfigurationNamesNoClass) {
   }
 }
 
-TEST(Weights, WeightsOfTensorflowAndFlaxSayHowToConvertThem) {
+TEST(Weights, TensorflowAndFlaxWeightsExplainHowToConvertThem) {
   const TemporaryFolder folder;
   folder.write("flax_model.msgpack", "x");
   EXPECT_THAT(folder_refusal(folder), HasSubstr("from_pretrained('.', from_flax=True)"));
@@ -269,7 +269,7 @@ TEST(Weights, WeightsOfTensorflowAndFlaxSayHowToConvertThem) {
   EXPECT_THAT(folder_refusal(folder), HasSubstr("import BertModel as M; M.from_pretrained('.', from_tf=True)"));
 }
 
-TEST(Weights, NoWeightsAtAllSayWhatWasLookedFor) {
+TEST(Weights, MissingWeightsNameTheExpectedFiles) {
   const TemporaryFolder folder;
   EXPECT_EQ(
       folder_refusal(folder),
@@ -279,7 +279,7 @@ TEST(Weights, NoWeightsAtAllSayWhatWasLookedFor) {
               EndsWith("f: is not a folder; a model's folder is needed"));
 }
 
-// ---- giving pages back ----
+// ---- releasing pages ----
 
 double sum_of(const AnyView<2>& view) {
   double sum = 0;
@@ -288,7 +288,7 @@ double sum_of(const AnyView<2>& view) {
   return sum;
 }
 
-TEST(Weights, ReleaseGivesBackTheWholePagesOfAMatrixOrOfPartOfOne) {
+TEST(Weights, ReleaseDropsThePagesOfAMatrixOrPartOfOne) {
   const TemporaryFolder folder;
   const std::vector<float> ones(std::size_t{4} << 20, 1);  // 16 MB
   fill(folder, {floats("before", {6}), {"m", Dtype::f32, {4096, 1024}, ones.data()}, floats("behind", {6})});
@@ -296,7 +296,7 @@ TEST(Weights, ReleaseGivesBackTheWholePagesOfAMatrixOrOfPartOfOne) {
   const AnyView<2> whole = weights.matrix("m", 4096, 1024);
   EXPECT_EQ(sum_of(whole), 4 << 20);
   const std::int64_t before = resident_file_kilobytes();
-  if (before < 0) GTEST_SKIP() << "this system does not say how much of a file is in memory";
+  if (before < 0) GTEST_SKIP() << "this system does not report how much of a file is in memory";
 
   AnyView<2> half = whole;
   half.shape[0] = 2048;
@@ -312,7 +312,7 @@ TEST(Weights, ReleaseGivesBackTheWholePagesOfAMatrixOrOfPartOfOne) {
   EXPECT_THAT(weights.floats("behind", 6), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
-TEST(Weights, ReleaseIgnoresWhatIsNotInAFile) {
+TEST(Weights, ReleaseIgnoresMemoryOutsideTheFile) {
   const TemporaryFolder folder;
   fill(folder, {floats("a", {2, 3})});
   const Weights weights(folder.path());

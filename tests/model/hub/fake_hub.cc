@@ -135,7 +135,7 @@ void FakeHub::State::resolve(const std::string& name, const httplib::Request& re
 
 void FakeHub::State::serve(const std::string& whole, const httplib::Request& request, httplib::Response& response,
                            const Mishap& mishap) {
-  // The library would cut ranges out of answers by itself; here the server decides.
+  // Without this the library would cut ranges itself; here the server decides.
   const_cast<httplib::Request&>(request).ranges.clear();
   const std::string full = mishap.body.value_or(whole), range = request.get_header_value("Range");
   std::size_t from = 0;
@@ -164,7 +164,7 @@ void FakeHub::State::serve(const std::string& whole, const httplib::Request& req
 }
 
 FakeHub::FakeHub() : state_(std::make_unique<State>()) {
-  // A proxy that the machine's environment names must not be asked for 127.0.0.1.
+  // Requests to 127.0.0.1 must not go through a proxy from the environment.
   ::setenv("no_proxy", "127.0.0.1", 1);
   State& s = *state_;
   const auto start = [&s](httplib::Server& server, bool at_store) {

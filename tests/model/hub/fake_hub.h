@@ -1,4 +1,4 @@
-// tests/model/hub/fake_hub.h - a server on this machine that plays the hub, and a second one that plays its file store.
+// tests/model/hub/fake_hub.h - a local server that plays the hub, and a second one that plays its file store.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace attn::test {
 
-// Has one model, "owner/tiny", at one commit; "old/tiny" is redirected to it. Large files are redirected to the store,
-// as the hub does with what git-lfs keeps.
+// Has one model, "owner/tiny", at one commit; "old/tiny" redirects to it. Large files redirect to the store, as the hub
+// does for git-lfs files.
 class FakeHub {
  public:
   FakeHub();
@@ -26,28 +26,28 @@ class FakeHub {
   enum class Kind { small, large };
   void add(const std::string& name, std::string content, Kind kind = Kind::small);
   void remove(const std::string& name);
-  // config.json, tokenizer files, a README and a large model.safetensors of so many bytes.
+  // config.json, tokenizer files, a README and a large model.safetensors of this many bytes.
   void add_model(std::size_t weights = 300'000);
   [[nodiscard]] std::string content(const std::string& name) const;
   [[nodiscard]] std::string hash(const std::string& name) const;
 
   struct Habits {
     bool knows_ranges = true;
-    bool lists_sizes = true;  // in the list of files; if not, only a file's own headers tell
-    std::string token = {};   // without it: 401
+    bool lists_sizes = true;  // in the file list; otherwise only a file's own headers have them
+    std::string token = {};   // requests without it get 401
     std::string listed_commit = commit();
   };
   void set(const Habits& habits);
 
-  // What happens to one request instead of what was asked for.
+  // What happens to one request instead of the normal response.
   struct Mishap {
-    int status = 0;  // 0: the usual one
+    int status = 0;  // 0: as usual
     std::map<std::string, std::string> headers = {};
     std::optional<std::string> body = std::nullopt;
-    std::optional<std::size_t> cut = std::nullopt;  // the connection breaks after so many bytes of the body
-    bool stall = false;                             // and instead of breaking, nothing more comes
+    std::optional<std::size_t> cut = std::nullopt;  // the connection breaks after this many bytes of the body
+    bool stall = false;                             // stalls instead of breaking
   };
-  // For the next `times` requests, to either server, whose path contains `part`.
+  // Applies to the next `times` requests, to either server, whose path contains `part`.
   void next(const std::string& part, const Mishap& mishap, int times = 1);
 
   struct Seen {

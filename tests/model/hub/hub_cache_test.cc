@@ -32,7 +32,7 @@ void write(const fs::path& file, const std::string& text) {
 
 // ---- hashes ----
 
-TEST(HubHash, KnownAnswers) {
+TEST(HubHash, KnownHashes) {
   const TemporaryFolder folder;
   const fs::path abc = folder.path() / "abc", hello = folder.path() / "hello", empty = folder.path() / "empty";
   write(abc, "abc");
@@ -54,7 +54,7 @@ TEST(HubHash, OnlyLowerCaseHexadecimalDigitsAreAHash) {
 
 // ---- names ----
 
-TEST(HubNames, AreThoseThatHuggingfaceHubTakes) {
+TEST(HubNames, AreThoseThatHuggingfaceHubAccepts) {
   for (const char* name : {"gpt2", "owner/name", "123", "Foo-BAR_foo.bar123", "_a/b_", "a", "a.b/c.d"})
     EXPECT_TRUE(model::is_model_name(name)) << name;
   for (const char* name : {"", "/", "a/", "/a", "a/b/c", ".a", "a.", "-a", "a-", "a--b", "a..b", "foo.git", "a b",
@@ -64,7 +64,7 @@ TEST(HubNames, AreThoseThatHuggingfaceHubTakes) {
   EXPECT_FALSE(model::is_model_name(std::string(97, 'a')));
 }
 
-// ---- what lies in the cache ----
+// ---- contents of the cache ----
 
 class HubCache : public testing::Test {
  protected:
@@ -84,7 +84,7 @@ class HubCache : public testing::Test {
   HubSettings settings_;
 };
 
-TEST_F(HubCache, FolderWithConfigIsTakenAsItIs) {
+TEST_F(HubCache, FolderWithConfigIsUsedAsIs) {
   write(folder_.path() / "mine" / "config.json", "{}");
   EXPECT_EQ(model::find_model((folder_.path() / "mine").string(), settings_), folder_.path() / "mine");
 }
@@ -99,7 +99,7 @@ TEST_F(HubCache, NameIsFoundByTheCommitOfMain) {
   EXPECT_EQ(model::find_model("gpt2", settings_), single);
 }
 
-TEST_F(HubCache, NewestSnapshotIsFoundWhereMainIsNot) {
+TEST_F(HubCache, NewestSnapshotIsFoundWithoutMain) {
   const fs::path a = add("models--gpt2", commit('a')), b = add("models--gpt2", commit('b'));
   (void)add("models--gpt2", commit('c'), "vocab.txt");
   const auto now = fs::file_time_type::clock::now();
@@ -113,13 +113,13 @@ TEST_F(HubCache, NewestSnapshotIsFoundWhereMainIsNot) {
   }
 }
 
-TEST_F(HubCache, WhatIsNowhereSaysBothPlacesAndHowToFetchIt) {
+TEST_F(HubCache, MissingModelNamesBothPlacesAndHowToDownloadIt) {
   EXPECT_THAT(message("owner/name"), AllOf(HasSubstr("owner/name: no such folder"), HasSubstr(settings_.cache.string()),
                                            HasSubstr("attnscope pull owner/name")));
   EXPECT_THAT(message("./not/a/name"), AllOf(HasSubstr("no such folder"), Not(HasSubstr("pull"))));
 }
 
-TEST_F(HubCache, FolderWithoutConfigSaysWhatIsMissing) {
+TEST_F(HubCache, FolderWithoutConfigNamesWhatIsMissing) {
   fs::create_directories(folder_.path() / "empty");
   EXPECT_THAT(message((folder_.path() / "empty").string()), HasSubstr("a folder without config.json"));
   write(folder_.path() / "model.safetensors", "");
@@ -181,14 +181,14 @@ class HubEnvironment : public testing::Test {
   std::map<std::string, std::string> before_;
 };
 
-TEST_F(HubEnvironment, EmptyMeansTheUsualPlaces) {
+TEST_F(HubEnvironment, EmptyMeansDefaults) {
   EXPECT_EQ(read().endpoint, "https://huggingface.co");
   EXPECT_EQ(read().cache, folder_.path() / ".cache" / "huggingface" / "hub");
   EXPECT_EQ(read().token, "");
   EXPECT_FALSE(read().offline);
 }
 
-TEST_F(HubEnvironment, CacheIsTheNarrowestThatIsNamed) {
+TEST_F(HubEnvironment, MostSpecificCacheVariableWins) {
   set("XDG_CACHE_HOME", "/xdg");
   EXPECT_EQ(read().cache, "/xdg/huggingface/hub");
   set("HF_HOME", "~/hf");
@@ -200,7 +200,7 @@ TEST_F(HubEnvironment, CacheIsTheNarrowestThatIsNamed) {
   EXPECT_EQ(read().cache, "/new/place/places/$NOT_SET_ANYWHERE/${HUB_TEST_PLACE");
 }
 
-TEST_F(HubEnvironment, EndpointLosesItsLastSlash) {
+TEST_F(HubEnvironment, EndpointLosesItsTrailingSlash) {
   set("HF_ENDPOINT", "http://mirror:8080/hub/");
   EXPECT_EQ(read().endpoint, "http://mirror:8080/hub");
 }

@@ -1,4 +1,4 @@
-// tests/model/hub/hub_fixture.h - a fake hub with a model, an empty cache, and little patience.
+// tests/model/hub/hub_fixture.h - a fake hub with a model, an empty cache, and short timeouts.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -27,7 +27,7 @@ TEST_F(HubPull, LaysFilesOutAsHuggingfaceHubDoes) {
   EXPECT_EQ(names_in(folder() / "blobs"), hashes);
 }
 
-TEST_F(HubPull, SecondTimeAsksForTheListAlone) {
+TEST_F(HubPull, SecondPullRequestsOnlyTheList) {
   const fs::path first = pull();
   hub_.forget();
   EXPECT_EQ(pull(), first);
@@ -35,7 +35,7 @@ TEST_F(HubPull, SecondTimeAsksForTheListAlone) {
   EXPECT_EQ(hub_.seen()[0].path, "/api/models/owner/tiny/revision/main?blobs=true");
 }
 
-TEST_F(HubPull, AsksTheFilesThemselvesWhereTheListHasNoSizes) {
+TEST_F(HubPull, RequestsSizesFromFilesIfTheListHasNone) {
   hub_.set({.lists_sizes = false});
   expect_whole(pull());
   EXPECT_EQ(hub_.count("HEAD"), 4U);
@@ -43,14 +43,14 @@ TEST_F(HubPull, AsksTheFilesThemselvesWhereTheListHasNoSizes) {
   EXPECT_TRUE(fs::exists(folder() / "blobs" / hub_.hash(kWeights)));
 }
 
-TEST_F(HubPull, RevisionWithSlashIsEscapedAndRemembered) {
+TEST_F(HubPull, RevisionWithSlashIsEscapedAndStored) {
   const fs::path snapshot = model::pull({"owner/tiny", "refs/pr/1", {}}, settings_);
   EXPECT_EQ(hub_.seen()[0].path, "/api/models/owner/tiny/revision/refs%2Fpr%2F1?blobs=true");
   EXPECT_EQ(content_of(folder() / "refs" / "refs" / "pr" / "1"), FakeHub::commit());
   expect_whole(snapshot);
 }
 
-TEST_F(HubPull, ChangedLengthInTheCacheIsFetchedAgain) {
+TEST_F(HubPull, FileOfTheWrongLengthIsDownloadedAgain) {
   const fs::path snapshot = pull();
   std::ofstream(snapshot / "vocab.txt", std::ios::app) << "more";
   expect_whole(pull());
@@ -71,7 +71,7 @@ TEST_F(HubPull, RenamedModelIsFollowedWithItsToken) {
   EXPECT_TRUE(fs::exists(settings_.cache / "models--old--tiny" / "refs" / "main"));
 }
 
-TEST_F(HubPull, ShardsOfAnIndexAreFetched) {
+TEST_F(HubPull, ShardsOfAnIndexAreDownloaded) {
   hub_.remove(kWeights);
   hub_.add("model.safetensors.index.json",
            R"({"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors", "c": "model-1.safetensors"}})");
@@ -88,7 +88,7 @@ TEST_F(HubPull, ShardsOfAnIndexAreFetched) {
   EXPECT_EQ(hub_.seen().size(), 1U);
 }
 
-TEST_F(HubPull, IndexThatNamesStrangePlacesIsRefused) {
+TEST_F(HubPull, IndexWithPathsOutsideTheFolderIsRefused) {
   hub_.remove(kWeights);
   for (const char* name : {"../../../x.safetensors", "/etc/x.safetensors", "a/b.safetensors", "x.bin", ".safetensors",
                            "..\\\\x.safetensors", "c:x.safetensors", "absent.safetensors"}) {
@@ -101,14 +101,14 @@ TEST_F(HubPull, IndexThatNamesStrangePlacesIsRefused) {
   EXPECT_THAT(message(), HasSubstr("is not a shard index"));
 }
 
-TEST_F(HubPull, NoSafetensorsSaysHowToConvert) {
+TEST_F(HubPull, NoSafetensorsExplainsHowToConvert) {
   hub_.remove(kWeights);
   EXPECT_THAT(message(), AllOf(HasSubstr("has no model.safetensors"), HasSubstr("save_pretrained")));
   hub_.remove("config.json");
   EXPECT_THAT(message(), HasSubstr("has no config.json"));
 }
 
-TEST_F(HubPull, NamesThatAreNoneAreRefusedBeforeAnybodyIsAsked) {
+TEST_F(HubPull, InvalidNamesAreRefusedWithoutARequest) {
   for (const char* name :
        {"", "/", "a/b/c", "../tiny", "owner/..", "a--b/c", "owner/tiny.git", "-a", "a.", "o w/n", "ä/b"})
     EXPECT_THROW((void)pull(name), std::invalid_argument) << name;
@@ -117,7 +117,7 @@ TEST_F(HubPull, NamesThatAreNoneAreRefusedBeforeAnybodyIsAsked) {
   EXPECT_TRUE(hub_.seen().empty());
 }
 
-TEST_F(HubPull, OfflineFindsWhatIsThereAndAsksNobody) {
+TEST_F(HubPull, OfflineUsesTheCacheWithoutARequest) {
   settings_.offline = true;
   EXPECT_THAT(message(), AllOf(HasSubstr("not in the cache"), HasSubstr("HF_HUB_OFFLINE")));
   settings_.offline = false;
@@ -148,7 +148,7 @@ TEST_F(HubPull, ProgressAddsUp) {
   EXPECT_EQ(all.back().bytes, total);
 }
 
-TEST_F(HubPull, StoppedPullKeepsItsPartAndGoesOn) {
+TEST_F(HubPull, StoppedPullKeepsItsPartAndResumes) {
   hub_.add_model(5'000'000);
   const auto stop = [](const Progress& now) { return now.bytes < 1'000'000; };
   const std::string words = error_of([&] { (void)model::pull({"owner/tiny", "main", stop}, settings_); }).what();
@@ -161,7 +161,7 @@ TEST_F(HubPull, StoppedPullKeepsItsPartAndGoesOn) {
   EXPECT_EQ(hub_.seen().back().range, "bytes=" + std::to_string(there) + "-");
 }
 
-TEST_F(HubPull, WhatProgressThrowsComesOut) {
+TEST_F(HubPull, ExceptionsOfProgressPropagate) {
   const auto fail = [](const Progress& now) -> bool {
     return now.bytes < 100'000 ? true : throw std::out_of_range("mine");
   };
@@ -169,7 +169,7 @@ TEST_F(HubPull, WhatProgressThrowsComesOut) {
   expect_whole(pull());
 }
 
-TEST_F(HubPull, TwoAtOnceFetchEveryFileOnce) {
+TEST_F(HubPull, ConcurrentPullsDownloadEachFileOnce) {
   hub_.add_model(3'000'000);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back([this] { expect_whole(pull()); });
@@ -179,7 +179,7 @@ TEST_F(HubPull, TwoAtOnceFetchEveryFileOnce) {
   EXPECT_EQ(names_in(folder() / "blobs").size(), 4U);
 }
 
-TEST_F(HubPull, BlobsOfAnotherRevisionAreUsedAgain) {
+TEST_F(HubPull, BlobsOfAnotherRevisionAreReused) {
   const fs::path snapshot = pull();
   fs::remove_all(snapshot);
   hub_.forget();

@@ -16,7 +16,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST_F(HubPull, BreakInTheMiddleGoesOnFromThere) {
+TEST_F(HubPull, BrokenDownloadResumesWhereItStopped) {
   hub_.next("/store/", {.cut = 100'000});
   expect_whole(pull());
   std::vector<std::string> ranges;
@@ -25,7 +25,7 @@ TEST_F(HubPull, BreakInTheMiddleGoesOnFromThere) {
   EXPECT_THAT(ranges, testing::ElementsAre("", "bytes=100000-"));
 }
 
-TEST_F(HubPull, BreaksWithoutEndAreAnErrorThatTheNextPullResumes) {
+TEST_F(HubPull, EndlessBreaksAreAnErrorAndTheNextPullResumes) {
   hub_.next("/store/", {.cut = 1000});
   hub_.next("/store/", {.cut = 0}, 4);
   EXPECT_THAT(message(), AllOf(HasSubstr("stopped after 1000 of 300000 bytes"), HasSubstr("next pull resumes")));
@@ -35,29 +35,29 @@ TEST_F(HubPull, BreaksWithoutEndAreAnErrorThatTheNextPullResumes) {
   expect_whole(pull());
   EXPECT_EQ(hub_.seen().back().range, "bytes=1000-");
   EXPECT_FALSE(fs::exists(partial()));
-  EXPECT_EQ(hub_.count("GET", "vocab.txt"), 0U) << "what was whole is not fetched again";
+  EXPECT_EQ(hub_.count("GET", "vocab.txt"), 0U) << "complete files are not downloaded again";
 }
 
-TEST_F(HubPull, EveryNewByteGivesNewTries) {
+TEST_F(HubPull, ProgressResetsTheRetryCount) {
   for (std::size_t i = 0; i < 10; ++i) hub_.next("/store/", {.cut = 10'000});
   expect_whole(pull());
 }
 
-TEST_F(HubPull, ServerThatKnowsNoRangesStartsOver) {
+TEST_F(HubPull, ServerWithoutRangesStartsOver) {
   hub_.set({.knows_ranges = false});
   hub_.next("/store/", {.cut = 50'000});
   expect_whole(pull());
   EXPECT_EQ(hub_.seen().back().range, "bytes=50000-");
 }
 
-TEST_F(HubPull, ServerThatKnowsNoRangesAndAlwaysBreaksIsGivenUp) {
+TEST_F(HubPull, ServerWithoutRangesThatAlwaysBreaksFails) {
   hub_.set({.knows_ranges = false});
   hub_.next("/store/", {.cut = 50'000}, 20);
   EXPECT_THAT(message(), HasSubstr("stopped after"));
   EXPECT_EQ(hub_.count("GET", "/store/"), 4U);
 }
 
-TEST_F(HubPull, AnotherRangeThanAskedForIsNotTaken) {
+TEST_F(HubPull, WrongRangeIsNotUsed) {
   hub_.next("/store/", {.cut = 50'000});
   hub_.next("/store/", {.headers = {{"Content-Range", "bytes 7-299999/300000"}}});
   expect_whole(pull());
@@ -110,17 +110,17 @@ TEST_F(HubPull, WrongHashOfASmallFileIsRefused) {
   expect_nothing_in_snapshots();
 }
 
-TEST_F(HubPull, RedirectsWithoutEndAreAnError) {
+TEST_F(HubPull, EndlessRedirectsAreAnError) {
   hub_.next("/api/", {.status = 307, .headers = {{"Location", "/api/models/owner/tiny/revision/main"}}}, 100);
   EXPECT_THAT(message(), HasSubstr("too many other redirects"));
 }
 
-TEST_F(HubPull, RedirectToAFileOfThisMachineIsNotFollowed) {
+TEST_F(HubPull, RedirectToALocalFileIsNotFollowed) {
   hub_.next("/resolve/", {.status = 302, .headers = {{"Location", "file:///etc/passwd"}}});
   EXPECT_THAT(message(), HasSubstr("file:///etc/passwd, which this program does not follow"));
 }
 
-TEST_F(HubPull, UnauthorizedSaysHowToGiveAToken) {
+TEST_F(HubPull, UnauthorizedExplainsHowToSetAToken) {
   hub_.set({.token = "hf_secret"});
   EXPECT_THAT(message(), AllOf(HasSubstr("401"), HasSubstr("set HF_TOKEN"), HasSubstr("/settings/tokens")));
   settings_.token = "hf_wrong";
@@ -138,12 +138,12 @@ TEST_F(HubPull, ForbiddenSaysWhereToAcceptTheLicence) {
 TEST_F(HubPull, NotFoundNamesModelAndHub) {
   EXPECT_THAT(message("owner/tinny"),
               AllOf(HasSubstr("owner/tinny"), HasSubstr("404"), HasSubstr(hub_.endpoint()), HasSubstr("spelling")));
-  EXPECT_EQ(hub_.seen().size(), 1U) << "asking again would not help";
+  EXPECT_EQ(hub_.seen().size(), 1U) << "a retry would not help";
   hub_.next("/api/", {.status = 404, .headers = {{"X-Error-Code", "RevisionNotFound"}}});
   EXPECT_THAT(message(), HasSubstr("has no revision 'main'"));
 }
 
-TEST_F(HubPull, ServerErrorIsTriedAgain) {
+TEST_F(HubPull, ServerErrorIsRetried) {
   hub_.next("/api/", {.status = 500}, 2);
   hub_.next("/resolve/", {.status = 503});
   hub_.next("/store/", {.status = 504});
@@ -164,7 +164,7 @@ TEST_F(HubPull, RetryAfterIsRespectedUpToTheLongestPause) {
   EXPECT_THAT(message(), HasSubstr("too many requests"));
 }
 
-TEST_F(HubPull, StallIsBrokenOffAndResumed) {
+TEST_F(HubPull, StallTimesOutAndResumes) {
   settings_.patience.timeout = milliseconds(200);
   hub_.next("/store/", {.cut = 70'000, .stall = true});
   expect_whole(pull());
@@ -177,7 +177,7 @@ TEST_F(HubPull, UnreachableEndpointIsAnErrorAtOnce) {
   EXPECT_THAT(message(), AllOf(HasSubstr("http://127.0.0.1:1 cannot be reached"), HasSubstr("HF_ENDPOINT")));
 }
 
-TEST_F(HubPull, StrangeAnswersAreErrors) {
+TEST_F(HubPull, InvalidResponsesAreErrors) {
   hub_.set({.listed_commit = "../../../../tmp"});
   EXPECT_THAT(message(), HasSubstr("40 hexadecimal digits"));
   hub_.set({});
@@ -208,7 +208,7 @@ TEST_F(HubPull, FullDiskIsAnErrorWithThePath) {
   expect_whole(pull());
 }
 
-TEST_F(HubPull, TooLittleSpaceIsSaidBeforeAnythingIsFetched) {
+TEST_F(HubPull, TooLittleSpaceIsReportedBeforeDownloading) {
   const std::string hash(64, 'a');
   hub_.next("/api/", {.body = R"({"sha": ")" + FakeHub::commit() + R"(", "siblings": [{"rfilename": "config.json"},)" +
                               R"({"rfilename": "model.safetensors", "lfs": {"size": 4611686018427387904, "sha256": ")" +

@@ -1,4 +1,4 @@
-// Recordings that are spoilt in one place: every one is an attn::Error of one line that says what is wrong.
+// Recordings that are broken in one place: each gives a one-line attn::Error that says what is wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using nlohmann::json;
 using test::error_of;
 using testing::HasSubstr;
 
-// A recording taken apart, to be put together differently.
+// The parts of a recording, to be put together differently.
 struct Parts {
   std::map<std::string, std::string, std::less<>> metadata;
   json contents;
@@ -50,7 +50,7 @@ class SpoiltRecording : public testing::Test {
     write_safetensors(folder_ / name, tensors, metadata);
   }
 
-  // What is said of a recording after `spoil`.
+  // The error for a recording after `spoil`.
   std::string refusal(const std::function<void(Parts&)>& spoil) {
     Parts parts = good_;
     spoil(parts);
@@ -85,25 +85,25 @@ class SpoiltT5Recording : public SpoiltRecording {
   SpoiltT5Recording() : SpoiltRecording("t5") {}
 };
 
-TEST_F(SpoiltRecording, IsReadWhenNothingIsSpoilt) {
+TEST_F(SpoiltRecording, LoadsWhenNothingIsSpoilt) {
   write(good_, "same.attn");
   EXPECT_EQ(load_recording(folder_ / "same.attn").log.layers(Kind::self), 3);
 }
 
-TEST_F(SpoiltRecording, ANewerVersionIsSaidToBeNewer) {
+TEST_F(SpoiltRecording, ANewerVersionIsReportedAsNewer) {
   EXPECT_THAT(refusal([](Parts& p) { p.metadata["format_version"] = "4"; }),
               HasSubstr("bad.attn: was written by a newer attnscope (format 4); this one reads up to 3"));
   EXPECT_THAT(refusal([](Parts& p) { p.metadata["format_version"] = "99999999999999999999"; }), HasSubstr("newer"));
 }
 
-TEST_F(SpoiltRecording, AVersionThatIsNoNumberIsNamed) {
+TEST_F(SpoiltRecording, AVersionThatIsNotANumberIsNamed) {
   for (const char* version : {"", "one", "1.5", "-1", "1 "})
     EXPECT_THAT(refusal([&](Parts& p) { p.metadata["format_version"] = version; }),
                 HasSubstr("format_version is '" + std::string(version) + "'"));
   EXPECT_THAT(refusal([](Parts& p) { p.metadata.erase("format_version"); }), HasSubstr("'format_version'"));
 }
 
-TEST_F(SpoiltRecording, AnotherSafetensorsFileIsNoRecording) {
+TEST_F(SpoiltRecording, AnotherSafetensorsFileIsNotARecording) {
   EXPECT_THAT(refusal([](Parts& p) { p.metadata.erase("format"); }), HasSubstr("is not a recording"));
   EXPECT_THAT(refusal([](Parts& p) { p.metadata["format"] = "pt"; }), HasSubstr("create one with attnscope record"));
   EXPECT_THAT(error_of([&] { load_recording(folder_.write("x.attn", "hello there, all of you")); }).what(),
@@ -123,7 +123,7 @@ TEST_F(SpoiltRecording, MetadataThatIsNotJsonIsNamed) {
   EXPECT_THAT(with("{}"), HasSubstr("form is missing"));
 }
 
-TEST_F(SpoiltRecording, FactsOfTheWrongKindAreNamed) {
+TEST_F(SpoiltRecording, FactsOfTheWrongTypeAreNamed) {
   const auto with = [&](const char* key, const json& value) {
     return refusal([&](Parts& p) { p.contents[key] = value; });
   };
@@ -137,7 +137,7 @@ TEST_F(SpoiltRecording, FactsOfTheWrongKindAreNamed) {
   EXPECT_THAT(with("tokens", "abc"), HasSubstr("tokens is \"abc\"; a list is needed"));
 }
 
-TEST_F(SpoiltRecording, TokensAreCountedAgainstRows) {
+TEST_F(SpoiltRecording, TokenCountsMustMatchRows) {
   EXPECT_THAT(refusal([](Parts& p) { p.contents["tokens"].erase(0); }),
               HasSubstr("self layer 0 has 7 queries; its tokens are 6"));
 }
@@ -171,14 +171,14 @@ TEST_F(SpoiltRecording, AnAttentionsNumbersAreChecked) {
   EXPECT_THAT(refusal_of_attention("scale", nullptr), HasSubstr("attentions[1].scale is missing"));
 }
 
-TEST_F(SpoiltRecording, MaskAndRuleMustSayTheSame) {
+TEST_F(SpoiltRecording, MaskAndRuleMustAgree) {
   EXPECT_THAT(refusal_of_attention("mask", "causal"), HasSubstr("mask is 'causal', but causal and window say 'ever"));
   EXPECT_THAT(refusal_of_attention("causal", true), HasSubstr("mask is 'everything', but causal and window say 'caus"));
   EXPECT_THAT(refusal_of_attention("window", 4), HasSubstr("attentions[1].window is 4; only a causal mask has one"));
   EXPECT_THAT(refusal_of_attention("window", -4), HasSubstr("attentions[1].window is -4"));
 }
 
-TEST_F(SpoiltRecording, TensorsThatAreMissingOrTooManyAreNamed) {
+TEST_F(SpoiltRecording, MissingAndExtraTensorsAreNamed) {
   for (const char* name :
        {"self.0.q", "self.1.k", "self.2.lse", "self.0.v", "self.1.x", "self.2.value_norms", "hidden.0", "hidden.3"})
     EXPECT_THAT(refusal([&](Parts& p) { p.tensors.erase(name); }),
@@ -187,7 +187,7 @@ TEST_F(SpoiltRecording, TensorsThatAreMissingOrTooManyAreNamed) {
               HasSubstr("tensor 'z' is not mentioned"));
 }
 
-TEST_F(SpoiltRecording, TensorsOfAnotherShapeOrTypeAreNamed) {
+TEST_F(SpoiltRecording, TensorsOfTheWrongShapeOrTypeAreNamed) {
   EXPECT_THAT(refusal([](Parts& p) { p.tensors["self.0.lse"].shape = {7, 4}; }),
               HasSubstr("tensor 'self.0.lse' is [7, 4]; the metadata requires [4, 7]"));
   EXPECT_THAT(refusal([](Parts& p) { p.tensors["hidden.1"].shape = {2, 140}; }),
@@ -218,8 +218,8 @@ TEST_F(SpoiltT5Recording, EachRowOfTheDecoderNeedsWhatItWrites) {
               HasSubstr("written_tokens[0].id"));
 }
 
-// Version 1 did not say what the decoder writes: what its rows were given tells it of all but the last.
-TEST_F(SpoiltT5Recording, OfVersionOneTheLastTokenThatIsWrittenIsNotKnown) {
+// Version 1 does not store what the decoder writes; the rows' inputs give all of it but the last token.
+TEST_F(SpoiltT5Recording, VersionOneDoesNotKnowTheLastWrittenToken) {
   const Recording now = load_recording(folder_ / "good.attn");
   Parts parts = good_;
   parts.metadata["format_version"] = "1";
@@ -238,7 +238,7 @@ TEST_F(SpoiltT5Recording, OfVersionOneTheLastTokenThatIsWrittenIsNotKnown) {
   EXPECT_TRUE(old.written.back().special);
 }
 
-TEST_F(SpoiltRecording, CutAnywhereItIsAnError) {
+TEST_F(SpoiltRecording, TruncationAnywhereIsAnError) {
   const std::string whole = folder_.read("good.attn");
   for (std::size_t size = 0; size < whole.size(); size += size < 64 ? 1 : 997) {
     const std::filesystem::path cut = folder_.write("cut.attn", whole.substr(0, size));

@@ -1,4 +1,4 @@
-// Readings as files: every bit comes back.
+// Recordings as files: a round trip keeps every bit.
 #include "model/recording/recording_file.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ bool same_bits(View<const float, 2> a, View<const float, 2> b) {
   return true;
 }
 
-// The first `rows` rows; a matrix may have more than are in use.
+// The first `rows` rows; a matrix may have spare ones.
 bool same_rows(const nn::Matrix& a, const nn::Matrix& b, std::int64_t rows) {
   if (a.empty() || b.empty()) return a.empty() == b.empty();
   return same_bits(nn::rows_of(a.view(), 0, rows), nn::rows_of(b.view(), 0, rows));
@@ -89,7 +89,7 @@ class EveryFamily : public testing::TestWithParam<std::string> {
   test::TemporaryFolder folder_;
 };
 
-TEST_P(EveryFamily, ComesBackInEveryBit) {
+TEST_P(EveryFamily, RoundTripKeepsEveryBit) {
   const Recording before = read_golden(GetParam(), kKeepEverything, pool_);
   save_recording(before, folder_ / "x.attn");
   EXPECT_EQ(folder_.files(), 1U);
@@ -117,7 +117,7 @@ TEST_P(EveryFamily, ComesBackInEveryBit) {
   EXPECT_TRUE(after.log.keep().values && after.log.keep().hidden);
 }
 
-TEST_P(EveryFamily, WhatWasNotKeptDoesNotComeBack) {
+TEST_P(EveryFamily, OnlyKeptPartsComeBack) {
   const Recording before = read_golden(GetParam(), {}, pool_);
   save_recording(before, folder_ / "x.attn");
   const Recording after = load_recording(folder_ / "x.attn");
@@ -196,7 +196,7 @@ TEST_F(RecordingFile, AFullDiskIsAnError) {
   EXPECT_THAT(error_of([&] { save_recording(recording, "/dev/full"); }).what(), HasSubstr("No space left"));
 }
 
-TEST_F(RecordingFile, GivingUpLeavesNothing) {
+TEST_F(RecordingFile, CancellingLeavesNothing) {
   const Recording recording = read_golden("bert", {}, pool_);
   int calls = 0;
   const auto give_up = [&] {
@@ -207,8 +207,8 @@ TEST_F(RecordingFile, GivingUpLeavesNothing) {
   EXPECT_EQ(folder_.files(), 0U);
 }
 
-// Made by make_recordings.py from transformers' own run.
-TEST_F(RecordingFile, VersionZeroIsStillRead) {
+// make_recordings.py wrote it from a run of transformers.
+TEST_F(RecordingFile, VersionZeroStillLoads) {
   const std::filesystem::path golden = std::filesystem::path(ATTNSCOPE_GOLDEN) / "recordings";
   const Recording recording = load_recording(golden / "version0.attn");
   EXPECT_EQ(recording.tokens.front().text, "[CLS]");

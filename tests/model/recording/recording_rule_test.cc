@@ -1,4 +1,5 @@
-// Rules of models that ran elsewhere: what they say is rebuilt as the textbook has it, and comes back from a file.
+// Rules of models that ran outside attnscope: weights equal the textbook formula and survive a round trip through a
+// file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +39,7 @@ Inputs inputs_of(const AttentionRecord& a) {
   return {a.q_heads(0, a.queries), a.k_heads(0, a.keys), a.k_heads(0, a.keys)};
 }
 
-// An attention with these numbers of queries and keys; lse is what attention() writes.
+// An attention with this many queries and keys; lse comes from attention().
 AttentionRecord record_of(Rule rule, Kind kind, Shape<2> size, ThreadPool& pool) {
   AttentionRecord a;
   a.kind = kind;
@@ -100,7 +101,7 @@ class RecordedRule : public testing::TestWithParam<Case> {
   ThreadPool pool_{2};
 };
 
-TEST_P(RecordedRule, GivesTheWeightsOfTheTextbook) {
+TEST_P(RecordedRule, MatchesTheTextbook) {
   AttentionLog log;
   log.insert(record());
   expect_textbook(log);
@@ -156,7 +157,7 @@ TEST(RecordedRules, APlainRuleIsWrittenForOlderPrograms) {
   EXPECT_EQ(SafeTensors::open(folder / "x.attn").metadata().at("format_version"), "2");
 }
 
-TEST(RecordedRules, PartsThatDoNotFitAreRefused) {
+TEST(RecordedRules, MismatchedPartsAreRefused) {
   ThreadPool pool(1);
   const auto refusal = [&](const auto& spoil) {
     AttentionRecord a = record_of({}, Kind::self, {6, 6}, pool);

@@ -1,4 +1,4 @@
-// Heads that give labels; that the numbers are right is shown against transformers in tests/program/test_classify.py.
+// Classification heads. tests/program/test_classify.py checks the numbers against transformers.
 #include "model/run/classify.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ class Labels : public testing::Test {
   ThreadPool pool_{2};
 };
 
-TEST_F(Labels, AreThoseOfTheConfigurationInTheOrderOfTheirIds) {
+TEST_F(Labels, ComeFromTheConfigurationInIdOrder) {
   EXPECT_THAT(small_classifier().load()->facts().labels, ElementsAre("bad", "so so", "good"));
 }
 
@@ -64,7 +64,7 @@ TEST_F(Labels, LogitsAreTheClassifierOfThePooledFirstToken) {
   }
 }
 
-TEST_F(Labels, OfATextAreTheSameInABatchAsAlone) {
+TEST_F(Labels, DoNotDependOnTheBatch) {
   const auto m = small_classifier().load();
   Batch both(kSmallIds);
   both.add(std::vector<std::int32_t>{2, 7, 1});
@@ -75,7 +75,7 @@ TEST_F(Labels, OfATextAreTheSameInABatchAsAlone) {
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-6);
 }
 
-TEST_F(Labels, WithoutNamesAreNumbered) {
+TEST_F(Labels, AreNumberedIfTheyHaveNoNames) {
   SmallModel m = small_classifier();
   m.config.erase("id2label");
   m.config["num_labels"] = "3";
@@ -85,7 +85,7 @@ TEST_F(Labels, WithoutNamesAreNumbered) {
   EXPECT_THAT(m.load()->facts().labels, ElementsAre("LABEL_0", "LABEL_1"));
 }
 
-TEST_F(Labels, OfAnotherNumberThanTheMatrixHasAreRefusedWithBothShapes) {
+TEST_F(Labels, ThatDoNotFitTheMatrixAreRefusedWithBothShapes) {
   SmallModel m = small_classifier();
   m.config["id2label"] = R"({"0": "a", "1": "b"})";
   EXPECT_THAT(m.load_error(), HasSubstr("'classifier.weight' is [3, 12]; [2, 12] is needed"));
@@ -104,8 +104,8 @@ TEST_F(Labels, ThatAreNotNumberedFromZeroAreRefused) {
   EXPECT_THAT(m.load_error(), HasSubstr("num_labels is 2000000000"));
 }
 
-// A head for single tokens has tensors of the same names.
-TEST_F(Labels, AreNotThoseOfAHeadForTokens) {
+// A head that labels single tokens has tensors of the same names.
+TEST_F(Labels, IgnoreAHeadThatLabelsTokens) {
   SmallModel m = small_classifier();
   m.config["architectures"] = R"(["BertForTokenClassification"])";
   const auto loaded = m.load();
@@ -115,13 +115,13 @@ TEST_F(Labels, AreNotThoseOfAHeadForTokens) {
               ThrowsMessage<std::invalid_argument>(HasSubstr("no classification head")));
 }
 
-TEST_F(Labels, AreNoneWhereTheFileHasNoHead) {
+TEST_F(Labels, AreEmptyWithoutAHead) {
   SmallModel m = small_classifier();
   m.tensors.erase("classifier.weight");
   EXPECT_THAT(m.load()->facts().labels, IsEmpty());
 }
 
-TEST_F(Labels, OfWhichOneHoldsHaveProbabilitiesThatSumToOne) {
+TEST_F(Labels, ProbabilitiesOfExclusiveLabelsSumToOne) {
   const std::vector<float> logits = {0, 2, 1};
   const auto choices = label_choices(Facts{}, logits);
   const double sum = 1 + std::exp(1) + std::exp(2);
@@ -131,7 +131,7 @@ TEST_F(Labels, OfWhichOneHoldsHaveProbabilitiesThatSumToOne) {
   EXPECT_THAT(choices[2].probability, DoubleNear(1 / sum, 1e-12));
 }
 
-TEST_F(Labels, OfWhichSeveralMayHoldHaveEachAProbabilityOfItsOwn) {
+TEST_F(Labels, ProbabilitiesOfSeveralLabelsAreIndependent) {
   SmallModel m = small_classifier();
   m.config["problem_type"] = R"("multi_label_classification")";
   const auto loaded = m.load();

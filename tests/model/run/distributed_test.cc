@@ -1,4 +1,4 @@
-// A text that several processes read together: rows, files and failures are those of one process.
+// A text that several processes share: rows, files and failures equal those of one process.
 #include "model/run/distributed.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ Text text_for(const Reader& reader) {
   return text;
 }
 
-// Whether `part` is the whole's rows at these places, to 1e-5.
+// Whether `part` equals the whole's rows at these positions, to 1e-5.
 testing::AssertionResult has_rows(const nn::Matrix& part, const nn::Matrix& whole,
                                   const std::vector<std::int64_t>& places) {
   if (part.empty() && whole.empty()) return testing::AssertionSuccess();
@@ -94,7 +94,7 @@ void expect_part(const Recording& part, const Recording& whole, const Ranks& ran
   EXPECT_TRUE(has_rows(part.target_hidden, whole.target_hidden, places(whole.target)));
 }
 
-class EveryFamilySpread : public testing::TestWithParam<std::string> {
+class EveryFamilyDistributed : public testing::TestWithParam<std::string> {
  protected:
   Reader reader_ = golden(GetParam());
   Text text_ = text_for(reader_);
@@ -102,7 +102,7 @@ class EveryFamilySpread : public testing::TestWithParam<std::string> {
   test::TemporaryFolder folder_;
 };
 
-TEST_P(EveryFamilySpread, EachRankHasItsRowsOfOneProcessesReading) {
+TEST_P(EveryFamilyDistributed, EachRankHasItsRowsOfTheWholeRecording) {
   const Recording whole = read(reader_, text_, kKeepEverything, pool_);
   for (int count = 1; count <= 4; ++count) {
     on_ranks(count, [&](Ranks& ranks) {
@@ -114,7 +114,7 @@ TEST_P(EveryFamilySpread, EachRankHasItsRowsOfOneProcessesReading) {
   }
 }
 
-TEST_P(EveryFamilySpread, RanksWriteTheFileOfOneProcess) {
+TEST_P(EveryFamilyDistributed, RanksWriteTheFileOfOneProcess) {
   save_recording(read(reader_, text_, kKeepEverything, pool_), folder_ / "one.attn");
   const SafeTensors one = SafeTensors::open(folder_ / "one.attn");
   for (int count = 2; count <= 4; ++count) {
@@ -138,7 +138,7 @@ TEST_P(EveryFamilySpread, RanksWriteTheFileOfOneProcess) {
   }
 }
 
-TEST_P(EveryFamilySpread, EachRankCanLoadItsRowsFromAFile) {
+TEST_P(EveryFamilyDistributed, EachRankCanLoadItsRowsFromAFile) {
   const Recording whole = read(reader_, text_, kKeepEverything, pool_);
   save_recording(whole, folder_ / "one.attn");
   on_ranks(3, [&](Ranks& ranks) {
@@ -148,7 +148,7 @@ TEST_P(EveryFamilySpread, EachRankCanLoadItsRowsFromAFile) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, EveryFamilySpread,
+INSTANTIATE_TEST_SUITE_P(Golden, EveryFamilyDistributed,
                          testing::Values("bert", "roberta", "distilbert", "gpt2", "llama", "llama-dynamic", "mistral",
                                          "qwen2-window", "t5", "bart"),
                          [](const auto& each) {
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Golden, EveryFamilySpread,
                            return name;
                          });
 
-TEST(Spread, PaddingBeforeARanksRowsMovesItsPositions) {
+TEST(Distributed, PaddingBeforeARanksRowsShiftsItsPositions) {
   const Reader reader = golden("roberta");
   const std::int32_t pad = reader.model->facts().pad;
   const Batch batch({5, pad, 7, pad, 9, 6, 8, 10, 5});
@@ -170,7 +170,7 @@ TEST(Spread, PaddingBeforeARanksRowsMovesItsPositions) {
   });
 }
 
-TEST(Spread, HeadsThatAreOffAndAMaskHoldOnAllRanks) {
+TEST(Distributed, HeadsOffAndMasksApplyOnAllRanks) {
   const Reader reader = golden("gpt2");
   const Text text = text_for(reader);
   const Changes changes{.off = {{Kind::self, 0, 1}, {Kind::self, 1, 0}}, .also = Window{3}};
@@ -182,7 +182,7 @@ TEST(Spread, HeadsThatAreOffAndAMaskHoldOnAllRanks) {
   });
 }
 
-TEST(Spread, SeveralTextsAndCachesAreRefused) {
+TEST(Distributed, SeveralTextsAndCachesAreRefused) {
   const Reader reader = golden("gpt2");
   Batch two({1, 2, 3});
   two.add(std::vector<std::int32_t>{4, 5, 6});
@@ -198,7 +198,7 @@ TEST(Spread, SeveralTextsAndCachesAreRefused) {
 
 Text just(std::string words) { return {.text = std::move(words), .pair = {}, .target = {}}; }
 
-// What read() says where rank 1 is given another text.
+// The error of read() if rank 1 gets another text.
 std::string words_with(const std::string& model, const Text& text, const Text& of_rank_1, int count = 2) {
   const Reader reader = golden(model);
   std::mutex mutex;
@@ -217,16 +217,16 @@ std::string words_with(const std::string& model, const Text& text, const Text& o
   return said.empty() ? "" : said.front();
 }
 
-TEST(Spread, RanksWithDifferentTextsAllSaySo) {
+TEST(Distributed, DifferentTextsAreReportedOnAllRanks) {
   EXPECT_EQ(words_with("gpt2", just("one two three"), just("one two tree")), "rank 1 has a different text from rank 0");
 }
 
-TEST(Spread, TextThatOneRankCannotTakeEndsAll) {
+TEST(Distributed, InvalidTextOnOneRankFailsOnAll) {
   const std::string said = words_with("gpt2", just("one two"), just(std::string(2000, 'x')));
   EXPECT_THAT(said, AllOf(HasSubstr("rank 1: "), HasSubstr("takes at most 80")));
 }
 
-TEST(Spread, MoreRanksThanTokensAreRefusedInPlainWords) {
+TEST(Distributed, MoreRanksThanTokensAreRefused) {
   EXPECT_EQ(words_with("gpt2", just("a"), just("a"), 3),
             "the text has 1 token, too few for 3 processes: each needs at least one");
   const Text text{.text = "one two three", .pair = {}, .target = ""};
@@ -234,7 +234,7 @@ TEST(Spread, MoreRanksThanTokensAreRefusedInPlainWords) {
             "the target has 1 token, too few for 2 processes: each needs at least one");
 }
 
-TEST(Spread, FailureOfOneRankLeavesNoFileAndAnOldOneStays) {
+TEST(Distributed, FailureOfOneRankLeavesNoFileAndAnOldOneStays) {
   const Reader reader = golden("gpt2");
   const Text text = text_for(reader);
   const test::TemporaryFolder folder;
@@ -264,7 +264,7 @@ TEST(Spread, FailureOfOneRankLeavesNoFileAndAnOldOneStays) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "old");
 }
 
-TEST(Spread, FullDiskIsNoticedBeforeAnybodyWritesAndLeavesNothing) {
+TEST(Distributed, FullDiskIsDetectedBeforeWritingAndLeavesNothing) {
   const Reader reader = golden("gpt2");
   const Text text = text_for(reader);
   const test::TemporaryFolder folder;
@@ -282,7 +282,7 @@ TEST(Spread, FullDiskIsNoticedBeforeAnybodyWritesAndLeavesNothing) {
   EXPECT_EQ(folder.files(), 0U);
 }
 
-TEST(Spread, FolderThatIsNotThereIsToldOnAllRanks) {
+TEST(Distributed, MissingFolderIsReportedOnAllRanks) {
   const Reader reader = golden("gpt2");
   const Text text = text_for(reader);
   const test::TemporaryFolder folder;

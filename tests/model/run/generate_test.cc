@@ -1,4 +1,4 @@
-// tests/model/run/generate_test.cc - sampling and the loop around a model, here one whose next words are a small table.
+// tests/model/run/generate_test.cc - sampling, and the generation loop over a model whose next words are a small table.
 #include "model/run/generate.h"
 
 #include <gmock/gmock.h>
@@ -103,7 +103,7 @@ TEST(Sampling, FrequenciesMatchTheSoftmax) {
       const double expected = times * std::exp(static_cast<double>(logits[i]) / temperature) / sum;
       chi_squared += (counts[i] - expected) * (counts[i] - expected) / expected;
     }
-    EXPECT_LT(chi_squared, 18.5);  // 4 degrees of freedom: one seed in a thousand is above it
+    EXPECT_LT(chi_squared, 18.5);  // 4 degrees of freedom: one seed in a thousand exceeds it
     EXPECT_EQ(counts.back(), 0);
   }
 }
@@ -136,7 +136,7 @@ TEST(Sampling, BadSettingsThrowWithTheValue) {
   EXPECT_EQ(message({.temperature = 0.1, .top_k = 5, .top_p = 1}), "no error");
 }
 
-TEST(Sampling, LogitsThatAreNotNumbersThrowInsteadOfGivingAnyToken) {
+TEST(Sampling, NanLogitsThrow) {
   for (const std::size_t size : {1U, 7U, 16U, 40U}) {
     for (const double temperature : {0.0, 1.0}) {
       std::vector<float> logits = random_logits(size, 4);
@@ -151,7 +151,7 @@ TEST(Sampling, LogitsThatAreNotNumbersThrowInsteadOfGivingAnyToken) {
   EXPECT_THROW(draw({}, {}, 1), std::invalid_argument);
 }
 
-TEST(Likeliest, AreFallingAndEqualOnesGoById) {
+TEST(Likeliest, AreInDescendingOrderWithTiesById) {
   const std::vector<float> logits = {1, 3, -kInfinity, 3, 2};
   const std::vector<Choice> best = likeliest(logits, 4);
   ASSERT_EQ(best.size(), 4U);
@@ -167,7 +167,7 @@ TEST(Likeliest, AreFallingAndEqualOnesGoById) {
   EXPECT_THROW(likeliest(logits, -1), std::invalid_argument);
 }
 
-// After word i comes word i + 1; the last one is followed by 0. What it was given it notes.
+// Word i is followed by word i + 1, the last one by 0. Records its inputs.
 class Counting final : public Model {
  public:
   static constexpr std::int64_t kWords = 10;
@@ -225,7 +225,7 @@ TEST(Generate, ReadsThePromptOnceThenATokenAtATime) {
   const Counting model;
   const std::int32_t prompt[] = {7, 1, 2};
   EXPECT_THAT(generate(model, prompt, {.tokens = 4}, {.pool = pool}), ElementsAre(3, 4, 5, 6));
-  ASSERT_EQ(model.calls.size(), 4U);  // nobody reads the last token
+  ASSERT_EQ(model.calls.size(), 4U);  // the last token is not read
   EXPECT_THAT(model.calls[0].ids, ElementsAre(7, 1, 2));
   EXPECT_EQ(model.calls[0].seen, 0);
   EXPECT_THAT(model.calls[1].ids, ElementsAre(3));
@@ -235,7 +235,7 @@ TEST(Generate, ReadsThePromptOnceThenATokenAtATime) {
   EXPECT_THAT(model.rows_of_logits, ElementsAre(1, 1, 1, 1));
 }
 
-TEST(Generate, StopsAtAnEndWhichCountsAsAToken) {
+TEST(Generate, StopsAtAnEndTokenAndReturnsIt) {
   ThreadPool pool(1);
   Counting model;
   model.facts_.eos = {9, 4};
@@ -249,7 +249,7 @@ TEST(Generate, StopsAtAnEndWhichCountsAsAToken) {
   EXPECT_THAT(heard, ElementsAre(3, 4));
 }
 
-TEST(Generate, StopsWhenTheListenerSaysSo) {
+TEST(Generate, StopsWhenOnTokenReturnsFalse) {
   ThreadPool pool(1);
   const Counting model;
   const std::int32_t prompt[] = {2};
@@ -268,7 +268,7 @@ TEST(Generate, StopsWherePositionsEnd) {
   EXPECT_THROW(generate(model, too_long, {.tokens = 20}, {.pool = pool}), std::invalid_argument);
 }
 
-TEST(Generate, GoesOnWhereACacheEnds) {
+TEST(Generate, ContinuesWhereACacheEnds) {
   ThreadPool pool(1);
   const Counting model;
   Cache cache;
@@ -301,7 +301,7 @@ TEST(Generate, ASeedGivesTheSameText) {
   EXPECT_NE(text(1), text(2));
 }
 
-TEST(Generate, RefusesWhatCannotBeDone) {
+TEST(Generate, RefusesUnsupportedRequests) {
   ThreadPool pool(1);
   const std::int32_t prompt[] = {1};
   const auto message = [&](const Model& model, std::span<const std::int32_t> ids, const Generation& how = {}) {

@@ -1,4 +1,4 @@
-// Texts on their way into a model. That words and labels are right is shown against transformers, in Python.
+// Preparing texts for a model. Python tests check words and labels against transformers.
 #include "model/run/prepare.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ class Prepare : public testing::Test {
   ThreadPool pool_{2};
 };
 
-TEST_F(Prepare, GapsAreWrittenAsTheModelHasThem) {
+TEST_F(Prepare, GapsBecomeTheModelsMaskToken) {
   EXPECT_EQ(model::with_own_mask("a [MASK] b [MASK]", reader_of("bert").tokenizer), "a [MASK] b [MASK]");
   EXPECT_EQ(model::with_own_mask("a [MASK] b [MASK]", reader_of("roberta").tokenizer), "a <mask> b <mask>");
   EXPECT_EQ(model::with_own_mask("a [MASK]", reader_of("gpt2").tokenizer), "a [MASK]");
@@ -38,14 +38,14 @@ TEST_F(Prepare, AnEncodersPairStaysItsPair) {
   EXPECT_EQ(text.target, std::nullopt);
 }
 
-TEST_F(Prepare, ThePairOfAnEncoderDecoderIsWhatItSays) {
+TEST_F(Prepare, ThePairOfAnEncoderDecoderIsItsTarget) {
   const Text text = prepared(reader_of("bart"), {.text = "a", .pair = "b", .target = {}});
   EXPECT_EQ(text.pair, std::nullopt);
   EXPECT_EQ(text.target, "b");
   EXPECT_THAT(text.target_ids, IsEmpty());
 }
 
-TEST_F(Prepare, AnEncoderDecoderWithoutATargetSaysOneItself) {
+TEST_F(Prepare, AnEncoderDecoderWithoutATargetGeneratesOne) {
   const Reader reader = reader_of("bart");
   const Text text = prepared(reader, {.text = "a", .pair = {}, .target = {}});
   const auto ids = model::generate(*reader.model, reader.tokenizer.encode("a").ids(),
@@ -54,7 +54,7 @@ TEST_F(Prepare, AnEncoderDecoderWithoutATargetSaysOneItself) {
   EXPECT_EQ(text.target, reader.tokenizer.decode(ids));
 }
 
-TEST_F(Prepare, EveryGapGetsAsManyWordsAsAreAskedFor) {
+TEST_F(Prepare, EveryGapGetsTheRequestedNumberOfWords) {
   const Reader reader = reader_of("bert");
   const model::Filled filled = model::fill(reader, "the [MASK] is [MASK]", 3, pool_);
   ASSERT_THAT(filled.gaps, SizeIs(2));
@@ -65,7 +65,7 @@ TEST_F(Prepare, EveryGapGetsAsManyWordsAsAreAskedFor) {
   EXPECT_THAT(model::fill(reader, "the end", 3, pool_).gaps, IsEmpty());
 }
 
-TEST_F(Prepare, AModelThatCannotDoItSaysSo) {
+TEST_F(Prepare, UnsupportedModelsAreRefused) {
   EXPECT_THAT([&] { model::fill(reader_of("gpt2"), "a [MASK]", 1, pool_); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("cannot fill gaps")));
   EXPECT_THAT([&] { model::prompt_ids(reader_of("bert"), "a"); },
@@ -74,7 +74,7 @@ TEST_F(Prepare, AModelThatCannotDoItSaysSo) {
               ThrowsMessage<std::invalid_argument>(HasSubstr("gives no labels")));
 }
 
-TEST_F(Prepare, ATextOfNothingIsRefused) {
+TEST_F(Prepare, AnEmptyTextIsRefused) {
   const Reader reader = reader_of("bert");
   EXPECT_THAT([&] { model::check_not_empty(model::read(reader, {.text = " ", .pair = {}, .target = {}}, {}, pool_)); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("the text is empty")));
