@@ -81,5 +81,5 @@ export default defineConfig(({ mode }) => ({
     assetsInlineLimit: 0,
     rolldownOptions: { checks: { pluginTimings: false } },
   },
-  test: { include: ["tests/{api,course,draw,input,state}/*.test.ts"] },
+  test: { include: ["tests/{api,course,draw,i18n,input,state}/*.test.ts"] },
 }));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Facts, HeadName, ModelFacts, Stack, Token } from "../../src/api/facts";
+import { type Facts, type ModelFacts, type Stack, type Token } from "../../src/api/facts";
 import {
   predictedToken,
   gapAt,
@@ -12,7 +12,7 @@ import {
   outputStack,
   visibleRange,
 } from "../../src/api/predictions";
-import { ablatedToken, isOff, isLayerOff, toggleLayer, toggleHead, withHeadsOff } from "../../src/state/headSwitches";
+import { ablatedToken } from "../../src/state/headSwitches";
 
 const tokens = (...texts: string[]): Token[] =>
   texts.map((text) => ({ text, special: /^[[<].*[\]>]$/.test(text), word: null, sequence: 0 }));
@@ -95,33 +95,5 @@ describe("small numbers", () => {
     expect(visibleRange(0, 1000, 500, 240)).toEqual([380, 620]);
     expect(visibleRange(400, 1000, 500, 240)).toEqual([400, 640]);
     expect(visibleRange(-5, 1000, null, 240)).toEqual([0, 240]);
-  });
-});
-
-describe("switches", () => {
-  const self = stack("self", tokens("a"));
-  const head = (layer: number, head: number): HeadName => ({ kind: "self", layer, head });
-
-  test("toggle heads, always in the same order", () => {
-    const off = toggleHead(toggleHead([], head(1, 0)), head(0, 2));
-    expect(off).toEqual([head(0, 2), head(1, 0)]);
-    expect(isOff(off, head(1, 0))).toBe(true);
-    expect(toggleHead(off, head(1, 0))).toEqual([head(0, 2)]);
-  });
-
-  test("toggle a whole layer", () => {
-    const off = toggleLayer([head(0, 1), head(1, 1)], self, 1);
-    expect(off).toEqual([head(0, 1), head(1, 0), head(1, 1), head(1, 2)]);
-    expect(isLayerOff(off, self, 1)).toBe(true);
-    expect(isLayerOff(off, self, 0)).toBe(false);
-    expect(toggleLayer(off, self, 1)).toEqual([head(0, 1)]);
-  });
-
-  test("keep everything else of the request", () => {
-    expect(withHeadsOff(facts("encoder", self), [head(0, 1)])).toMatchObject({
-      model: "m",
-      text: "t",
-      off: [head(0, 1)],
-    });
   });
 });

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { cellCentre, cellAfterArrow, zoomFactor } from "../../src/input/keyboard";
 import { type Cell, PanZoom, type PanZoomView } from "../../src/input/panZoom";
 import type { MapWindow } from "../../src/state/urlState";
 
@@ -11,6 +10,7 @@ const under: PanZoomView = {
   frame: { left: 50, top: 40, right: 0, bottom: 0 },
   corner: [7, 3],
 };
+
 const element = { setPointerCapture: () => undefined };
 
 const pointer = (x: number, y: number, more: object = {}): PointerEvent =>
@@ -33,6 +33,7 @@ const on = {
   paint: vi.fn(),
   painted: vi.fn(),
 };
+
 beforeEach(() => vi.clearAllMocks());
 
 describe("pan and zoom", () => {
@@ -111,22 +112,5 @@ describe("painting on a map", () => {
     expect(on.painted).toHaveBeenCalledOnce();
     expect(on.pick).not.toHaveBeenCalled();
     expect(on.moveWindow).not.toHaveBeenCalled();
-  });
-});
-
-describe("keys on a map", () => {
-  const press = (key: string, shiftKey = false) => ({ key, shiftKey });
-
-  it("move the cell, ten at once with shift, and stay inside", () => {
-    expect(cellAfterArrow(press("ArrowDown"), { row: 5, column: 5 }, under)).toEqual({ row: 6, column: 5 });
-    expect(cellAfterArrow(press("ArrowLeft", true), { row: 5, column: 5 }, under)).toEqual({ row: 5, column: 0 });
-    expect(cellAfterArrow(press("ArrowRight"), { row: null, column: null }, under)).toEqual({ row: 20, column: 10 });
-    expect(cellAfterArrow(press("x"), { row: 5, column: 5 }, under)).toBeUndefined();
-  });
-
-  it("zoom around the current cell", () => {
-    expect([zoomFactor("+"), zoomFactor("="), zoomFactor("0"), zoomFactor("a")]).toEqual([1.5, 1.5, 0, undefined]);
-    expect(cellCentre({ row: 21, column: 12 }, under)).toEqual([25, 15]);
-    expect(cellCentre({ row: null, column: null }, under)).toEqual([200, 150]);
   });
 });

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { commandOf } from "../../src/state/commandLine";
 import type { Facts } from "../../src/api/facts";
-import type { RecordRequest } from "../../src/api/recordRequest";
 import { kDefaultState, type UrlState } from "../../src/state/urlState";
 import { FakeRecording } from "../fakeRecording";
+import type { RecordRequest } from "../../src/api/recordRequest";
 
 const made = (causal: boolean) =>
   new FakeRecording("1", { name: "tiny", layers: 4, heads: 4, text: "a cat", causal }).facts();
+
 const facts = (origin: Partial<RecordRequest> = {}, causal = false): Facts => ({
   ...made(causal),
   origin: { model: "tiny", text: "a cat", ...origin },

@@ -1,7 +1,23 @@
-import { describe, expect, test } from "vitest";
-import { commandOf, quoted } from "../../src/state/commandLine";
-import { fromHash, headsAt, kDefaultState, type UrlState, validState, toHash } from "../../src/state/urlState";
+import { expect, test, describe } from "vitest";
+import {
+  withPinnedCell,
+  kDefaultState,
+  fromHash,
+  headsAt,
+  type UrlState,
+  validState,
+  toHash,
+} from "../../src/state/urlState";
 import { FakeRecording } from "../fakeRecording";
+
+test("the pinned token stays from the head view to the matrix", () => {
+  const lines = { ...kDefaultState, view: "heads" as const, pins: [4] };
+  expect(withPinnedCell(lines, { view: "matrix" })).toEqual({ row: 4 });
+  expect(withPinnedCell({ ...lines, side: "key" }, { view: "matrix" })).toEqual({ column: 4 });
+  expect(withPinnedCell({ ...lines, pins: [4, 5] }, { view: "matrix" })).toEqual({});
+  expect(withPinnedCell({ ...lines, row: 1, column: 2 }, { view: "matrix" })).toEqual({});
+  expect(withPinnedCell(lines, { head: 3 })).toEqual({});
+});
 
 const kElsewhere: UrlState = {
   view: "heads",
@@ -85,33 +101,4 @@ describe("the URL state", () => {
     expect(place).toMatchObject({ kind: "self", layer: 0, head: 0, others: [{ layer: 1, head: 2 }], pins: [1] });
     expect(headsAt(place)).toHaveLength(2);
   });
-});
-
-describe("the command line", () => {
-  test("names the model, the text and the head, quoted for a shell", () => {
-    expect(commandOf(facts, { ...kDefaultState, view: "matrix", layer: 1, head: 2 })).toBe(
-      `attnscope heatmap --model tiny --text 'it'\\''s a cat .' --layer 1 --head 2`,
-    );
-  });
-
-  test("has all heads of the head view and its threshold", () => {
-    const place: UrlState = { ...kDefaultState, view: "heads", layer: 1, head: 2, others: [{ layer: 1, head: 0 }] };
-    expect(commandOf(facts, place)).toContain("headview");
-    expect(commandOf(facts, place)).toContain("--layer 1 --heads 2,0 --threshold 0.02");
-  });
-
-  test("is null if no command draws the same", () => {
-    expect(commandOf({ ...facts, model: null }, kDefaultState)).toBeNull();
-    const pair = new FakeRecording("1", { name: "tiny", layers: 1, heads: 1, text: "a cat | a dog" }).facts();
-    expect(commandOf(pair, kDefaultState)).toBeNull();
-  });
-
-  test("has both texts of a pair", () => {
-    const pair = new FakeRecording("1", { name: "tiny", layers: 1, heads: 1, text: "a cat | a dog" }).facts();
-    expect(commandOf({ ...pair, text: "a cat", pair: "a dog" }, kDefaultState)).toBe(
-      "attnscope overview --model tiny --text 'a cat' --pair 'a dog'",
-    );
-  });
-
-  test("leaves plain words as they are", () => expect(quoted("tiny-bert")).toBe("tiny-bert"));
 });
