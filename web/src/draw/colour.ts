@@ -40,7 +40,7 @@ export function pixels(name: TableName, top = 255): Uint32Array {
   });
 }
 
-// 18 hues of equal lightness, in an order in which neighbours differ most: those of figure/colour.cc.
+// 18 hues of equal lightness, in an order in which neighbours differ most: those of src/figure/colour/colour_map.cc.
 export const kHues = [
   "#0172dc",
   "#ef5b36",

@@ -1,4 +1,4 @@
-// Labels of tokens beside a picture: every character is visible, as in figure/label.h.
+// Labels of tokens beside a picture: every character is visible, as in src/figure/scene/label.h.
 
 // Characters that are invisible, change the direction of the text, or are not assigned.
 const hidden = new RegExp(

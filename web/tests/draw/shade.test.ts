@@ -4,7 +4,7 @@ import { formatSigned } from "../../src/i18n/format";
 import { colourMap } from "../../src/draw/colour";
 
 describe("colours of differences", () => {
-  // As figure/shade.cc: middle + half of the map times the root of the share, 256 steps.
+  // As src/figure/colour/shade.cc: middle + half of the map times the root of the share, 256 steps.
   it("are those of the figures: blue below 0, red above", () => {
     const colours = colourMap("RdBu");
     const { colour } = differenceShade(127);

@@ -1,4 +1,4 @@
-// Diagrams of boxes and arrows: those that lesson/diagram.cc draws as text.
+// Diagrams of boxes and arrows: those that src/course/diagram.cc draws as text.
 
 export interface Box {
   id: string;
