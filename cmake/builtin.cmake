@@ -1,4 +1,4 @@
-# attn_builtin: the models of ATTNSCOPE_MODELS_FOLDER as part of the program.
+# attn_builtin: the models of ATTNSCOPE_MODELS_FOLDER, embedded in the program.
 
 set(ATTNSCOPE_MODELS_FOLDER ${PROJECT_SOURCE_DIR}/models CACHE PATH
     "Folder whose folders are the models that are built in; one without any is fine")
@@ -17,7 +17,7 @@ foreach(config IN LISTS configs)
   cmake_path(GET config PARENT_PATH model)
   cmake_path(GET model FILENAME name)
   set(table "")
-  # What is needed to run one; not its card, nor how it was trained.
+  # The files needed to run a model; not its model card or training log.
   foreach(file IN ITEMS config.json generation_config.json tokenizer.json tokenizer_config.json special_tokens_map.json
                         model.safetensors)
     if(NOT ${model}/${file} IN_LIST present)

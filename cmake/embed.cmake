@@ -1,6 +1,6 @@
-# Files as part of the program. An assembler file takes their bytes as they are (.incbin) into read-only data, so that the
-# system reads pages of a file when it is used, and nothing is copied; a C++ file names them. For the build's own lists
-# and for scripts: whoever includes this calls embed_file() for each, then embed_write().
+# Embeds files in the program. An assembler file includes their bytes (.incbin) as read-only data, so that pages are
+# read only when used and nothing is copied; a C++ file names them. Usable from CMakeLists.txt and from scripts: include
+# this file, call embed_file() for each file, then embed_write().
 
 if(APPLE)
   set(embed_symbol _)
@@ -12,7 +12,7 @@ else()
   set(embed_hidden .hidden)
 endif()
 
-# Sets `out` to C++ for the file's bytes: a std::string_view. Names of labels begin with `prefix`.
+# Sets `out` to a C++ expression for the file's bytes: a std::string_view. Label names begin with `prefix`.
 macro(embed_file prefix path out)
   if(NOT DEFINED embed_number)
     set(embed_number 0)
@@ -29,11 +29,11 @@ macro(embed_file prefix path out)
   set(${out} "bytes(${embed_start}, ${embed_start}_end)")
 endmacro()
 
-# Writes folder/bytes.s and folder/table.cc: `body` in namespace attn::builtin, behind `header`. As every list of files
-# can be empty, so can these. Files that are as they were keep their time, unless `always` is true.
+# Writes folder/bytes.s and folder/table.cc: `body` in namespace attn::builtin, after `header`. The list of files may be
+# empty. Unchanged files keep their time stamp, unless `always` is true.
 function(embed_write folder header body always)
   if(NOT APPLE)
-    string(APPEND embed_bytes "  .section .note.GNU-stack, \"\", %progbits\n")  # else the program's stack could be run
+    string(APPEND embed_bytes "  .section .note.GNU-stack, \"\", %progbits\n")  # else the stack would be executable
   endif()
   set(table "// Made by cmake/embed.cmake.
 #include <array>

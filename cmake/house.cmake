@@ -1,4 +1,4 @@
-# One target per floor of the house (docs/architecture.md), and what they are all compiled with.
+# One target per floor of the house (docs/architecture.md), and the flags that all of them share.
 
 include(GNUInstallDirs)
 
@@ -8,15 +8,15 @@ if(ATTNSCOPE_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ATTNSCOPE_CCACHE})
 endif()
 
-# What every target of ours is compiled with.
+# Compile flags of every target of ours.
 add_library(attn_flags INTERFACE)
 target_compile_options(attn_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(attn_flags INTERFACE -Wno-restrict)  # false alarms for "text" + std::string, GCC bug 105651
+  target_compile_options(attn_flags INTERFACE -Wno-restrict)  # false positives for "text" + std::string, GCC bug 105651
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  # The floor. Without it g++ would make Highway's scalar emulation the baseline. x86-64-v2 lacks only AES and PCLMUL of
-  # what Highway's SSE4 asks for, and we use neither.
+  # The baseline instruction set. Without it g++ would make Highway's scalar emulation the baseline. Of the features
+  # that Highway's SSE4 target needs, x86-64-v2 lacks only AES and PCLMUL, and we use neither.
   target_compile_options(attn_flags INTERFACE -march=x86-64-v2)
   target_compile_definitions(attn_flags INTERFACE HWY_DISABLE_PCLMUL_AES)
 endif()
@@ -27,16 +27,16 @@ if(ATTNSCOPE_SANITIZE)
 endif()
 
 # attn_folder(name folder [SUBFOLDERS names...] [PUBLIC_HEADERS dir] NEEDS targets...)
-# One static library per floor. Includes are written from src/ ("nn/infer/rope.h"), and from include/ for the public
-# headers ("attn/mask.h"). NEEDS are the arrows: tests/house fails for an include that does not follow one.
-# A floor with PUBLIC_HEADERS shows only those to users of the installed package.
+# Adds one static library per floor. Includes are relative to src/ ("nn/infer/rope.h"), or to include/ for public
+# headers ("attn/mask.h"). NEEDS are the arrows: tests/house fails for an include that does not follow one. A floor with
+# PUBLIC_HEADERS exposes only those to users of the installed package.
 function(attn_folder name folder)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "PUBLIC_HEADERS" "SUBFOLDERS;NEEDS")
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   foreach(subfolder IN LISTS arg_SUBFOLDERS)
     file(GLOB more CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/${subfolder}/*.cc)
     if(NOT more)
-      message(FATAL_ERROR "${folder}/${subfolder} holds no source")
+      message(FATAL_ERROR "${folder}/${subfolder} has no source files")
     endif()
     list(APPEND sources ${more})
   endforeach()
@@ -56,9 +56,9 @@ function(attn_folder name folder)
   set_property(GLOBAL PROPERTY attn_needs_of_${folder} ${arg_NEEDS})
 endfunction()
 
-# attn_link_file(target file maker): users of the interface library `target` link `file`, which the target `maker` makes.
-# Their sources compile meanwhile: with target_link_libraries(... maker) they would wait for commands that `maker` runs,
-# such as cargo's two minutes. Generators other than Ninja know targets, not files, and have to wait.
+# attn_link_file(target file maker): users of the interface library `target` link `file`, which the target `maker`
+# builds. Their sources compile in parallel: with target_link_libraries(... maker) they would wait for the commands of
+# `maker`, such as cargo's two minutes. Generators other than Ninja depend on targets, not files, and have to wait.
 function(attn_link_file target file maker)
   target_link_libraries(${target} INTERFACE ${file})
   if(NOT CMAKE_GENERATOR MATCHES Ninja)

@@ -1,14 +1,14 @@
-# attn_course: what all lessons share (src/course), what each computes (lessons/NAME/compute.cc) and the files of lessons/
-# as part of the program. lessons/order.txt lists them in the order of the course.
+# attn_course: code that all lessons share (src/course), the computation of each lesson (lessons/NAME/compute.cc), and
+# the files of lessons/, embedded in the program. lessons/order.txt lists them in course order.
 
 attn_folder(attn_course src/course SUBFOLDERS compute NEEDS attn attn_base attn_nn attn_text attn_model attn_insight
             attn_figure attn_builtin nlohmann_json::nlohmann_json fmt::fmt)
-# Mostly text and JSON, and it compiles in half the time; but for what is timed.
+# Mostly text and JSON: -O1 halves the compile time. Timed code keeps full optimization.
 target_compile_options(attn_course PRIVATE $<$<CONFIG:Release>:-O1>)
 set_source_files_properties(src/course/compute/timing.cc TARGET_DIRECTORY attn_course PROPERTIES COMPILE_OPTIONS
                             $<$<CONFIG:Release>:-O3>)
 
-# registry.cc: the function NAME of each lesson, "why_scale" for why-scale.
+# registry.cc: the function of each lesson, named "why_scale" for why-scale.
 set(order ${PROJECT_SOURCE_DIR}/lessons/order.txt)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${order})
 file(STRINGS ${order} names)

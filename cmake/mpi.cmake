@@ -1,6 +1,6 @@
-# attnscope::mpi and all that speaks MPI; nothing else links it. Each MPI library that is there gets what is built for
-# it, since a program can speak only with the one that it was built for: openmpi and mpich by their own names, any other
-# as "mpi". ATTNSCOPE_MPI=OFF leaves all of it out.
+# attnscope::mpi and everything else that uses MPI; nothing else links it. Each installed MPI library gets its own
+# build, since a binary works only with the library it was built for: openmpi and mpich under their own names, any other
+# as "mpi". ATTNSCOPE_MPI=OFF disables all of it.
 
 option(ATTNSCOPE_MPI "Build what runs on several machines, if there is an MPI library" ON)
 set(ATTNSCOPE_MPI_LIBRARIES "")
@@ -24,7 +24,7 @@ foreach(name_and_package openmpi=ompi-c mpich=mpich)
   endif()
 endforeach()
 if(NOT ATTNSCOPE_MPI_LIBRARIES)
-  set(MPI_CXX_SKIP_MPICXX TRUE)  # the C interface is all we use
+  set(MPI_CXX_SKIP_MPICXX TRUE)  # we use only the C interface
   find_package(MPI QUIET COMPONENTS CXX)
   if(MPI_CXX_FOUND)
     set(ATTNSCOPE_MPI_LIBRARIES mpi)
@@ -43,5 +43,5 @@ if(ATTNSCOPE_MPI_LIBRARIES)
   add_library(attnscope::mpi ALIAS attn_mpi_${ATTNSCOPE_MPI_FIRST})
   set(ATTNSCOPE_MPI_PACKAGE ${mpi_${ATTNSCOPE_MPI_FIRST}_package})
 endif()
-file(WRITE ${PROJECT_BINARY_DIR}/mpi-packages "${mpi_packages}")  # make asks whether they are still the same
+file(WRITE ${PROJECT_BINARY_DIR}/mpi-packages "${mpi_packages}")  # the Makefile checks whether they have changed
 message(STATUS "MPI libraries: ${ATTNSCOPE_MPI_LIBRARIES}")

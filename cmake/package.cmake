@@ -1,5 +1,6 @@
-# cmake --install: headers, libraries and the package that find_package(attnscope) finds (component dev), and the program
-# (component program). Users link attnscope::attn; attnscope::attn_kernels is there because attn is a static library.
+# cmake --install: headers, libraries and the package for find_package(attnscope) (component dev), and the program
+# (component program). Users link attnscope::attn; attnscope::attn_kernels is installed because attn is a static
+# library.
 
 include(CMakePackageConfigHelpers)
 
@@ -10,7 +11,7 @@ install(DIRECTORY include/attn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT
         FILES_MATCHING PATTERN "*.h" PATTERN mpi.h EXCLUDE)
 install(EXPORT attnscopeTargets NAMESPACE attnscope:: DESTINATION ${package_dir} COMPONENT dev)
 
-# Of several MPI libraries, the one that attnscope::mpi is here.
+# The MPI library that attnscope::mpi uses if several are installed.
 if(ATTNSCOPE_MPI_FIRST)
   set_target_properties(attn_mpi_${ATTNSCOPE_MPI_FIRST} PROPERTIES EXPORT_NAME mpi)
   install(TARGETS attn_mpi_${ATTNSCOPE_MPI_FIRST} EXPORT attnscopeMpiTargets

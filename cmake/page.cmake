@@ -1,7 +1,7 @@
-# attn_page: the page as part of the program, as it lies in ATTNSCOPE_PAGE_FOLDER: index.html, what it loads, and
-# offline.html. The names of its files are known only when it has been built, so the list of them is made then.
+# attn_page: the page in ATTNSCOPE_PAGE_FOLDER, embedded in the program: index.html, its assets, and offline.html. File
+# names are known only after the page is built, so the list is generated then.
 #
-# As a script (-P), with FOLDER and OUT: makes that list.
+# As a script (-P), with FOLDER and OUT: generates that list.
 
 if(CMAKE_SCRIPT_MODE_FILE)
   include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
@@ -13,7 +13,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
     string(APPEND list "      BuiltInFile{\"${file}\", ${bytes}},\n")
   endforeach()
   list(LENGTH files count)
-  # Always written: the bytes have changed, though perhaps not the names.
+  # Always written: the bytes have changed, even if the names have not.
   embed_write(${OUT} builtin/page.h "std::span<const BuiltInFile> page() {
   static const std::array<BuiltInFile, ${count}> all = {
 ${list}  };

@@ -1,7 +1,7 @@
 # attn_tokenizers: Hugging Face's tokenizers crate behind a C ABI (src/text/tokenizer/crate), built by cargo.
 #
-# It takes a minute or two and is the same for every build directory, so that all of them share one place. Where that
-# place is removed, the next build makes it anew. cargo asks the network the first time only.
+# Building takes a minute or two and gives the same result for every build directory, so all of them share one folder.
+# If that folder is removed, the next build recreates it. cargo needs the network only the first time.
 
 set(crate ${PROJECT_SOURCE_DIR}/src/text/tokenizer/crate)
 if(PROJECT_IS_TOP_LEVEL)
@@ -11,7 +11,7 @@ else()
 endif()
 set(ATTNSCOPE_CARGO_TARGET ${shared_place} CACHE PATH "Where cargo puts what it builds")
 
-# tools/cargo.sh is also what tools/setup.sh asks, so that both mean the same cargo.
+# tools/setup.sh also runs tools/cargo.sh, so that both use the same cargo.
 execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/cargo.sh OUTPUT_VARIABLE found_cargo ERROR_VARIABLE cargo_problem
                 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
 set(ATTNSCOPE_CARGO "${found_cargo}" CACHE FILEPATH "The cargo to build the tokenizers with")
@@ -22,8 +22,8 @@ endif()
 
 set(crate_library ${ATTNSCOPE_CARGO_TARGET}/release/libattn_tokenizers.a)
 file(GLOB crate_sources CONFIGURE_DEPENDS ${crate}/src/*.rs)
-# The library is a by-product, because its time need not change: another build directory may have made it, and what is
-# linked with it there should stay as it is.
+# The library is a by-product, because its time stamp need not change: another build directory may have built it, and
+# binaries linked with it there should stay up to date.
 set(crate_stamp ${PROJECT_BINARY_DIR}/attn_tokenizers.stamp)
 add_custom_command(
   OUTPUT ${crate_stamp}
@@ -38,8 +38,8 @@ add_custom_target(attn_tokenizers_crate DEPENDS ${crate_stamp})
 add_library(attn_tokenizers INTERFACE)
 attn_link_file(attn_tokenizers ${crate_library} attn_tokenizers_crate)
 target_include_directories(attn_tokenizers INTERFACE ${crate}/include)
-# As a link item, because options of a private dependency of a static library are not passed on. It keeps Rust's symbols
-# out of what the program and the Python module export.
+# A link item, because options of a private dependency of a static library are not passed on. It keeps Rust's symbols
+# out of the exports of the program and the Python module.
 target_link_libraries(attn_tokenizers INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
 if(NOT APPLE AND NOT ATTNSCOPE_SANITIZE)  # with sanitizers it would hide their malloc and free from other libraries
   target_link_libraries(attn_tokenizers INTERFACE -Wl,--exclude-libs,ALL)

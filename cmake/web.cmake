@@ -1,15 +1,15 @@
-# The page, built from web/ into ATTNSCOPE_PAGE_FOLDER by node: index.html, its assets, and offline.html.
+# The page, built by node from web/ into ATTNSCOPE_PAGE_FOLDER: index.html, its assets, and offline.html.
 #
-# What the build needs lies in web/node_modules, for all build directories together. npm asks the network when the lock
-# file has changed, and never else.
+# Dependencies are in web/node_modules, shared by all build directories. npm uses the network only when the lock file
+# has changed.
 #
-# As a script (-P), with NODE, WEB and OUT: builds it. Without OUT: installs what the build needs, and no more.
+# As a script (-P), with NODE, WEB and OUT: builds the page. Without OUT: only installs the dependencies.
 
 if(CMAKE_SCRIPT_MODE_FILE)
-  file(LOCK ${WEB} DIRECTORY GUARD PROCESS TIMEOUT 600)  # another build directory may be at it
+  file(LOCK ${WEB} DIRECTORY GUARD PROCESS TIMEOUT 600)  # another build directory may be building
   get_filename_component(folder ${NODE} DIRECTORY)
   set(ENV{PATH} "${folder}:$ENV{PATH}")
-  # npm writes this file last, so that it is older than the lock file also after an install that was broken off.
+  # npm writes this file last, so after an interrupted install it is still older than the lock file.
   set(installed ${WEB}/node_modules/.package-lock.json)
   if(NOT EXISTS ${installed} OR ${WEB}/package-lock.json IS_NEWER_THAN ${installed})
     execute_process(COMMAND ${folder}/npm ci --loglevel=error --no-progress WORKING_DIRECTORY ${WEB} OUTPUT_QUIET
@@ -27,7 +27,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
 endif()
 
 set(web ${PROJECT_SOURCE_DIR}/web)
-# tools/node.sh is also what tools/setup.sh asks, so that both mean the same node.
+# tools/setup.sh also runs tools/node.sh, so that both use the same node.
 execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/node.sh OUTPUT_VARIABLE found_node ERROR_VARIABLE node_problem
                 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
 set(ATTNSCOPE_NODE "${found_node}" CACHE FILEPATH "The node to build the page with")

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# tools/cargo.sh - prints the path of a cargo that can build src/text/tokenizer/crate; else says so and fails.
+# tools/cargo.sh - prints the path of a cargo that can build src/text/tokenizer/crate; otherwise explains the problem
+# and fails.
 #
-# CARGO=/path/to/cargo chooses one. Distributions have newer ones beside an old `cargo` under names such as cargo-1.85.
+# CARGO=/path/to/cargo selects one. Distributions ship newer ones next to an old `cargo` under names such as cargo-1.85.
 set -euo pipefail
 shopt -s nullglob
 
-least=85 # 1.85: what rust-version in src/text/tokenizer/crate/Cargo.toml says
+least=85 # 1.85: rust-version in src/text/tokenizer/crate/Cargo.toml
 
 is_new_enough() {
   local version

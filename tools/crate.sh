@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# tools/crate.sh CARGO FOLDER - builds src/text/tokenizer/crate with that cargo, into FOLDER/release/libattn_tokenizers.a.
+# tools/crate.sh CARGO FOLDER - builds src/text/tokenizer/crate with that cargo into
+# FOLDER/release/libattn_tokenizers.a.
 #
-# For CMake, and for tools/build.sh, which starts it before CMake is there: the two wait for each other by cargo's lock.
+# Used by CMake, and by tools/build.sh, which starts it before CMake is installed; cargo's lock serializes the two.
 set -euo pipefail
 cargo=$1 folder=$2
-# The rustc beside it (a distribution's cargo-1.85 has rustc-1.85), not another one that PATH may hold.
+# Uses the rustc next to it (a distribution's cargo-1.85 has rustc-1.85), not another one on PATH.
 name=${cargo##*/}
 rustc=${cargo%/*}/rustc${name#cargo}
 if [[ -x $rustc ]]; then export RUSTC=$rustc; fi

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# tools/dist.sh - makes dist/attnscope-VERSION-linux-MACHINE.tar.gz of the program that `make build` made: with every
-# library that it needs, fonts and licences. Then tries it in bare user lands (tests/dist/try_archive.sh).
+# tools/dist.sh - packs the program that `make build` built into dist/attnscope-VERSION-linux-MACHINE.tar.gz, with every
+# library that it needs, fonts and licences. Then tests it in minimal systems (tests/dist/try_archive.sh).
 #
-# The same program gives the same bytes. ATTNSCOPE_PROGRAM=/path/to/attnscope packs another one than build/attnscope.
+# The same program gives the same bytes. ATTNSCOPE_PROGRAM=/path/to/attnscope packs another program than
+# build/attnscope.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/carry.sh

@@ -1,7 +1,7 @@
-"""tools/licences.py FOLDER FILE... - the licences of what attnscope is made of and comes with.
+"""tools/licences.py FOLDER FILE... - collects the licences of attnscope's components.
 
-A file in FOLDER for each Debian package that one of the FILEs (libraries, fonts) belongs to, for each crate, and for
-what is compiled into the program or the page."""
+Writes one file to FOLDER for each Debian package that owns one of the FILEs (libraries, fonts), for each crate, and
+for everything compiled into the program or the page."""
 
 import json
 import os
@@ -13,12 +13,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 COMMON = pathlib.Path("/usr/share/common-licenses")
-HEADERS = ["libcli11-dev", "nlohmann-json3-dev"]  # templates: in the program, but in no library
+HEADERS = ["libcli11-dev", "nlohmann-json3-dev"]  # header-only: compiled into the program
 IN_THE_PAGE = ["svelte"]
 
 
 def package_of(file):
-    """Where /lib is a link to /usr/lib, dpkg may know the file by either name."""
+    """If /lib is a link to /usr/lib, dpkg may list the file under either name."""
     whole = os.path.realpath(file)
     for name in (file, whole, whole.removeprefix("/usr")):
         found = subprocess.run(["dpkg", "-S", name], capture_output=True, text=True)

@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
-# tools/lint.sh [PIECE...] - looks through the sources without building them; a line per tool, all of them run.
+# tools/lint.sh [PIECE...] - checks the sources without building them; runs all tools, one line per tool.
 #
 #   cpp      clang-format            python   ruff check, ruff format, mypy
 #   shell    shellcheck              page     svelte-check, prettier, eslint
 #   rust     cargo fmt, clippy
 #
-# Without a PIECE: all of them. Ends with 1 if a tool found something; what it said stands below its line. What has not
-# changed since it was found to be well is not looked at again (build/lint, .ruff_cache, .cache/mypy).
-# tools/setup.sh lint installs the tools.
+# Without a PIECE: all of them. Exits with 1 if a tool found a problem; its output follows its line. Files that passed
+# are not checked again until they change (build/lint, .ruff_cache, .cache/mypy). tools/setup.sh lint installs the
+# tools.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 kept=$PWD/build/lint
 mkdir -p "$kept"
 failed=()
 
-# files PATTERN...: those of the working tree, also new ones; not those that were removed.
+# files PATTERN...: files of the working tree, new ones included, removed ones not.
 files() {
   git ls-files -z --cached --others --exclude-standard --deduplicate -- "$@" |
     while IFS= read -r -d '' file; do if [[ -f $file ]]; then printf '%s\0' "$file"; fi; done
 }
 
-# run NAME COMMAND...: one line, and what COMMAND said if it failed.
+# run NAME COMMAND...: prints one line, and the output of COMMAND if it failed.
 run() {
   local name=$1 began=$SECONDS said
   shift
@@ -35,8 +35,8 @@ run() {
 }
 skip() { printf '  %-14s skipped: %s\n' "$1" "$2"; }
 
-# unless_known NAME FILES COMMAND...: COMMAND, with those files (a function that prints them) that have changed since it
-# was content with them. Their hashes are kept, with that of what else decides (standard input).
+# unless_known NAME FILES COMMAND...: runs COMMAND on the files (printed by the function FILES) that have changed since
+# it last passed. Stores their hashes together with that of other inputs (standard input).
 unless_known() {
   local name=$1 list=$2 rules known="$kept/$1" hashes="$kept/$1.new" status=0
   shift 2
@@ -55,7 +55,7 @@ crate_files() { files src/text/tokenizer/crate; }
 clang_format() {
   cat .clang-format tools/requirements-check.txt | unless_known clang-format cpp_files .venv/bin/clang-format --dry-run -Werror
 }
-# What a script sources is looked through on its own.
+# Sourced scripts are checked on their own.
 shell_check() { unless_known shellcheck shell_files shellcheck <.shellcheckrc; }
 
 lint_cpp() { run clang-format clang_format; }
@@ -66,10 +66,10 @@ lint_python() {
 }
 lint_shell() { run shellcheck shell_check; }
 
-# By CMake, which waits for a build that is installing them.
+# Through CMake, which waits for a build that is installing them.
 page_modules() { cmake -DNODE="$(tools/node.sh)" -DWEB="$PWD/web" -P cmake/web.cmake; }
 page_files() { files web; }
-svelte_check() { # it has no cache, and what one file says depends on the others: all or nothing
+svelte_check() { # has no cache, and files depend on each other: all or nothing
   local hash
   hash=$(page_files | xargs -0 sha256sum | sha256sum)
   if [[ -f $kept/svelte-check && $(<"$kept/svelte-check") == "$hash" ]]; then return; fi
@@ -98,7 +98,7 @@ clippy() {
 }
 cargo_fmt() (cd src/text/tokenizer/crate && "$cargo" fmt --check)
 
-# Distributions have rustfmt and clippy in packages of their own, and not for every version of rustc.
+# Distributions package rustfmt and clippy separately, and not for every version of rustc.
 lint_rust() {
   cargo=$(tools/cargo.sh)
   if "$cargo" fmt --version >/dev/null 2>&1; then

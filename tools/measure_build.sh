@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# tools/measure_build.sh [run|test|change]... - how long a newcomer waits: each in a clean clone of what is committed, in
-# a temporary folder and without ccache. Default: run test. Measure while nothing else runs.
+# tools/measure_build.sh [run|test|change]... - measures how long a first build takes: each in a clean clone of HEAD, in
+# a temporary folder and without ccache. Default: run test. Run it on an idle machine.
 #
 #   run     make run until it prints the page's address, and again
 #   test    make test, and again with everything built
-#   change  the preset dev: one .cc file of a large folder changed, until the program and its tests are built again
+#   change  the preset dev: change one .cc file of a large folder, then rebuild the program and its tests
 #
-# Prints the time of each phase and the ten files that took longest to compile. Packages that the system lacks are
-# installed as in any build; on a system that has them, add the minute or so that this takes elsewhere.
+# Prints the time of each phase and the ten files that took longest to compile. Missing packages are installed as in any
+# build; if they are installed already, add about a minute for that.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 (($# > 0)) || set -- run test
@@ -35,14 +35,14 @@ phases() {
   local name seconds
   while read -r name seconds; do report "  $name" "$seconds"; done <build/log/times
 }
-# From ninja's log: start and end in milliseconds, and what was made. The last entry of a file counts.
+# From ninja's log: start and end in milliseconds, and the output file. The last entry of a file counts.
 dearest() {
   echo "The ten files that took longest, in seconds of wall time:"
   awk -F '\t' '$4 ~ /\.o$/ { took[$4] = ($2 - $1) / 1000 } END { for (f in took) printf "  %6.1f  %s\n", took[f], f }' \
     "$1/.ninja_log" | sort -rn | head -n 10
 }
 
-# make run does not end by itself: it is over when the address is there.
+# make run does not exit by itself; the measurement ends when the address appears.
 measure_run() {
   local began=$SECONDS
   make run >run.log 2>&1 &

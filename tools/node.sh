@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# tools/node.sh - prints the path of a node that can build web/; else says so and fails.
+# tools/node.sh - prints the path of a node that can build web/; otherwise explains the problem and fails.
 #
-# NODE=/path/to/node chooses one; its npm lies beside it. Else that on PATH or, if it is too old, that of .venv.
+# NODE=/path/to/node selects one, with the npm next to it. The default is the node on PATH or, if that is too old, in
+# .venv.
 set -euo pipefail
 
 is_new_enough() {

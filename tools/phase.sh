@@ -1,17 +1,18 @@
-# tools/phase.sh - to be sourced: runs the phases of a long command, one line each, and says what went wrong in a sentence.
+# tools/phase.sh - to be sourced: runs the phases of a long command, one line each, and explains failures in one
+# sentence.
 #
-#   phase NAME USUAL TITLE COMMAND...    runs COMMAND with its output in build/log/NAME.log. A terminal shows a line that
-#                                        counts; anything else gets a line at the start, one each minute, one at the end.
-#                                        USUAL: seconds that it takes on two cores; the last run's time replaces it.
-#                                        0: nobody knows, since it depends on what has changed. Phases that had nothing
-#                                        to do leave no line.
+#   phase NAME USUAL TITLE COMMAND...    runs COMMAND with its output in build/log/NAME.log. A terminal shows a line
+#                                        with progress; otherwise prints a line at the start, per minute and at the end.
+#                                        USUAL: seconds it takes on two cores; the last run's time replaces it.
+#                                        0: unknown, since it depends on what has changed. Phases with nothing to do
+#                                        print nothing.
 #   beside NAME COMMAND...               starts COMMAND in the background, its output in build/log/NAME.log
-#   joined NAME USUAL TITLE              waits for it, as a phase of its own if it takes longer than the others
-#   try PHASE...                         the same for `phase` or `joined`, but a failure is returned
-#   fail SENTENCE                        prints it last and ends
+#   joined NAME USUAL TITLE              waits for it, shown as a phase if it takes longer than the others
+#   try PHASE...                         the same for `phase` or `joined`, but returns the failure
+#   fail SENTENCE                        prints it last and exits
 #
-# A command that fails ends the script: what it said last, then one sentence on what failed and what to do.
-# Ctrl-C ends everything that was started.
+# A command that fails ends the script: its last output, then one sentence on what failed and what to do. Ctrl-C ends
+# everything that was started.
 
 phase_log=build/log
 mkdir -p "$phase_log"
@@ -50,8 +51,8 @@ phase_about() {
   fi
 }
 
-# What is going on, from a log: the count of ninja and Playwright, of ctest, the percentage of pytest, else the last line
-# in which tools/setup.sh says what it does. Sets phase_done and phase_total (0: unknown) and phase_detail.
+# Extracts progress from a log: the count of ninja, Playwright or ctest, the percentage of pytest, else the last status
+# line of tools/setup.sh. Sets phase_done and phase_total (0: unknown) and phase_detail.
 phase_look() {
   local last
   phase_done=0 phase_total=0 phase_detail=""
@@ -68,8 +69,8 @@ phase_look() {
   fi
 }
 
-# phase_status LOG SECONDS USUAL: "118 of 210, about 2 min left". Steps differ too much in length to be counted with where
-# there is a usual time.
+# phase_status LOG SECONDS USUAL: "118 of 210, about 2 min left". If a usual time is known, it is used for the estimate,
+# since steps differ too much in length.
 phase_status() {
   local left=$(($3 - $2)) text
   phase_look "$1"
@@ -100,7 +101,7 @@ phase_remember() { # NAME SECONDS
   mv "$phase_log/times.new" "$phase_log/times"
 }
 
-# The sentence for what a log shows; the first that fits.
+# The sentence that explains a log; the first match wins.
 phase_reason() {
   local log=$1 own
   own=$(grep -E '^setup: .*;|^setup: (no|not|packages|only|PYTHON)' "$log" | tail -n 1) || true
@@ -143,7 +144,7 @@ phase_wait() { # NAME USUAL TITLE PID BEGAN
       printf '  %-24s %s\n' "$title" "$(phase_status "$log" "$elapsed" "$usual")" >&2
       told=$elapsed
     fi
-    sleep "$((elapsed < 2 ? 0 : 1)).1" # soon enough where there is nothing to do, and rarely where there is much
+    sleep "$((elapsed < 2 ? 0 : 1)).1" # poll quickly at first, then once a second
   done
   wait "$pid" || status=$?
   elapsed=$((SECONDS - began))
@@ -170,7 +171,7 @@ phase() {
 beside() {
   local name=$1
   shift
-  set -m # the command has a process group of its own, which can be ended as a whole
+  set -m # gives the command its own process group, which can be ended as a whole
   "$@" </dev/null >"$phase_log/$name.log" 2>&1 &
   set +m
   phase_beside[$name]=$!

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# tools/setup.sh STAGE - installs what is missing, by package name; silent and quick when nothing is.
+# tools/setup.sh STAGE - installs missing packages by name; silent and quick if there are none.
 #
-#   program compiler, cargo, node, CMake and libraries: what build/attnscope is made with
-#   fonts   what figures are drawn with; can be installed while the compiler works
+#   program compiler, cargo, node, CMake and libraries to build build/attnscope
+#   fonts   fonts for figures; can be installed while the compiler runs
 #   build   program and fonts, and what the Python module needs in .venv
-#   test    also pytest, torch, a browser and two MPI libraries; test-packages: the same without pip's part, which takes
-#           minutes and can be installed while the compiler works
-#   bench   also the other contenders
-#   models  what the shipped models are trained on
-#   wheel   what makes a wheel and puts the libraries that it needs into it
-#   dist    what makes the archive of the program, and a bare Debian to try it in
-#   lint    what tools/lint.sh runs: shellcheck, ruff, mypy, clang-format, and rustfmt and clippy where packages have them
+#   test    also pytest, torch, a browser and two MPI libraries; test-packages: the same without the pip packages, which
+#           take minutes and can be installed while the compiler runs
+#   bench   also the programs that benchmarks compare with
+#   models  packages to train the shipped models
+#   wheel   tools that build a wheel and add the libraries that it needs
+#   dist    tools that build the archive of the program, and a minimal Debian to test it in
+#   lint    tools for tools/lint.sh: shellcheck, ruff, mypy, clang-format, and rustfmt and clippy where packaged
 #   check   lint, clang, clang-tidy and the sanitizers' runtimes
 #
-# Never asks: packages are installed as root or through a sudo that needs no password, else one line says what to run.
-# PYTHON=/path/to/python3 chooses the interpreter that .venv is made from.
+# Never prompts: packages are installed as root or through a sudo that needs no password, otherwise one line says what
+# to run. PYTHON=/path/to/python3 selects the interpreter for .venv.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -36,7 +36,7 @@ fail() {
   exit 1
 }
 
-# Where there is no dpkg, the tools themselves are asked for, and installing them is left to the user.
+# Without dpkg, checks for the tools themselves and leaves installing them to the user.
 need_commands() {
   local absent=()
   local name
@@ -52,7 +52,7 @@ as_root() {
   fi
 }
 
-# An index that could not be refreshed may still be good enough; the install says what is wrong if it is not.
+# An index that could not be refreshed may still be good enough; otherwise the install reports the problem.
 index_is_fresh=0
 refresh_index() {
   ((index_is_fresh == 0)) || return 0
@@ -60,9 +60,9 @@ refresh_index() {
   as_root apt-get update -qq >/dev/null || say "the package index could not be refreshed"
 }
 
-# apt-get with its lock waited for: another stage may be installing.
+# apt-get that waits for its lock: another stage may be installing.
 install_packages() {
-  # A dpkg that was interrupted refuses everything until it has been told to finish.
+  # An interrupted dpkg refuses everything until it is asked to finish.
   [[ -z $(ls /var/lib/dpkg/updates 2>/dev/null) ]] || as_root dpkg --configure -a >/dev/null
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=600 "$@" >/dev/null
@@ -106,8 +106,8 @@ need_venv() {
   fi
 }
 
-# need_wheels NAME: what tools/requirements-NAME.txt lists. The stamp keeps the list's hash, so that nothing is asked of
-# pip until the list changes.
+# need_wheels NAME: installs the packages of tools/requirements-NAME.txt. A stamp stores the list's hash, so that pip
+# runs only when the list changes.
 need_wheels() {
   local list="tools/requirements-$1.txt" stamp=".venv/.attnscope-$1" hash
   hash=$(sha256sum <"$list")
@@ -125,7 +125,7 @@ need_system() {
   fi
 }
 
-# The newest of what the distribution has beside a plain cargo that is too old: Debian 12 cargo-web, Ubuntu cargo-1.NN.
+# The newest cargo that the distribution ships next to one that is too old: Debian 12 cargo-web, Ubuntu cargo-1.NN.
 cargo_packages() {
   local versioned
   versioned=$(apt-cache pkgnames cargo-1. | grep -E '^cargo-1\.[0-9]+$' | sort -V | tail -n 1 || true)
@@ -138,8 +138,8 @@ cargo_packages() {
   fi
 }
 
-# rustfmt and clippy for a cargo that is a package; another one, of rustup say, brings its own or is left as it is. Where
-# there is no such package tools/lint.sh says what it skips.
+# rustfmt and clippy for a packaged cargo; another one, such as rustup's, brings its own. Without such packages
+# tools/lint.sh reports what it skips.
 need_rust_lint() {
   local cargo name packages=()
   cargo=$(tools/cargo.sh)
@@ -165,8 +165,8 @@ need_node() {
   tools/node.sh >/dev/null
 }
 
-# Any browser of the kind that is there will do. The one without windows starts and draws in three quarters of the time.
-# Ubuntu has a snap only, which needs a running snapd.
+# Any Chromium-based browser will do. The headless one starts and draws in three quarters of the time. Ubuntu has only a
+# snap, which needs a running snapd.
 need_browser() {
   local name
   for name in chromium-headless-shell chromium chromium-browser google-chrome; do
@@ -179,17 +179,17 @@ need_browser() {
   fi
 }
 
-# Users who want it install the one that their machines have; without dpkg nobody is asked for one.
+# Users install the MPI library of their machines themselves; without dpkg none is requested.
 need_mpi() {
   if command -v dpkg-query >/dev/null; then need_packages "${mpi_packages[@]}"; fi
 }
 
-# Everything that is missing is installed by one apt-get, cargo included.
+# Installs everything that is missing with one apt-get, cargo included.
 need_program() {
   local packages=("${program_packages[@]}" "$@")
-  tools/node.sh >/dev/null 2>&1 || packages+=("${python_packages[@]}") # node comes by pip
+  tools/node.sh >/dev/null 2>&1 || packages+=("${python_packages[@]}") # node is installed by pip
   if command -v dpkg-query >/dev/null && ! tools/cargo.sh >/dev/null 2>&1; then
-    if as_root true 2>/dev/null; then refresh_index; fi # without an index cargo's names cannot be looked up
+    if as_root true 2>/dev/null; then refresh_index; fi # looking up cargo's package names needs an index
     read -ra cargo <<<"$(cargo_packages)"
     packages+=("${cargo[@]}")
   fi
@@ -206,7 +206,7 @@ need_lint() {
   need_program "${python_packages[@]}" "${lint_packages[@]}" "$@"
   need_rust_lint
   need_venv
-  need_wheels build # numpy, whose types the package's own are made of
+  need_wheels build # numpy, whose types the package uses
   need_wheels check
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Turns what a program prints on a colour terminal into an SVG picture with real text.
+"""Converts a program's colour terminal output into an SVG picture with real text.
 
     script -qc "build/attnscope tour" /dev/null | tools/terminal_svg.py > docs/tour.svg
 
-Knows the escape sequences that attnscope uses: 24-bit and 256 colours, bold, dim, reset.
+Supports the escape sequences that attnscope uses: 24-bit and 256 colours, bold, dim, reset.
 """
 
 import html

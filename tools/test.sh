@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/test.sh - runs the tests of what tools/build.sh made: C++, Python, and the page in a browser. All run even if one
-# of them fails; logs are in build/log, and what failed is shown at the end.
+# tools/test.sh - runs the tests that tools/build.sh built: C++, Python, and the page in a browser. All run even if one
+# of them fails; logs are in build/log, and failures are shown at the end.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/phase.sh
@@ -14,14 +14,14 @@ run_page() {
   ATTNSCOPE="${ATTNSCOPE:-$PWD/../build/attnscope}" CI=1 npm run --silent test:page
 }
 
-# Pages mostly wait, so that Python's tests run meanwhile.
+# Page tests mostly wait, so Python's tests run at the same time.
 failed=()
 try phase test-cpp 75 "Testing C++" run_cpp || failed+=(test-cpp)
 beside test-page run_page
 try phase test-python 200 "Testing Python" run_python || failed+=(test-python)
 try joined test-page 60 "Testing the page" || failed+=(test-page)
 
-# log NAME: without colours. A runner that has not come to its end is quoted too.
+# log NAME: prints it without colours. The output of an unfinished runner is quoted too.
 log() { sed 's/\x1b\[[0-9;]*[A-Za-z]//g' "$phase_log/$1.log"; }
 for name in ${failed[@]+"${failed[@]}"}; do
   echo

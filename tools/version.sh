@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/version.sh - prints the version, which stands in CMakeLists.txt alone.
-# tools/version.sh --is VERSION - fails unless it is this one and CHANGELOG.md has a section for it, with its date.
+# tools/version.sh - prints the version, which is defined only in CMakeLists.txt.
+# tools/version.sh --is VERSION - fails unless VERSION matches and CHANGELOG.md has a dated section for it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 version=$(sed -nE 's/^project\(attnscope VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)

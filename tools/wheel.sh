@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools/wheel.sh - makes a wheel of the Python package, puts the libraries and fonts that it needs into it, and tries
-# it: in a fresh environment, with nothing of this folder in reach, and in a bare user land (tests/dist/try_wheel.sh).
-# PYTHON=/path/to/python3 says for which Python (default: .venv's).
+# tools/wheel.sh - builds a wheel of the Python package, adds the libraries and fonts that it needs, and tests it: in a
+# fresh environment isolated from this folder, and in a minimal system (tests/dist/try_wheel.sh).
+# PYTHON=/path/to/python3 selects the Python (default: .venv's).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/carry.sh

@@ -1,6 +1,6 @@
 """tools/whole_wheel.py WHEEL OUT FONT... - writes to the folder OUT a wheel with the fonts and every library it needs.
 
-auditwheel leaves out what desktops have, such as libX11 and glib; servers and containers do not have it. Here only
+auditwheel leaves out libraries that desktops have, such as libX11 and glib, but servers and containers lack. Here only
 glibc and the compiler's runtime, which numpy needs as well, stay the system's."""
 
 import json
@@ -22,7 +22,7 @@ NOT_THE_SYSTEMS = {
 
 
 def libraries_of(wheel, folder):
-    """Paths of what its modules need, as tools/carry.sh finds them."""
+    """Paths of the libraries that its modules need, as tools/carry.sh finds them."""
     with zipfile.ZipFile(wheel) as file:
         modules = [file.extract(name, folder) for name in file.namelist() if name.endswith(".so")]
     script = 'source tools/carry.sh; for module in "$@"; do libraries_of "$module"; done'

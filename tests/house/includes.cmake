@@ -1,13 +1,13 @@
-# Reads every include of the house SOURCE_DIR:
+# Checks every include of the house SOURCE_DIR:
 #   - public headers include the standard library and each other, nothing else;
-#   - a path in quotes is a file below src/, include/ or the project's folder, and does not climb with "../";
+#   - a path in quotes is a file below src/, include/ or the project's folder, without "../";
 #   - a floor of src/ includes only floors that an arrow of ARROWS leads to;
 #   - Highway stays inside the kernels.
 cmake_minimum_required(VERSION 3.25)
 include(${ARROWS})
 list(SORT floors ORDER DESCENDING)  # src/engine/kernels before src/engine
 
-# The floor that a file below SOURCE_DIR belongs to; empty: none.
+# The floor that a file below SOURCE_DIR belongs to; empty if none.
 function(floor_of path out)
   set(${out} "" PARENT_SCOPE)
   if(path MATCHES "^lessons/[^/]+/compute")
@@ -37,7 +37,7 @@ foreach(file IN LISTS sources)
       string(APPEND broken "${file}: ../: climbs out of its folder\n")
     elseif(line MATCHES "[<\"]hwy/" AND NOT file MATCHES "^src/engine/kernels/")
       string(APPEND broken "${file}: ${line}: only kernels know Highway\n")
-    elseif(line MATCHES "include \"(attn_tokenizers\\.h|hwy/[a-z_-]+\\.h)\"")  # of libraries
+    elseif(line MATCHES "include \"(attn_tokenizers\\.h|hwy/[a-z_-]+\\.h)\"")  # from third-party libraries
     elseif(line MATCHES "include \"(.*)\"")
       set(path ${CMAKE_MATCH_1})
       if(EXISTS ${SOURCE_DIR}/src/${path})

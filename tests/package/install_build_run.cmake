@@ -1,5 +1,5 @@
-# Installs the package into a prefix of its own, builds examples/cpp against it as a stranger would, and runs the result;
-# with MPI also ranks/.
+# Installs the package into its own prefix, builds examples/cpp against it as a user would, and runs the result; with
+# MPI also ranks/.
 
 set(prefix ${WORK_DIR}/prefix)
 file(REMOVE_RECURSE ${WORK_DIR})
@@ -24,7 +24,7 @@ run(${CMAKE_COMMAND} --install ${BUILD_DIR} --component dev --prefix ${prefix})
 set(build ${WORK_DIR}/example)
 build(${CMAKE_CURRENT_LIST_DIR}/../../examples/cpp)
 run(${build}/example)
-# numpy, in double precision: 0.010064546 and -0.00589279, -0.10464178.
+# Computed with numpy in double precision: 0.010064546 and -0.00589279, -0.10464178.
 set(expected "mask    causal & window(128)
 output  -0.0059 -0.1046 ... of query 3000
 weight  0.01006 of query 3000 on key 2990

@@ -8,7 +8,7 @@
 int main() {
   MPI_Init(nullptr, nullptr);
   {
-    // Four queries and keys; of the first query 16.04 and 3.96 come out, and nobody looks at the last key.
+    // Four queries and keys; the first query gives 16.04 and 3.96, and no query sees the last key.
     const float q[] = {1, 0, 0, 0, 0, 0, 0, 0}, k[] = {1, 0, 0, 1, 1, 0, 9, 9}, v[] = {10, 0, 0, 20, 30, 0, 9, 9};
     const std::unique_ptr<attn::Ranks> ranks = attn::mpi_ranks(MPI_COMM_WORLD);
     std::vector<float> mine[3];

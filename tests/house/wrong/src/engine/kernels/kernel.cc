@@ -1,2 +1,2 @@
-// A kernel that includes the engine, which lies above it.
+// A kernel that includes the engine, a floor above it.
 #include "engine/runtime/cpu_count.h"
