@@ -115,7 +115,7 @@ def test_any_numbers_are_drawn_where_the_head_is_named():
 
 def test_rows_that_do_not_sum_to_one_are_told_first():
     report = at.analyze(np.full((6, 6), 0.7))
-    wrong = "layer 0, head 0, row 0: the weights sum to 4.2, not 1: these are not weights of attention."
+    wrong = "layer 0, head 0, row 0: the weights sum to 4.2, not 1: these are not attention weights."
     assert " ".join(str(report).split()).startswith(f"Check failed: {wrong} Look at layer 0, head 0: ")
     assert report._repr_html_().startswith(f"<p><b>Check failed</b>: {wrong}</p><p>Look at")
     assert str(at.analyze(np.eye(3))).startswith("Look at")

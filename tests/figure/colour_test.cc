@@ -20,7 +20,7 @@ TEST(ColourMaps, UnknownNameIsRefusedWithTheKnownOnes) {
     colour_map("jet");
     FAIL() << "jet was taken";
   } catch (const std::invalid_argument& wrong) {
-    EXPECT_STREQ(wrong.what(), "there is no colour map 'jet'; known are: viridis, magma, cividis, YlOrRd, Blues, RdBu");
+    EXPECT_STREQ(wrong.what(), "there is no colour map 'jet'; choose from viridis, magma, cividis, YlOrRd, Blues, RdBu");
   }
 }
 

@@ -146,7 +146,7 @@ TEST(BadFigures, WithoutCellsAreRefused) {
 TEST(BadFigures, LabelsMustBeAsManyAsTheCells) {
   Heatmap map = test::heatmap(3, 4);
   map.columns.pop_back();
-  EXPECT_EQ(figure_refusal(std::move(map)), "3 labels for 4 columns; there must be one for each, or none");
+  EXPECT_EQ(figure_refusal(std::move(map)), "3 labels for 4 columns; there must be as many, or none");
 }
 
 TEST(BadFigures, ColoursAndNumbersMustBeSuch) {
@@ -155,7 +155,7 @@ TEST(BadFigures, ColoursAndNumbersMustBeSuch) {
   EXPECT_NE(figure_refusal(std::move(map)).find("there is no colour map 'jet'"), std::string::npos);
   map = test::heatmap(2, 2);
   map.shade.range = Range{1, 0};
-  EXPECT_NE(figure_refusal(std::move(map)).find("is no range"), std::string::npos);
+  EXPECT_NE(figure_refusal(std::move(map)).find("is empty"), std::string::npos);
   map = test::heatmap(2, 2);
   map.cells.data()[3] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(figure_refusal(std::move(map)), "cell (1, 1) is not a finite number and has no colour");
@@ -164,10 +164,10 @@ TEST(BadFigures, ColoursAndNumbersMustBeSuch) {
 TEST(BadFigures, CurvesMustHaveAPlaceOnTheirAxes) {
   Curves curves;
   curves.curves.push_back({"loss", {1, 2, 3}, {1, 2}});
-  EXPECT_EQ(figure_refusal(curves), "curve 'loss' has 3 x for 2 y");
+  EXPECT_EQ(figure_refusal(curves), "curve 'loss' has 3 x values for 2 y values");
   curves.curves[0].y = {1, 0, 2};
   curves.log_y = true;
-  EXPECT_EQ(figure_refusal(curves), "curve 'loss' reaches 0, which a log axis does not have");
+  EXPECT_EQ(figure_refusal(curves), "curve 'loss' reaches 0, which a log axis cannot show");
   curves.curves[0].y[1] = std::numeric_limits<double>::infinity();
   EXPECT_EQ(figure_refusal(curves), "a number of curve 'loss' is not finite");
 }

@@ -92,7 +92,7 @@ TEST(Shader, ShadesATableAsItShadesEachNumber) {
 
 TEST(Shader, RefusesWhatIsNoRange) {
   EXPECT_EQ(shade_refusal({.range = Range{1, 1}}, {0, 1}),
-            "the colours' range 1 to 1 is no range: its end must lie above its start");
+            "the colours' range 1 to 1 is empty: its end must lie above its start");
   EXPECT_NE(shade_refusal({.range = Range{0.5, 0.1}}, {0, 1}), "");
   EXPECT_NE(shade_refusal({.range = Range{0, std::numeric_limits<double>::infinity()}}, {0, 1}), "");
   EXPECT_NE(shade_refusal({.range = Range{std::numeric_limits<double>::quiet_NaN(), 1}}, {0, 1}), "");

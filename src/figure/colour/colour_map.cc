@@ -40,7 +40,7 @@ double luminance(const Colour& colour) {
 }
 
 // 18 hues of OKLCH (Ottosson, 2020), 20 degrees apart, lightness 0.56 and 0.66 in turn, chroma 0.19 or as much as sRGB
-// has. Each is the one that differs most from those before it, the last ones counting more: neighbours are at least
+// allows. Each differs as much as possible from those before it, the most recent counting more: neighbours are at least
 // 0.12 apart in OKLab, any two at least 0.07.
 constexpr std::array<Colour, 18> kHues = {{{0x01, 0x72, 0xdc},
                                            {0xef, 0x5b, 0x36},
@@ -69,7 +69,7 @@ const ColourMap& colour_map(std::string_view name) {
   if (found != kNames.end()) return kMaps[static_cast<std::size_t>(found - kNames.begin())];
   std::string all;
   for (const std::string_view known : kNames) all += (all.empty() ? "" : ", ") + std::string(known);
-  throw std::invalid_argument("there is no colour map '" + std::string(name) + "'; known are: " + all);
+  throw std::invalid_argument("there is no colour map '" + std::string(name) + "'; choose from " + all);
 }
 
 std::span<const std::string_view> colour_map_names() noexcept { return kNames; }
@@ -81,9 +81,9 @@ HeadStyle head_style(std::int64_t number) noexcept {
   return {kHues[place % kHues.size()], static_cast<int>(place / kHues.size())};
 }
 
-Colour ink_on(const Colour& ground) noexcept {
-  constexpr double kMiddle = 0.1791;  // black and white have the same contrast on it
-  return luminance(ground) > kMiddle ? Colour{0, 0, 0} : Colour{0xff, 0xff, 0xff};
+Colour ink_on(const Colour& background) noexcept {
+  constexpr double kMiddle = 0.1791;  // black and white have equal contrast on this luminance
+  return luminance(background) > kMiddle ? Colour{0, 0, 0} : Colour{0xff, 0xff, 0xff};
 }
 
 }  // namespace attn::figure

@@ -1,4 +1,4 @@
-// figure/colour/colour_map.h - the published colour maps.
+// figure/colour/colour_map.h - published colour maps, and the colours of heads.
 #pragma once
 
 #include <array>
@@ -19,20 +19,20 @@ struct Colour {
 using ColourMap = std::array<Colour, 256>;
 
 // viridis, magma, cividis (matplotlib), YlOrRd, Blues and, for differences, RdBu (ColorBrewer; here blue is low, as
-// matplotlib's RdBu_r). Throws std::invalid_argument that names them all.
+// matplotlib's RdBu_r). Throws std::invalid_argument that lists them for any other name.
 const ColourMap& colour_map(std::string_view name);
 std::span<const std::string_view> colour_map_names() noexcept;
 bool is_diverging(std::string_view name) noexcept;
 
-// The colour of a head's lines, and how they are dashed: at least 16 hues of about equal lightness, in an order in
-// which neighbours differ most; beyond those the hues come again with another dash.
+// The colour and dash of a head's lines: at least 16 hues of similar lightness, ordered so that neighbours differ most;
+// after the last one the hues repeat with another dash.
 struct HeadStyle {
   Colour colour;
   int dash = 0;  // 0: solid
 };
 HeadStyle head_style(std::int64_t number) noexcept;
 
-// What can be read on a ground of this colour.
-Colour ink_on(const Colour& ground) noexcept;
+// Black or white, whichever is more legible on this background.
+Colour ink_on(const Colour& background) noexcept;
 
 }  // namespace attn::figure

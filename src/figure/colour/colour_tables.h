@@ -1,4 +1,4 @@
-// figure/colour/colour_tables.h - the colour maps as text: six hexadecimal digits a step.
+// figure/colour/colour_tables.h - the colour maps as text: six hexadecimal digits per step.
 #pragma once
 
 #include <array>

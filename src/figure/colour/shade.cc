@@ -9,7 +9,7 @@ namespace attn::figure {
 
 namespace {
 
-constexpr double kDecades = 4;  // of a logarithmic scale whose range starts at 0
+constexpr double kDecades = 4;  // that a log scale covers if its range starts at 0 or below
 
 Range chosen_range(const Shade& shade, const Range& numbers) {
   if (shade.range) return *shade.range;
@@ -27,7 +27,7 @@ Range numbers_in(const nn::Matrix& cells) {
   const float* all = cells.data();
   const std::int64_t count = cells.rows() * cells.columns();
   float low = std::numeric_limits<float>::infinity(), high = -low;
-  float strange = 0;  // stays 0 unless something is not finite
+  float strange = 0;  // becomes NaN if any number is not finite
   for (std::int64_t i = 0; i < count; ++i) {
     low = std::min(low, all[i]);
     high = std::max(high, all[i]);
@@ -50,7 +50,7 @@ Shader::Shader(const Shade& shade, const Range& numbers)
       numbers_(numbers) {
   if (!std::isfinite(range_.from) || !std::isfinite(range_.to) || range_.from >= range_.to)
     throw std::invalid_argument("the colours' range " + short_text(range_.from) + " to " + short_text(range_.to) +
-                                " is no range: its end must lie above its start");
+                                " is empty: its end must lie above its start");
   steps_a_unit_ = 256 / (range_.to - range_.from);
   if (scale_ != Scale::log) return;
   floor_ = std::pow(10, -kDecades);
@@ -59,7 +59,7 @@ Shader::Shader(const Shade& shade, const Range& numbers)
   if (range_.from > 0) floor_ = range_.from / range_.to;
 }
 
-// A share of the range's end (of one side, where the map diverges) as a share of the map.
+// Applies the scale to a share in [0, 1] of the range, or of one side of it if the map diverges.
 double Shader::bent(double share) const noexcept {
   switch (scale_) {
     case Scale::linear:
@@ -92,7 +92,7 @@ std::uint8_t Shader::step(double number) const noexcept {
 }
 
 void Shader::steps(std::span<const float> numbers, std::uint8_t* out) const noexcept {
-  if (scale_ == Scale::linear) {  // apart, because this loop becomes vector instructions
+  if (scale_ == Scale::linear) {  // a separate loop, which the compiler vectorises
     for (std::size_t i = 0; i < numbers.size(); ++i) out[i] = linear_step(numbers[i]);
   } else {
     for (std::size_t i = 0; i < numbers.size(); ++i) out[i] = step(numbers[i]);
@@ -111,7 +111,7 @@ std::vector<Tick> Shader::ticks(int most) const {
   } else if (scale_ == Scale::log && !diverging_) {
     values = log_ticks({range_.to * floor_, range_.to}, most);
   } else {
-    // Round numbers from the ends inwards, each where it has room.
+    // Round numbers from the ends inwards, skipping those without room.
     const double middle = diverging_ ? (range_.from + range_.to) / 2 : range_.from;
     const double reach = range_.to - middle;
     const double room = 1.0 / std::max(most, 2);

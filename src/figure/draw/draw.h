@@ -1,4 +1,4 @@
-// figure/draw/draw.h - a scene as the bytes of a file.
+// figure/draw/draw.h - draws a scene to the bytes of a file.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace attn::figure {
 
-// The same scene gives the same bytes. Each throws std::invalid_argument for a picture that is too large for its
+// Deterministic: the same scene gives the same bytes. Throw std::invalid_argument if the picture is too large for the
 // format.
 std::string draw_png(const Scene& scene, double dpi);
 std::string draw_pdf(const Scene& scene);

@@ -24,7 +24,7 @@ using CairoContext = std::unique_ptr<cairo_t, Destroy>;
 void must(cairo_status_t status) {
   if (status == CAIRO_STATUS_NO_MEMORY) throw std::bad_alloc();
   if (status != CAIRO_STATUS_SUCCESS)
-    throw std::runtime_error(std::string("the picture could not be drawn: ") + cairo_status_to_string(status));
+    throw std::runtime_error(std::string("cannot draw the picture: ") + cairo_status_to_string(status));
 }
 
 void use(cairo_t* canvas, const Colour& colour, double opacity = 1) {
@@ -33,7 +33,7 @@ void use(cairo_t* canvas, const Colour& colour, double opacity = 1) {
 
 class Painter {
  public:
-  // `dots` a point, where the picture is made of dots; else 0.
+  // `dots`: pixels per point of a raster picture; 0 for vector formats.
   Painter(cairo_t* canvas, double dots) : canvas_(canvas), dots_(dots), typesetter_(canvas) {}
 
   void operator()(const Tiles& tiles) const {
@@ -82,11 +82,12 @@ class Painter {
 
  private:
   void trace(const std::vector<Point>& points) const {
-    cairo_new_path(canvas_);  // text leaves a point behind
+    cairo_new_path(canvas_);  // text leaves a current point
     for (const Point& point : points) cairo_line_to(canvas_, point.x, point.y);
   }
 
-  // A line along an axis covers whole dots: drawn between them it would be twice as wide and grey.
+  // Snaps an axis-parallel line to whole pixels: drawn between them it would be twice as wide and grey. False: it is
+  // not axis-parallel, and nothing is drawn.
   [[nodiscard]] bool crisp(const Stroke& stroke) const {
     const Point &a = stroke.points[0], &b = stroke.points[1];
     const bool upright = a.x == b.x;
@@ -120,13 +121,13 @@ void paint(const Scene& scene, cairo_t* canvas, double dots) {
 }  // namespace
 
 std::string draw_png(const Scene& scene, double dpi) {
-  constexpr double kMost = 32767;  // of a cairo surface
+  constexpr double kMost = 32767;  // limit of a cairo surface
   const double dots = dpi / 72;
   const double width = std::round(scene.width * dots), height = std::round(scene.height * dots);
   if (width > kMost || height > kMost)
-    throw std::invalid_argument("the picture would have " + std::to_string(std::llround(width)) + " x " +
-                                std::to_string(std::llround(height)) +
-                                " dots; a PNG of ours has at most 32767 each way: draw fewer cells or lower the dpi");
+    throw std::invalid_argument(
+        "the picture would have " + std::to_string(std::llround(width)) + " x " + std::to_string(std::llround(height)) +
+        " pixels; the limit for PNG is 32767 in each direction: draw fewer cells or lower the dpi");
   const Surface surface(
       cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width), static_cast<int>(height)));
   must(cairo_surface_status(surface.get()));
@@ -153,11 +154,11 @@ std::string draw_png(const Scene& scene, double dpi) {
 }
 
 std::string draw_pdf(const Scene& scene) {
-  constexpr double kMost = 14400;  // of a page, in points
+  constexpr double kMost = 14400;  // limit of a PDF page, in points
   if (scene.width > kMost || scene.height > kMost)
     throw std::invalid_argument("the picture would be " + std::to_string(std::llround(scene.width / 72)) + " x " +
                                 std::to_string(std::llround(scene.height / 72)) +
-                                " inches; a PDF page has at most 200 each way");
+                                " inches; the limit for a PDF page is 200 in each direction");
   std::string bytes;
   const auto append = [](void* to, const unsigned char* data, unsigned int size) {
     static_cast<std::string*>(to)->append(reinterpret_cast<const char*>(data), size);
@@ -165,7 +166,7 @@ std::string draw_pdf(const Scene& scene) {
   };
   const Surface surface(cairo_pdf_surface_create_for_stream(append, &bytes, scene.width, scene.height));
   must(cairo_surface_status(surface.get()));
-  // The same figure is the same file: no time of day in it.
+  // A fixed date, so that the same figure gives the same bytes.
   cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z");
   if (!scene.title.empty())
     cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_TITLE, scene.title.c_str());

@@ -16,7 +16,7 @@ namespace {
 using base::base64;
 using base::escaped;
 
-// At most three digits after the point, none that says nothing.
+// At most three decimals, without trailing zeros.
 std::string svg_number(double value) {
   std::array<char, 32> text{};
   const double rounded = std::round(value * 1000) / 1000;
@@ -37,8 +37,8 @@ std::string path_of(const std::vector<Point>& points) {
   return path;
 }
 
-// Dots a cell. One would do where image-rendering is obeyed; librsvg and others smooth all the same, and then only the
-// outermost dots of a larger cell are blurred.
+// Pixels per cell. One would do if every viewer obeyed image-rendering; librsvg and others smooth anyway, which then
+// blurs only the outermost pixels of a cell.
 std::int64_t dots_of(double length, std::int64_t cells) {
   constexpr double kLeast = 2, kMost = 16;
   const double cell = length / static_cast<double>(cells);
@@ -85,7 +85,7 @@ class SvgWriter {
     }
     out_ += " font-size=\"" + svg_number(writing.size) + "\" fill=\"" + hex(writing.colour) + "\"";
     if (writing.bold) out_ += " font-weight=\"600\"";
-    // SVG counts start and end along the text, we from the left.
+    // SVG's start and end follow the direction of the text; Anchor's are left and right.
     const bool leftwards = typesetter_.runs_to_the_left(writing.text);
     if (leftwards) out_ += " direction=\"rtl\"";
     if (writing.anchor == Anchor::middle) {

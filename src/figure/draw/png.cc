@@ -29,7 +29,7 @@ class Encoder {
 
   static void must(int result) {
     if (result != 0 && result != SPNG_EOI)
-      throw std::runtime_error(std::string("the PNG could not be made: ") + spng_strerror(result));
+      throw std::runtime_error(std::string("cannot encode the PNG: ") + spng_strerror(result));
   }
 
   void begin() {
@@ -85,7 +85,7 @@ std::string palette_png(const Tiles& tiles, std::int64_t across, std::int64_t do
 }
 
 std::string rgb_png(const RgbPicture& picture) {
-  // Cells are many dots wide and high: the difference to the row above is mostly 0, which the fastest level packs well.
+  // Cells are many pixels in size: the difference to the row above is mostly 0, which the fastest level packs well.
   constexpr int kLevel = 1;
   Encoder png(header_of(picture.width, picture.height, SPNG_COLOR_TYPE_TRUECOLOR), kLevel, SPNG_FILTER_CHOICE_UP);
   const auto dots_a_metre = static_cast<std::uint32_t>(std::lround(picture.dpi / 0.0254));

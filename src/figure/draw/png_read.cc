@@ -14,7 +14,7 @@ namespace attn::figure {
 
 namespace {
 
-constexpr std::uint32_t kMostPixels = 4096;  // each way
+constexpr std::uint32_t kMostPixels = 4096;  // in each direction
 
 }  // namespace
 
@@ -22,8 +22,7 @@ nn::Matrix read_brightness(const std::filesystem::path& file) {
   const std::string bytes = base::read_file(file);
   const std::unique_ptr<spng_ctx, decltype(&spng_ctx_free)> png(spng_ctx_new(0), &spng_ctx_free);
   const auto need = [&](int result) {
-    if (result != 0)
-      throw Error(file.string(), std::string("is not a PNG file that can be read: ") + spng_strerror(result));
+    if (result != 0) throw Error(file.string(), std::string("is not a readable PNG file: ") + spng_strerror(result));
   };
   if (!png) throw std::bad_alloc();
   need(spng_set_image_limits(png.get(), kMostPixels, kMostPixels));

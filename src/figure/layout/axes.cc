@@ -11,9 +11,9 @@ namespace attn::figure {
 namespace {
 
 constexpr double kLabelGap = 4;            // between a panel and its labels
-constexpr double kAxisTick = 2.5;          // a hairline where only some cells have labels
-constexpr double kLongestAxisLabel = 110;  // then it is cut
-constexpr double kLeastSize = 5.5;         // that can be read in print
+constexpr double kAxisTick = 2.5;          // a hairline, if only some cells have labels
+constexpr double kLongestAxisLabel = 110;  // in points; longer labels are cut
+constexpr double kLeastSize = 5.5;         // the smallest size that is legible in print
 constexpr double kSlant = std::numbers::sqrt2 / 2;
 
 double reach_of(const Labels& labels) { return labels.every > 1 ? kLabelGap + kAxisTick : kLabelGap; }
@@ -33,7 +33,7 @@ Labels fit_labels(const Sheet& sheet, std::span<const std::string> labels, doubl
                   std::int64_t least_every) {
   Labels fitted;
   if (labels.empty()) return fitted;
-  // Slanted lines stand closer than their cells, but seldom have tall letters above deep ones.
+  // Slanted lines are closer than their cells, but ascenders rarely meet descenders.
   const double room = side == Side::rows ? pitch / 1.15 : pitch * kSlant / 0.92;
   fitted.size = std::min(kTextSize, room);
   if (fitted.size < kLeastSize) {
@@ -77,7 +77,7 @@ void put_column_labels(Sheet& sheet, const Panel& panel, const Labels& labels) {
     const double column = static_cast<double>(static_cast<std::int64_t>(i) * labels.every) + 0.5;
     const double x = panel.box.x + column * panel.column_pitch(), bottom = panel.box.bottom();
     if (labels.every > 1) sheet.line({x, bottom}, {x, bottom + kAxisTick});
-    // The upper right corner of the last letter, not its middle, points at the cell.
+    // Aligns the upper right corner of the last letter, not its middle, with the cell.
     sheet.add(Writing{.at = {x + 0.1 * labels.size, bottom + reach_of(labels) + 0.2 * labels.size},
                       .text = labels.texts[i],
                       .size = labels.size,
@@ -124,7 +124,7 @@ void put_y_name(Sheet& sheet, double x, double middle, const std::string& name) 
 
 namespace {
 
-// Points up (`tip` above `y`) or down at the end of the bar: numbers lie beyond it.
+// A triangle at the end of the bar, upwards (`tip` above `y`) or downwards: numbers lie beyond it.
 void put_tip(Sheet& sheet, const Box& bar, double y, double tip, const Colour& colour) {
   sheet.add(Area{{{bar.x, y}, {bar.right(), y}, {bar.x + bar.width / 2, tip}}, colour});
   sheet.add(Stroke{{{bar.x, y}, {bar.x + bar.width / 2, tip}, {bar.right(), y}}, kLineInk, kHairline});

@@ -14,11 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Empty: there is none.
+// The folder of fonts; empty if there is none.
 fs::path shipped_fonts() {
   std::error_code none;
   const fs::path program = fs::read_symlink("/proc/self/exe", none);
-  Dl_info module{};  // of a program, its name is what it was called as: perhaps no path
+  Dl_info module{};  // for a program, dli_fname is argv[0], which may not be a path
   dladdr(reinterpret_cast<const void*>(&shipped_fonts), &module);
   const fs::path file = module.dli_fname == nullptr ? "" : module.dli_fname;
   for (const fs::path& folder :
@@ -27,19 +27,19 @@ fs::path shipped_fonts() {
   return {};
 }
 
-// File by file: of a folder, fontconfig would keep a cache.
+// Adds fonts file by file: for a folder, fontconfig would write a cache.
 void add_fonts(FcConfig* config, const fs::path& folder) {
   std::error_code none;
   for (fs::recursive_directory_iterator at(folder, none), end; !none && at != end; at.increment(none))
     if (at->is_regular_file(none)) FcConfigAppFontAddFile(config, reinterpret_cast<const FcChar8*>(at->path().c_str()));
 }
 
-// Where it cannot, fontconfig says so on standard error, once for each folder of fonts.
+// Whether fontconfig can write its cache. If not, it complains on standard error, once per folder of fonts.
 bool can_cache(FcConfig* config) {
   FcStrList* folders = FcConfigGetCacheDirs(config);
   bool can = false;
   while (const FcChar8* name = FcStrListNext(folders)) {
-    fs::path there = reinterpret_cast<const char*>(name);  // or the folder in which it would be made
+    fs::path there = reinterpret_cast<const char*>(name);  // or the folder in which it would be created
     std::error_code none;
     while (there.has_relative_path() && !fs::exists(there, none)) there = there.parent_path();
     can = can || access(there.c_str(), W_OK) == 0;
@@ -48,7 +48,7 @@ bool can_cache(FcConfig* config) {
   return can;
 }
 
-// As FONTCONFIG_FILE or the system has it; else the fonts in the usual places.
+// The configuration of FONTCONFIG_FILE or of the system; without one, the fonts in the usual places.
 FcConfig* system_fonts() {
   FcConfig* config = FcConfigCreate();
   FcChar8* file = FcConfigGetFilename(config, nullptr);
@@ -69,7 +69,7 @@ bool add_shipped_fonts() {
   if (folder.empty()) return false;
   FcConfig* config = system_fonts();
   add_fonts(config, folder);
-  FcConfigSetRescanInterval(config, 0);  // else cairo would one day have the configuration read anew, without ours
+  FcConfigSetRescanInterval(config, 0);  // or fontconfig would later reload the configuration, without these fonts
   return FcConfigSetCurrent(config) == FcTrue;
 }
 

@@ -1,4 +1,4 @@
-// figure/layout/layout.h - where everything in a figure stands.
+// figure/layout/layout.h - lays out a figure as a scene.
 #pragma once
 
 #include "figure/scene/figure.h"
@@ -6,7 +6,7 @@
 
 namespace attn::figure {
 
-// The figure must have passed check(). Cells begin and end on whole dots of `dpi`, in every format.
+// The figure must have passed check(). Cells begin and end on whole pixels at `dpi`, in every format.
 Scene lay_out(const Figure& figure, double dpi);
 
 Scene lay_out_heatmap(const Heatmap& map, double dpi);

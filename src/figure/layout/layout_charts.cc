@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kChartTick = 3;
 
-// One axis of a chart: numbers as places from 0 to 1.
+// One axis of a chart: maps numbers to places from 0 to 1.
 struct ChartAxis {
   Range range;
   bool log = false;
@@ -33,7 +33,7 @@ struct ChartAxis {
 
 enum class Start : std::uint8_t { anywhere, at_zero_if_near };
 
-// With a little room at both ends.
+// Widens a range by a little room at both ends.
 ChartAxis chart_axis(const Curves& curves, std::vector<double> Curves::Curve::* values, bool log, Start start) {
   const double padding = start == Start::anywhere ? 0.02 : 0.05;
   Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};

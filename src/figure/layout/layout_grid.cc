@@ -16,14 +16,14 @@ Range range_of(const auto& tables) {
   return all;
 }
 
-// The panels of a grid: as large as the largest table asks, so that all stand in rows and columns.
+// The panels of a grid, all as large as the largest table needs, so that they align.
 class GridPlan {
  public:
   GridPlan(const Sheet& sheet, const Grid& grid) : columns_(figure::columns_of(grid)) {
     count_ = std::ssize(grid.panels);
     std::int64_t most = 0;
     for (const Heatmap& panel : grid.panels) most = std::max({most, panel.cells.rows(), panel.cells.columns()});
-    // Up to 24 cells have labels that can be read.
+    // Labels are legible for up to 24 cells.
     const double side = most <= 24 ? std::clamp(10.5 * static_cast<double>(most), 104.0, 216.0) : 160;
     cell_ = sheet.dots(side / static_cast<double>(most));
     for (const Heatmap& panel : grid.panels) {
@@ -83,7 +83,7 @@ Scene lay_out_grid(const Grid& grid, double dpi) {
       labels_left = std::min(labels_left, sheet.extent().x);
     }
     if (!plan.nothing_below(p)) continue;
-    // Above an empty place the labels must not run into the panel to the left of it.
+    // Above an empty place, labels must not run into the panel to its left.
     if (!plan.in_last_row(p) && overhang_of(panel, columns) > plan.gap()) continue;
     put_column_labels(sheet, panel, columns);
     if (plan.in_last_row(p)) labels_bottom = std::max(labels_bottom, panel.box.bottom() + depth_of(columns));

@@ -12,15 +12,15 @@ namespace attn::figure {
 
 namespace {
 
-// One weight that is drawn.
+// One drawn weight.
 struct Beam {
   std::int64_t head, query, key;
   float weight;
 };
 
 struct Beams {
-  std::vector<Beam> drawn;  // lightest first: what matters lies on top
-  double hidden = 0;        // the share of all mass that is not drawn
+  std::vector<Beam> drawn;  // lightest first, so that large weights are on top
+  double hidden = 0;        // share of the attention that is not drawn
 };
 
 Beams beams_of(const HeadView& view) {
@@ -41,7 +41,7 @@ Beams beams_of(const HeadView& view) {
       }
     }
   }
-  // All of it, so that equal weights lie in the same order everywhere.
+  // Compares all members, so that equal weights have the same order everywhere.
   std::ranges::sort(beams.drawn, {}, [](const Beam& b) { return std::tuple(b.weight, b.head, b.query, b.key); });
   if (all > 0) beams.hidden = hidden / all;
   return beams;
@@ -71,13 +71,13 @@ class HeadViewDrawing {
   }
 
   void put_beams(const std::vector<Beam>& beams) {
-    // Heads lie side by side in a band around the middle of the token, so that none hides another.
+    // Heads are side by side in a band around the middle of the token, so that none hides another.
     const auto heads = static_cast<double>(view_.heads.size());
     const double between = heads > 1 ? std::min(0.45 * pitch_ / heads, 2.0) : 0;
     for (const Beam& beam : beams) {
       const HeadStyle style = head_style(beam.head);
       const double off = (static_cast<double>(beam.head) - (heads - 1) / 2) * between;
-      // A weight of 0.3 is half opaque, however many heads there are.
+      // A weight of 0.3 is half opaque, for any number of heads.
       const double weight = std::min(double{beam.weight}, 1.0);
       sheet_.add(Stroke{.points = {{0, middle(beam.query) + off}, {width_, middle(beam.key) + off}},
                         .colour = style.colour,
@@ -98,7 +98,7 @@ class HeadViewDrawing {
     return thinning_note(queries.every > keys.every ? queries : keys, "token");
   }
 
-  // At the right, in as many columns as the height asks for.
+  // The legend at the right, in as many columns as the height requires.
   void put_legend() {
     constexpr double kRow = 13, kLine = 16;
     const auto rows = static_cast<std::int64_t>(std::max(12.0, height_ / kRow));

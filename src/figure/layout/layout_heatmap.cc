@@ -8,9 +8,9 @@ namespace attn::figure {
 
 namespace {
 
-constexpr double kApart = 13;  // points a cell from which on white lines part the cells
+constexpr double kApart = 13;  // points per cell from which on white lines separate the cells
 
-// Cells are squares unless that would make a strip of a table that is much longer than wide.
+// Cells are squares, unless a table that is much longer than wide would become a strip.
 Panel panel_of(const Sheet& sheet, std::int64_t rows, std::int64_t columns, double least) {
   double height = std::max(cell_size(sheet, rows), least), width = std::max(cell_size(sheet, columns), least);
   constexpr double kMostUnequal = 4;
@@ -31,7 +31,7 @@ void part_cells(Sheet& sheet, const Panel& panel) {
   }
 }
 
-// Returns what the caption has to say.
+// Returns notes for the caption.
 std::string put_labels(Sheet& sheet, const Panel& panel, const std::vector<std::string>& row_labels,
                        const std::vector<std::string>& column_labels) {
   const PanelLabels labels = fit_labels(sheet, panel, row_labels, column_labels);
@@ -46,15 +46,15 @@ void put_names(Sheet& sheet, const Panel& panel, const std::string& x_name, cons
   put_x_name(sheet, panel.box.x + panel.box.width / 2, labelled.bottom(), x_name);
 }
 
-// The numbers of a table as text, and the type in which they fit into its cells.
+// The numbers of a table as text, and the type size at which they fit into the cells.
 struct CellValues {
   std::vector<std::string> texts;
-  double size = 0;        // 0: they do not fit
-  double least_cell = 0;  // so that they would
+  double size = 0;        // 0: the numbers do not fit
+  double least_cell = 0;  // the cell size at which they would fit
 };
 
 CellValues values_of(const Sheet& sheet, const nn::Matrix& cells) {
-  constexpr std::int64_t kMost = 44;  // cells in a row
+  constexpr std::int64_t kMost = 44;  // cells per row
   constexpr double kSize = 7.5, kSmallest = 6, kMany = 24;
   CellValues values;
   if (std::max(cells.rows(), cells.columns()) > kMost) return values;

@@ -12,7 +12,7 @@ namespace attn::figure {
 namespace {
 
 constexpr double kMargin = 8;
-constexpr double kLeastTextWidth = 260;  // that a title or a caption may have, however small the picture
+constexpr double kLeastTextWidth = 260;  // minimum line width of title and caption, in points
 
 struct MovedMark {
   double x, y;
@@ -60,7 +60,7 @@ void Sheet::reach(const Mark& mark) {
   } else if (const auto* writing = std::get_if<Writing>(&mark)) {
     const double width = typesetter_.width(writing->text, {writing->size, writing->bold});
     const double start = writing->anchor == Anchor::start ? 0 : writing->anchor == Anchor::middle ? -width / 2 : -width;
-    const double half = 0.62 * writing->size;  // down to a p's lower end, up to an accent
+    const double half = 0.62 * writing->size;  // from a descender to an accent
     const double angle = writing->angle * std::numbers::pi / 180;
     for (const double along : {start, start + width})
       for (const double across : {-half, half})
@@ -105,7 +105,7 @@ Scene Sheet::finish(const Words& words) {
     add(Writing{.at = {left, y}, .text = std::move(line), .size = kSmallSize, .colour = kQuietInk});
     y += 1.4 * kSmallSize;
   }
-  // Whole dots, so that what lay on dots still does.
+  // Shifts by whole pixels, so that everything stays aligned to them.
   const auto up = [&](double length) { return std::ceil(length / dot_ - 1e-6) * dot_; };
   const MovedMark moved{up(kMargin - extent_.x), up(kMargin - extent_.y)};
   for (Mark& mark : marks_) std::visit(moved, mark);

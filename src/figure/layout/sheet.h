@@ -1,5 +1,4 @@
-// figure/layout/sheet.h - a scene while it is being laid out: any place may be drawn on, the edges are found at the
-// end.
+// figure/layout/sheet.h - a scene under construction: draw anywhere, and finish() finds the edges.
 #pragma once
 
 #include <string>
@@ -18,23 +17,23 @@ constexpr Colour kLineInk = {0x4d, 0x4d, 0x4d};
 constexpr Colour kFaintInk = {0xe2, 0xe2, 0xe2};
 constexpr Colour kWhite = {0xff, 0xff, 0xff};
 
-// Coordinates may be negative: (0, 0) is where the layout likes it, usually the corner of the first panel.
+// Coordinates may be negative: (0, 0) is wherever the layout chooses, usually the corner of the first panel.
 class Sheet {
  public:
   explicit Sheet(double dpi = 72) : dot_(72 / dpi) {}
 
-  // A length as a whole number of dots, at least one.
+  // Rounds a length to whole pixels, at least one.
   [[nodiscard]] double dots(double length) const noexcept;
 
   void add(Mark mark);
   void line(Point from, Point to, const Colour& colour = kLineInk, double opacity = 1);  // a hairline
-  void frame(const Box& box, const Colour& colour = kLineInk);  // around it, covering nothing of it
+  void frame(const Box& box, const Colour& colour = kLineInk);  // around the box, outside of it
   void box(const Box& box, const Colour& colour);
 
   [[nodiscard]] const Box& extent() const noexcept { return extent_; }
   [[nodiscard]] const Typesetter& typesetter() const noexcept { return typesetter_; }
 
-  // The title above everything, the caption below everything; then the sheet is cut, with a margin.
+  // Puts the title above everything and the caption below, then crops the sheet, with a margin.
   struct Words {
     std::string title, caption;
     double title_at = 0;  // its left edge

@@ -8,10 +8,10 @@ namespace attn::figure {
 
 namespace {
 
-// Chinese glyphs are named so that they do not depend on the locale; what neither font has is looked for in all others.
+// Names a Chinese font, so that glyphs do not depend on the locale; pango searches all fonts for what neither has.
 constexpr const char* kFamilies = "Noto Sans,Noto Sans CJK SC,sans-serif";
 
-// Widths must be the same at every resolution, so nothing is rounded to pixels.
+// Turns off hinting: widths must be the same at every resolution.
 void prepare(PangoContext* context) {
   cairo_font_options_t* options = cairo_font_options_create();
   cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
@@ -60,7 +60,7 @@ double Typesetter::width(std::string_view text, const Typeface& type) const {
 
 std::string Typesetter::fitted(std::string_view text, const Typeface& type, double room) const {
   if (width(text, type) <= room) return std::string(text);
-  std::vector<std::size_t> ends = {0};  // where a character, with all its marks, is over
+  std::vector<std::size_t> ends = {0};  // byte offsets of the ends of characters, with their combining marks
   int count = 0;
   const PangoLogAttr* attributes = pango_layout_get_log_attrs_readonly(layout_.get(), &count);
   const char* at = text.data();

@@ -1,4 +1,4 @@
-// figure/layout/typesetter.h - one typeface for every figure: how wide words are, and how they are drawn.
+// figure/layout/typesetter.h - measures and draws text, in one typeface for all figures.
 #pragma once
 
 #include <pango/pangocairo.h>
@@ -13,10 +13,10 @@
 
 namespace attn::figure {
 
-// From the middle of the capitals down to the line that letters stand on, in sizes of the type.
+// From the middle of the capitals down to the baseline, as a multiple of the type size.
 constexpr double kBaseline = 0.36;
 
-// The same choice for programs that draw an SVG, which may have other fonts.
+// The font-family list of an SVG, whose viewer may have other fonts.
 constexpr std::string_view kSvgFamilies =
     "'Noto Sans','Noto Sans CJK SC','DejaVu Sans','Helvetica Neue',Arial,'PingFang SC','Microsoft YaHei',"
     "sans-serif";
@@ -26,20 +26,20 @@ struct Typeface {
   bool bold = false;
 };
 
-// Not for two threads at once. The first word of a process takes 10 to 20 ms: fonts are looked for.
+// Not thread-safe. The first text of a process takes 10 to 20 ms, to search for fonts.
 class Typesetter {
  public:
   Typesetter();
-  explicit Typesetter(cairo_t* canvas);  // to draw on it
+  explicit Typesetter(cairo_t* canvas);  // draws on this canvas
 
   [[nodiscard]] double width(std::string_view text, const Typeface& type) const;
-  // The text, or as much of it as fits, with … at its end.
+  // The text, cut with … if it does not fit.
   [[nodiscard]] std::string fitted(std::string_view text, const Typeface& type, double width) const;
-  // Broken between words; a word that is wider than a line is broken too.
+  // Breaks lines between words, and inside a word that is wider than a line.
   [[nodiscard]] std::vector<std::string> lines(std::string_view text, const Typeface& type, double width) const;
-  // The first character that no installed font has: a box would be drawn.
+  // The first character that no installed font has, and that would be drawn as a box.
   [[nodiscard]] std::optional<char32_t> first_missing(std::string_view text) const;
-  // Whether a line begins at its right end.
+  // Whether the line runs from right to left.
   [[nodiscard]] bool runs_to_the_left(std::string_view text) const;
 
   void draw(cairo_t* canvas, const Writing& writing) const;

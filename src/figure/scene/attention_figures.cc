@@ -23,7 +23,7 @@ std::string bar_label(const FigureTables& drawn) {
   return drawn.view.measure == insight::Measure::value ? "Norm of weight x value" : "Attention weight";
 }
 
-// What must be said of the whole figure.
+// The caption of the whole figure.
 std::string figure_caption(const FigureTables& drawn, const Picture& picture) {
   const std::string reduced = figure::caption_of(picture);
   if (!drawn.view.without_sinks) return reduced;
@@ -114,8 +114,8 @@ void check_lines(const insight::AttentionTables& tables, Kind kind) {
   const std::size_t queries = tables.queries(kind).size(), keys = tables.keys(kind).size();
   if (std::max(queries, keys) <= static_cast<std::size_t>(kHeadViewTokens)) return;
   throw std::invalid_argument(std::to_string(queries) + " x " + std::to_string(keys) +
-                              " tokens are too many for lines (at most " + std::to_string(kHeadViewTokens) +
-                              "): a heatmap shows them");
+                              " tokens are too many for a head view (at most " + std::to_string(kHeadViewTokens) +
+                              "): draw a heatmap instead");
 }
 
 Heatmap difference_of(const insight::AttentionTables& less, const HeadId& head, std::int64_t most, ThreadPool& pool) {

@@ -14,7 +14,7 @@ namespace {
 void need_labels(const std::vector<std::string>& labels, std::int64_t cells, const std::string& of) {
   if (labels.empty() || std::ssize(labels) == cells) return;
   throw std::invalid_argument(std::to_string(labels.size()) + " labels for " + std::to_string(cells) + " " + of +
-                              "; there must be one for each, or none");
+                              "; there must be as many, or none");
 }
 
 void need_cells(bool there_are, const std::string& figure) {
@@ -25,7 +25,7 @@ void need_finite(double value, const std::string& of) {
   if (!std::isfinite(value)) throw std::invalid_argument("a number of " + of + " is not finite");
 }
 
-// All tables together must be shadable.
+// Throws unless one Shader fits all tables.
 template <typename Tables>
 void need_shades(const Shade& shade, const Tables& tables) {
   Range numbers = numbers_in(*tables.front());
@@ -58,7 +58,7 @@ void check_one(const Overview& overview) {
   if (overview.layers * overview.heads != std::ssize(overview.cells))
     throw std::invalid_argument("an overview of " + std::to_string(overview.layers) + " layers x " +
                                 std::to_string(overview.heads) + " heads with " +
-                                std::to_string(overview.cells.size()) + " tables; there must be one a head");
+                                std::to_string(overview.cells.size()) + " tables; there must be one per head");
   std::vector<const nn::Matrix*> tables;
   for (const nn::Matrix& cells : overview.cells) {
     need_cells(!cells.empty(), "overview's thumbnail");
@@ -99,14 +99,14 @@ void check_one(const Curves& curves) {
   for (const Curves::Curve& curve : curves.curves) {
     need_cells(!curve.x.empty(), "curve '" + curve.name + "'");
     if (curve.x.size() != curve.y.size())
-      throw std::invalid_argument("curve '" + curve.name + "' has " + std::to_string(curve.x.size()) + " x for " +
-                                  std::to_string(curve.y.size()) + " y");
+      throw std::invalid_argument("curve '" + curve.name + "' has " + std::to_string(curve.x.size()) +
+                                  " x values for " + std::to_string(curve.y.size()) + " y values");
     const auto need_axis = [&](const std::vector<double>& values, bool log) {
       for (const double value : values) {
         need_finite(value, "curve '" + curve.name + "'");
         if (log && value <= 0)
           throw std::invalid_argument("curve '" + curve.name + "' reaches " + short_text(value) +
-                                      ", which a log axis does not have");
+                                      ", which a log axis cannot show");
       }
     };
     need_axis(curve.x, curves.log_x);

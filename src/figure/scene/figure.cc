@@ -42,7 +42,7 @@ Format format_of(const std::filesystem::path& file) {
 std::string draw(const Figure& figure, const Output& output) {
   constexpr double kLeast = 20, kMost = 2400;
   if (!(output.dpi >= kLeast && output.dpi <= kMost))
-    throw std::invalid_argument("a picture has 20 to 2400 dots an inch, not " + std::to_string(output.dpi));
+    throw std::invalid_argument("dpi must be from 20 to 2400, not " + std::to_string(output.dpi));
   check(figure);
   const Scene scene = lay_out(figure, output.dpi);
   switch (output.format) {
@@ -53,7 +53,7 @@ std::string draw(const Figure& figure, const Output& output) {
     case Format::pdf:
       return draw_pdf(scene);
   }
-  throw std::invalid_argument("a picture is a PNG, SVG or PDF");
+  throw std::invalid_argument("the format must be PNG, SVG or PDF");
 }
 
 std::optional<char32_t> first_missing(const Figure& figure, const Output& output) {

@@ -1,4 +1,4 @@
-// figure/scene/figure.h - pictures of attention: one description, drawn as PNG, PDF, SVG or in the terminal.
+// figure/scene/figure.h - descriptions of figures, and functions that draw them as PNG, PDF, SVG or in the terminal.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace attn::figure {
 
-// How a number becomes a place in the colour map.
+// How a number maps to a place in the colour map; see Shader.
 enum class Scale : std::uint8_t { linear, square_root, log };
 std::string_view name_of(Scale scale) noexcept;  // "linear", "sqrt", "log"
 std::optional<Scale> parse_scale(std::string_view name) noexcept;
@@ -23,29 +23,29 @@ struct Range {
   double from = 0, to = 1;
 };
 
-// Colours of a table.
+// How numbers become colours.
 struct Shade {
   std::string cmap = "viridis";  // one of colour_map_names()
   Scale scale = Scale::linear;
-  std::optional<Range> range = std::nullopt;  // default: 0 to the largest number; of a diverging map -a to a
+  std::optional<Range> range = std::nullopt;  // default: 0 to the largest number; -a to a for a diverging map
 };
 
 // A table of numbers.
 struct Heatmap {
   nn::Matrix cells;                        // [rows, columns]
-  std::vector<std::string> rows, columns;  // labels of cells; empty: no labels
+  std::vector<std::string> rows, columns;  // one label per row or column; empty: no labels
   std::string title;
   std::string x_label = "Key", y_label = "Query";
   std::string bar_label = "Attention weight";
-  std::string caption;  // what must be said: how cells were reduced
+  std::string caption;  // notes for the reader, such as how cells were reduced
   Shade shade;
-  bool values = false;  // numbers in the cells, where they fit
-  bool bar = true;      // the colour bar
+  bool values = false;  // print numbers in the cells, if they fit
+  bool bar = true;      // draw the colour bar
 };
 
 // Several tables that share axes and colours: the heads of a layer.
 struct Grid {
-  std::vector<Heatmap> panels;  // rows, columns, title of each are used; labels are drawn where they fit
+  std::vector<Heatmap> panels;  // their cells, rows, columns and title are used; labels are drawn if they fit
   std::int64_t columns = 0;     // 0: 2 x 4 for 8, else as square as possible
   std::string title, x_label = "Key", y_label = "Query", bar_label = "Attention weight", caption;
   Shade shade;
@@ -59,7 +59,7 @@ struct Overview {
   Shade shade;
 };
 
-// Two columns of tokens, and lines between them.
+// Two columns of tokens, with lines between them.
 struct HeadView {
   struct Head {
     std::string name;
@@ -67,11 +67,11 @@ struct HeadView {
   };
   std::vector<std::string> queries, keys;
   std::vector<Head> heads;  // each has its own colour, dash and label
-  double threshold = 0.01;  // weights below are not drawn; the caption says how much mass that is
+  double threshold = 0.01;  // smaller weights are not drawn; the caption says what share of the attention they hold
   std::string title, query_label = "Query", key_label = "Key", caption;
 };
 
-// True: may be seen.
+// A mask; true means visible.
 struct MaskPicture {
   std::int64_t rows = 0, columns = 0;
   std::vector<bool> seen;  // [rows, columns]
@@ -101,23 +101,23 @@ struct Curves {
 using Figure = std::variant<Heatmap, Grid, Overview, HeadView, MaskPicture, Bars, Curves>;
 
 enum class Format : std::uint8_t { png, svg, pdf };
-// By the end of a file's name; throws std::invalid_argument that names the three.
+// By the ending of a file name. Throws std::invalid_argument that lists the three.
 Format format_of(const std::filesystem::path& file);
 
 struct Output {
   Format format = Format::png;
-  double dpi = 150;  // of PNG; of the raster parts of the others
+  double dpi = 150;  // of a PNG, and of the raster parts of the other formats
 };
 
-// The bytes of a file. Throws std::invalid_argument for a figure that cannot be drawn: no cells, labels whose number is
-// not that of the cells, an unknown colour map, a range that is no range, numbers that are not finite.
+// Draws to the bytes of a file. Throws std::invalid_argument for a figure that cannot be drawn: no cells, more or fewer
+// labels than cells, an unknown colour map, an empty range, numbers that are not finite, a dpi outside 20 to 2400.
 std::string draw(const Figure& figure, const Output& output);
 
-// The first character in it that no font of this machine has, so that the picture shows a box. None in an SVG, which is
-// drawn with the fonts of whoever looks at it.
+// The first character that no font of this machine has, and that the picture shows as a box. None for an SVG, which
+// uses the fonts of its viewer.
 std::optional<char32_t> first_missing(const Figure& figure, const Output& output);
 
-// What a terminal can show.
+// The capabilities of a terminal.
 struct Screen {
   int width = 80;
   enum class Colours : std::uint8_t { none, indexed, direct } colours = Colours::none;  // 256 colours, 24 bits

@@ -18,7 +18,7 @@ bool several_kinds(const std::vector<HeadReport>& heads) {
   return heads.front().statistics.name.kind != heads.back().statistics.name.kind;
 }
 
-// As many types as there is room for, and … for the others.
+// As many types as fit, then … for the others.
 std::string names_of(const HeadReport& head, int room) {
   std::string names;
   for (std::size_t n = 0; n < head.types.size(); ++n) {
@@ -30,7 +30,7 @@ std::string names_of(const HeadReport& head, int room) {
   return names.empty() ? "-" : names;
 }
 
-// Of the table of heads; a space follows.
+// A column of the table of heads; a space follows it.
 struct Column {
   std::string_view title;
   int width = 0;
@@ -40,7 +40,7 @@ struct Column {
   [[nodiscard]] std::string field(std::string_view of) const { return fitted(of, width, !left) + " "; }
 };
 
-// Those that leave room for the types; numbers that say less are left out first.
+// The columns that leave room for the types; the least informative numbers are dropped first.
 std::vector<Column> report_columns(bool kinds, int width) {
   constexpr int kTypes = 22;  // "previous token 0.66, …"
   std::vector<Column> columns = {
@@ -70,7 +70,7 @@ std::vector<Column> report_columns(bool kinds, int width) {
 std::string failed_check(const insight::CheckResult& check, const Terminal& terminal) {
   if (!check.failure) return "";
   return terminal.sentence({{"Check failed:", Phrase::Style::bold},
-                            {to_string(*check.failure) + ": these are not weights of attention."}}) +
+                            {to_string(*check.failure) + ": these are not attention weights."}}) +
          "\n";
 }
 

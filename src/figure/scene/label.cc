@@ -18,7 +18,7 @@ char32_t code_of(std::string_view character) {
   return code;
 }
 
-// Characters that leave no mark, turn the direction of the text or may not stand in XML.
+// Characters that are invisible, change the direction of the text or are not allowed in XML.
 bool is_hidden(char32_t code) {
   constexpr std::array<std::array<char32_t, 2>, 10> kRanges = {{{0x00, 0x1F},
                                                                 {0x7F, 0xA0},

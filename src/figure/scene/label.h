@@ -1,4 +1,4 @@
-// figure/scene/label.h - tokens as they are written beside a picture.
+// figure/scene/label.h - formats tokens as labels.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace attn::figure {
 
-// One line of well-formed UTF-8 in which everything can be seen: control and other invisible characters as escapes (\n,
-// \x1b, \u200b), spaces in front and at the end as · (" the" is "·the"), bytes that are no UTF-8 as \xe2. Joiners
-// inside a word or an emoji stay what they are.
+// Returns one line of well-formed UTF-8 in which everything is visible: control and other invisible characters as
+// escapes (\n, \x1b, \u200b), leading and trailing spaces as · (" the" becomes "·the"), bytes that are not UTF-8 as
+// \xe2. Joiners inside a word or an emoji stay.
 std::string visible(std::string_view text);
 
 }  // namespace attn::figure

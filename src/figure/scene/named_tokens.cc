@@ -10,7 +10,7 @@ namespace attn::figure {
 
 namespace {
 
-// Without the spaces that some tokenizers have in front of words.
+// Strips the spaces that some tokenizers put in front of words.
 std::vector<text::Token> trimmed(std::vector<text::Token> tokens) {
   for (text::Token& token : tokens) {
     const std::size_t from = token.text.find_first_not_of(' ');

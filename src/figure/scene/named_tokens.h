@@ -1,4 +1,4 @@
-// figure/scene/named_tokens.h - tokens as people name them: by their text or by their number.
+// figure/scene/named_tokens.h - finds the tokens that a user names by text or by number.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace attn::figure {
 
-// All tokens that say `asked`, with or without spaces around it; where none does and it is a number, the token of that
-// number. Throws std::invalid_argument that names the nearest. `what`: how they are called, "token" or "word".
+// Returns the indices of all tokens whose text is `asked`, ignoring spaces around it; if there are none and `asked` is
+// a number, that index. Otherwise throws std::invalid_argument that suggests the nearest. `what` is "token" or "word",
+// for the message.
 std::vector<std::int64_t> named_tokens(const std::vector<text::Token>& tokens, const std::string& asked,
                                        std::string_view what = "token");
 

@@ -1,5 +1,5 @@
-// figure/scene/scene.h - a picture as a list of marks, in points (1/72 inch) from the top left: what every format draws
-// alike.
+// figure/scene/scene.h - a picture as a list of marks, in points (1/72 inch) from the top left, which every format
+// draws the same way.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct Box {
   [[nodiscard]] double bottom() const noexcept { return y + height; }
 };
 
-// A table of colours: cells with sharp edges.
+// A table of coloured cells with sharp edges.
 struct Tiles {
   Box box;
   std::int64_t rows = 0, columns = 0;
-  std::vector<std::uint8_t> steps;  // [rows, columns], places in the palette
+  std::vector<std::uint8_t> steps;  // [rows, columns], indices into the palette
   std::vector<Colour> palette;      // at most 256
 };
 
@@ -40,12 +40,12 @@ struct Stroke {
   Colour colour;
   double width = 0.5;
   double opacity = 1;
-  int dash = 0;  // as HeadStyle has it
+  int dash = 0;  // as in HeadStyle
 };
 
-enum class Anchor : std::uint8_t { start, middle, end };  // from the left, also where text runs to the left
+enum class Anchor : std::uint8_t { start, middle, end };  // left, middle, right, for right-to-left text too
 
-// One line. `at` is half-way up its capital letters.
+// One line of text. `at` is half-way up its capital letters.
 struct Writing {
   Point at;
   std::string text;
@@ -60,11 +60,11 @@ using Mark = std::variant<Tiles, Area, Stroke, Writing>;
 
 struct Scene {
   double width = 0, height = 0;
-  std::string title;        // for the file's own notes
-  std::vector<Mark> marks;  // later ones lie on top
+  std::string title;        // for the metadata of the file
+  std::vector<Mark> marks;  // later ones are on top
 };
 
-// Lengths of dashes and gaps, in widths of the line.
+// Lengths of dashes and gaps, as multiples of the line width.
 const std::vector<double>& dashes_of(int dash) noexcept;
 
 }  // namespace attn::figure

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<double, 3> kRound = {1, 2, 5};
 
-// Half a unit in the last place of what is computed: 3 * 0.1 still counts as 0.3.
+// Absorbs rounding errors: 3 * 0.1 still counts as 0.3.
 constexpr double kSlack = 1e-9;
 
 std::string with_digits(double value, int digits) {
@@ -31,7 +31,7 @@ std::string raised(int power) {
   return out;
 }
 
-// The power of ten that begins a number, rounded to `digits` after the first.
+// The decimal exponent of a number that is rounded to `digits` digits after the first.
 int power_of(double value, int digits) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.*e", digits, std::abs(value));

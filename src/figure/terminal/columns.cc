@@ -22,7 +22,7 @@ int width_of(gunichar c) {
   return g_unichar_iswide(c) != 0 ? 2 : 1;
 }
 
-// Calls f(bytes, code point) for every character of text that is UTF-8.
+// Calls f(bytes, code point) for every character of valid UTF-8 text.
 template <typename F>
 void each_character(std::string_view text, F&& f) {
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// figure/terminal/columns.h - how much room text takes where every character has a column of its own.
+// figure/terminal/columns.h - measures, cuts and wraps text in terminal columns.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace attn::figure {
 
-// Text that cannot upset a terminal: control characters as escapes (\n, \x1b), U+FFFD for what is not UTF-8.
+// Makes text safe for a terminal: control characters become escapes (\n, \x1b), invalid UTF-8 becomes U+FFFD.
 std::string on_one_line(std::string_view text);
 
-// One character, with the marks that stand on it.
+// One character with its combining marks.
 struct Glyph {
   std::string text;
   int columns = 1;  // two for Chinese and emoji
@@ -18,11 +18,11 @@ struct Glyph {
 std::vector<Glyph> glyphs_of(std::string_view text);
 
 int columns_of(std::string_view text);
-// Columns of the longest one; 0 if there are none.
+// The width of the longest text; 0 if there are none.
 int longest(const std::vector<std::string>& labels);
-// Cut to `width` columns (with … where something is missing) and filled with spaces.
+// Cuts text to `width` columns, marking the cut with …, or pads it with spaces.
 std::string fitted(std::string_view text, int width, bool to_the_right = false);
-// Lines of at most `width` columns, broken between words; a word that is longer than a line is broken anywhere.
+// Wraps text to lines of at most `width` columns, between words; a word longer than a line is broken anywhere.
 std::vector<std::string> wrapped(std::string_view text, int width);
 
 std::string repeat(std::string_view text, int times);

@@ -43,8 +43,8 @@ std::string Brush::styled(std::string_view codes, std::string_view text) const {
   return "\x1b[" + std::string(codes) + "m" + std::string(text) + "\x1b[0m";
 }
 
-std::string Brush::on(std::string_view text, const Colour& ground) const {
-  return styled(code(kBackground, ground) + ";" + code(kForeground, ink_on(ground)), text);
+std::string Brush::on(std::string_view text, const Colour& background) const {
+  return styled(code(kBackground, background) + ";" + code(kForeground, ink_on(background)), text);
 }
 
 std::string Brush::in(std::string_view text, const Colour& ink) const { return styled(code(kForeground, ink), text); }

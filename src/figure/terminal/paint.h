@@ -1,4 +1,4 @@
-// figure/terminal/paint.h - colours and shades as terminals show them.
+// figure/terminal/paint.h - paints text with terminal colours, or with shades if there are none.
 #pragma once
 
 #include <array>
@@ -9,18 +9,18 @@
 
 namespace attn::figure {
 
-// Number of the nearest of xterm's 240 fixed colours: a cube of 6 x 6 x 6, then 24 greys.
+// The index of the nearest of xterm's 240 fixed colours: a cube of 6 x 6 x 6, then 24 greys.
 int nearest_indexed(const Colour& colour) noexcept;
 
-// Every piece ends as it began: no style is left on. Without colours text stays as it is.
+// Each piece resets its style at the end. Without colours, text stays unchanged.
 class Brush {
  public:
   explicit Brush(Screen::Colours colours) noexcept : colours_(colours) {}
 
   [[nodiscard]] bool coloured() const noexcept { return colours_ != Screen::Colours::none; }
-  [[nodiscard]] std::string on(std::string_view text, const Colour& ground) const;  // in ink that can be read there
+  [[nodiscard]] std::string on(std::string_view text, const Colour& background) const;  // in legible ink
   [[nodiscard]] std::string in(std::string_view text, const Colour& ink) const;
-  // `width` columns, the upper half of the line in one colour, the lower half in another.
+  // `width` columns: the upper half of the line in one colour, the lower half in another.
   [[nodiscard]] std::string halves(const Colour& upper, const Colour& lower, int width) const;
   [[nodiscard]] std::string bold(std::string_view text) const { return styled("1", text); }
   [[nodiscard]] std::string dim(std::string_view text) const { return styled("2", text); }
@@ -32,12 +32,12 @@ class Brush {
   Screen::Colours colours_;
 };
 
-// Where there are no colours: five shades. A place in the colour map at or above the n-th of these has shade n + 1.
+// Five shades for terminals without colours. A place in the colour map at or above the n-th threshold has shade n + 1.
 inline constexpr std::array<std::string_view, 5> kBlocks = {"·", "░", "▒", "▓", "█"};
 inline constexpr std::array<double, 4> kBlockFrom = {0.03, 0.15, 0.35, 0.6};
 std::string_view block_of(double place) noexcept;
 
-// A bar as long as a share of `width` columns, to an eighth of one, filled with spaces.
+// A bar that fills a share of `width` columns, to an eighth of a column, padded with spaces.
 std::string bar_of(double share, int width);
 
 }  // namespace attn::figure

@@ -14,7 +14,7 @@ namespace screen {
 
 namespace {
 
-// The number at a place: place() only grows.
+// The number at a place of the map, by bisection: place() is monotonic.
 double number_at(const Shader& shader, double place) {
   double low = shader.range().from, high = shader.range().to;
   for (int step = 0; step < 60; ++step) {
@@ -80,14 +80,14 @@ int zoom_for(std::int64_t rows, std::int64_t columns, Shape<2> height_and_width,
   };
   int zoom = 1;
   for (int next = 2; fits(next); ++next) {
-    if (brush.coloured() || next % 2 == 0) zoom = next;  // a character is twice as high as wide
+    if (brush.coloured() || next % 2 == 0) zoom = next;  // characters are twice as high as wide
   }
   return zoom;
 }
 
 namespace {
 
-// One line of a raster. Cells beside each other that look the same share their escapes: masks are mostly such.
+// One line of a raster. Adjacent cells of one colour share their escape codes, which matters for masks.
 std::string raster_line(const Shades& shades, std::int64_t upper, std::int64_t lower, int zoom, const Brush& brush) {
   const bool both = lower < shades.places.rows();
   std::string line;
@@ -173,7 +173,7 @@ std::string draw(const Figure& figure, const Screen& screen) {
   const Screen wide{std::max(screen.width, kNarrowest), screen.colours};
   std::string out;
   for (const std::string& line : std::visit([&](const auto& one) { return screen::lines_of(one, wide); }, figure)) {
-    const std::size_t end = line.find_last_not_of(' ');  // none: an empty line
+    const std::size_t end = line.find_last_not_of(' ');  // npos: an empty line
     out += line.substr(0, end + 1) + "\n";
   }
   return out;

@@ -1,4 +1,4 @@
-// Many small tables in the terminal: the heads of a layer, or of a model.
+// Draws many small tables in the terminal: the heads of a layer, or of a model.
 #include <algorithm>
 
 #include "figure/layout/axes.h"
@@ -30,7 +30,7 @@ void add_beside(Lines& lines, const std::vector<PanelLines>& blocks) {
   }
 }
 
-// A panel of at most `most` columns, below its title.
+// A panel of at most `most` columns, under its title.
 PanelLines panel_lines(const std::string& title, const Shades& shades, std::int64_t most, const Brush& brush) {
   constexpr std::int64_t kHighest = 20;
   const int zoom = zoom_for(shades.places.rows(), shades.places.columns(), {kHighest, most}, brush);
@@ -43,13 +43,13 @@ PanelLines panel_lines(const std::string& title, const Shades& shades, std::int6
   return block;
 }
 
-// How many panels stand beside each other, and how many cells each may show.
+// How many panels there are per row, and how many cells each may show.
 struct GridPlaces {
   std::int64_t across = 1;
   std::int64_t cells = 1;
 };
 
-// As the grid asks, unless that makes panels smaller than 16 columns and they have more cells than fit.
+// As the grid requests, unless panels would be narrower than 16 columns and have more cells than fit.
 GridPlaces places_for(const Grid& grid, int width) {
   constexpr std::int64_t kSmallest = 16;
   std::int64_t widest = 1;
@@ -67,7 +67,7 @@ Range numbers_in_grid(const Grid& grid) {
   return all;
 }
 
-// "0 [CLS]  1 the  2 cat": what rows and columns stand for, where that is short.
+// "0 [CLS]  1 the  2 cat": a legend of rows and columns, if it is short.
 void add_tokens(Lines& lines, const Grid& grid, const Screen& screen) {
   constexpr std::size_t kMostLines = 3;
   const Heatmap& first = grid.panels.front();
@@ -86,7 +86,7 @@ void add_tokens(Lines& lines, const Grid& grid, const Screen& screen) {
   add(grid.x_label, first.columns);
 }
 
-// The heads of a layer beside each other, as large as the width allows.
+// The heads of a layer side by side, as large as the width allows.
 class Thumbnails {
  public:
   Thumbnails(const Overview& figure, int width, const Brush& brush)
@@ -97,11 +97,12 @@ class Thumbnails {
     gap_ = pitch > 2 ? 1 : 0;
     side_ = static_cast<int>(std::max<std::int64_t>(1, pitch - gap_));
     shown_ = std::min(figure.heads, room);
-    // In colour an odd number of half lines, so that the last one is a gap; else characters are twice as high as wide.
+    // In colour, an odd number of half lines, so that the last one is a gap; otherwise characters are twice as high as
+    // wide.
     high_ = brush.coloured() ? (side_ - 1) | 1 : (side_ + 1) / 2;
   }
 
-  // Numbers of the heads; empty where there is no room.
+  // The numbers of the heads; empty if there is no room.
   [[nodiscard]] std::string names() const {
     std::string line;
     if (gap_ == 0) return line;
@@ -131,7 +132,7 @@ class Thumbnails {
     if (!brush_.coloured() && gap_ > 0) lines.emplace_back();
   }
 
-  // What a caption must say.
+  // Notes for the caption.
   [[nodiscard]] std::string note() const {
     const nn::Matrix& first = figure_.cells.front();
     const bool reduced = first.columns() > side_ || first.rows() > high_;

@@ -1,4 +1,4 @@
-// Head views, bars and curves in the terminal.
+// Draws head views, bars and curves in the terminal.
 #include <algorithm>
 #include <cmath>
 
@@ -11,9 +11,9 @@ namespace attn::figure::screen {
 
 namespace {
 
-// ---- head view: lines between words cross each other beyond reading, so the largest weights are listed ----
+// ---- head view: lines between words would be illegible, so the largest weights are listed ----
 
-constexpr std::size_t kListed = 3;  // weights a query
+constexpr std::size_t kListed = 3;  // weights per query
 constexpr std::size_t kMostQueries = 100;
 constexpr int kLongestListedLabel = 20;
 
@@ -22,7 +22,7 @@ struct Line {
   float weight = 0;
 };
 
-// Of one query, the largest first.
+// The listed weights of one query, largest first.
 std::vector<Line> strongest(const HeadView& figure, std::size_t query) {
   std::vector<Line> all;
   for (std::size_t h = 0; h < figure.heads.size(); ++h) {
@@ -40,7 +40,7 @@ std::vector<Line> strongest(const HeadView& figure, std::size_t query) {
 
 std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
-// "head 9" as "h9", "layer 2, head 9" as "2.9": where there is no room for a name, its numbers still say which it is.
+// Shortens "head 9" to "h9" and "layer 2, head 9" to "2.9" if there is no room for the name.
 std::string name_in(const std::string& name, int width) {
   if (columns_of(name) <= width) return fitted(name, width);
   std::string numbers;
@@ -54,13 +54,13 @@ std::string name_in(const std::string& name, int width) {
   return fitted((numbers.find('.') == std::string::npos ? "h" : "") + numbers, width);
 }
 
-// "Query" as "query".
+// Turns "Query" into "query".
 std::string inside_a_sentence(std::string name) {
   if (!name.empty() && name[0] >= 'A' && name[0] <= 'Z') name[0] = static_cast<char>(name[0] - 'A' + 'a');
   return figure::visible(name);
 }
 
-// The last on its line, so not filled with spaces.
+// The last on its line, so not padded with spaces.
 std::string last_bar(double share, int width) {
   std::string bar = " " + bar_of(share, width);
   bar.erase(bar.find_last_not_of(' ') + 1);
@@ -117,10 +117,10 @@ ScreenAxis screen_axis(const std::vector<Curves::Curve>& curves, std::vector<dou
   return axis;
 }
 
-// The letters of curves; colours tell them apart too.
+// The letters of curves, which also have colours.
 constexpr std::array<std::string_view, 8> kMarks = {"•", "x", "+", "o", "*", "#", "%", "@"};
 
-// Which curve is seen at each place; the last one drawn.
+// Which curve is visible at each place: the last one drawn.
 class CurveCanvas {
  public:
   explicit CurveCanvas(int width) : width_(width), curve_(static_cast<std::size_t>(width) * kHeight, -1) {}
@@ -170,7 +170,7 @@ CurveCanvas canvas_of(const Curves& figure, const ScreenAxis& x, const ScreenAxi
   return canvas;
 }
 
-// Numbers below the axis, each under its place, where the one before leaves room.
+// Numbers below the axis, each at its place, if the previous one leaves room.
 std::string numbers_below(const ScreenAxis& axis, int width) {
   const std::vector<double> ticks = axis.ticks(std::max(2, width / 12));
   const Lines texts = tick_texts(ticks);

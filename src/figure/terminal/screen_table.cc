@@ -1,4 +1,4 @@
-// Heatmaps and masks in the terminal: a row a line with its label where that fits, else small squares.
+// Draws heatmaps and masks in the terminal: one labelled line per row if that fits, else small squares.
 #include <algorithm>
 #include <cmath>
 
@@ -12,18 +12,18 @@ namespace attn::figure::screen {
 namespace {
 
 constexpr int kLongestRowLabel = 16;
-constexpr int kMostPictureLines = 24;  // of a picture whose cells are enlarged
+constexpr int kMostPictureLines = 24;  // in a picture whose cells are enlarged
 
 struct ScreenTable {
   Shades shades;
-  Lines rows, columns;         // labels; empty: none
-  std::vector<Lines> numbers;  // of the cells; empty: none
+  Lines rows, columns;         // labels; may be empty
+  std::vector<Lines> numbers;  // texts of the cells; may be empty
 };
 
-// How the cells of a table with labels are laid out.
+// The layout of a table with labels.
 struct TableLayout {
-  int gutter = 0;        // columns of the row labels, with the space behind them
-  int cell = 0;          // 0: does not fit
+  int gutter = 0;        // width of the row labels and the space after them
+  int cell = 0;          // width of a cell; 0: the table does not fit
   bool upright = false;  // column labels are written downwards
 };
 
@@ -49,7 +49,7 @@ TableLayout layout_of(const ScreenTable& table, int width) {
   return layout;
 }
 
-// Labels of columns, from top to bottom. A character that is wider than a cell is left out.
+// Column labels, written from top to bottom. A character wider than a cell is left out.
 void add_upright(Lines& lines, const ScreenTable& table, const TableLayout& layout, const Brush& brush) {
   constexpr std::size_t kHighest = 9;
   std::vector<std::vector<Glyph>> labels;
@@ -77,7 +77,7 @@ void add_column_names(Lines& lines, const ScreenTable& table, const TableLayout&
   if (table.columns.empty()) return;
   if (layout.upright) return add_upright(lines, table, layout, brush);
   std::string line;
-  const bool right = !table.numbers.empty() && !brush.coloured();  // above the numbers' last digit
+  const bool right = !table.numbers.empty() && !brush.coloured();  // aligned with the last digit
   for (const std::string& label : table.columns) {
     line += right ? " " + fitted(label, layout.cell - 1, true) : fitted(label, layout.cell - 1) + " ";
   }
@@ -103,7 +103,7 @@ void add_rows(Lines& lines, const ScreenTable& table, const TableLayout& layout,
   }
 }
 
-// Where cells are too many for a label each: every fifth line has its row's, and a line below every tenth column's.
+// For too many cells to label each: every fifth line has a row label, and a line below labels every tenth column.
 void add_raster(Lines& lines, const ScreenTable& table, int width, const Brush& brush) {
   const nn::Matrix& places = table.shades.places;
   const int gutter = gutter_of(table.rows, width);
@@ -134,7 +134,7 @@ Lines thinned(const Lines& labels, std::int64_t cells) {
   return out;
 }
 
-// With labels where they fit, else as squares.
+// With labels if they fit, else as squares.
 void add_table(Lines& lines, const ScreenTable& table, const Screen& screen) {
   const Brush brush(screen.colours);
   const TableLayout layout = layout_of(table, screen.width);

@@ -15,10 +15,10 @@
 namespace attn::figure {
 namespace {
 
-constexpr int kWidestText = 88;  // lines longer than this are tiring to read
+constexpr int kWidestText = 88;  // longer lines are tiring to read
 constexpr int kNarrowest = 40;
 constexpr int kWidest = 1000;
-constexpr double kGreen = 0.62;  // of viridis: stands out on dark and on light
+constexpr double kGreen = 0.62;  // a place in viridis that stands out on dark and on light
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -46,8 +46,8 @@ Screen::Colours colours_of_terminal() {
 
 bool is_one_of(std::string_view glyph, std::string_view marks) { return marks.find(glyph) != std::string_view::npos; }
 
-// Parts of a word between which a line may end: before and after each Chinese character, but not between it and the
-// marks that belong to it. One empty part for an empty word.
+// Splits a word where a line may break: before and after each Chinese character, but not between it and its
+// punctuation. Returns one empty part for an empty word.
 std::vector<std::string> breakable(const std::string& word) {
   static constexpr std::string_view kClosing = "，。、；：！？”’）】》", kOpening = "“‘（【《";
   std::vector<std::string> parts(1);
@@ -91,9 +91,9 @@ std::string Terminal::styled(const Phrase& phrase) const {
 std::string Terminal::sentence(const std::vector<Phrase>& phrases, int indent) const {
   const int room = width_ - indent;
   std::string out;
-  int used = 0;  // of the line
+  int used = 0;  // columns used on the line
   for (const Phrase& phrase : phrases) {
-    Phrase run{"", phrase.style};  // what stands together on the line
+    Phrase run{"", phrase.style};  // the text of one style on the line
     const auto add = [&](const std::string& word, bool apart) {
       const int size = columns_of(word), gap = used > 0 && apart ? 1 : 0;
       if (used > 0 && used + gap + size > room) {
@@ -107,7 +107,7 @@ std::string Terminal::sentence(const std::vector<Phrase>& phrases, int indent) c
     };
     for (std::size_t from = 0; from <= phrase.text.size();) {
       const std::size_t end = std::min(phrase.text.find(' ', from), phrase.text.size());
-      bool apart = true;  // a blank stands before it
+      bool apart = true;  // whether a space precedes it
       for (const std::string& part : breakable(phrase.text.substr(from, end - from))) {
         if (columns_of(part) <= room) {
           add(part, apart);
