@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # docs/scale/networks.sh RATE RANKS PROGRAM [ARGUMENTS] - ranks of MPICH on this machine, each in a network of its own,
-# joined by a switch that lets so much out of each: 100mbit, 1gbit, as tc has it. As root. How the table of networks in
-# docs/scale.md was measured:
+# joined by a switch that limits each to RATE (100mbit, 1gbit, in the notation of tc). Needs root. The table of networks in
+# docs/scale.md was measured with:
 #
 #   docs/scale/networks.sh 300mbit 2 build/bench/bench_ring_mpich time 16384 7
 set -euo pipefail
@@ -35,6 +35,6 @@ for ((rank = 0; rank < ranks; ++rank)); do
   ((rank == 0)) || command+=(:)
   command+=(-n 1 ip netns exec "ring$rank" "$@")
 done
-# By TCP alone, though the ranks could share memory.
+# TCP only, although the ranks could share memory.
 export UCX_TLS=tcp,self UCX_NET_DEVICES=net MPIR_CVAR_NOLOCAL=1
 mpirun.mpich "${command[@]}"
