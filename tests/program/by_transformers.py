@@ -1,4 +1,4 @@
-"""The small models as transformers runs them: what trace, ablate and explain are compared with."""
+"""The small models as transformers runs them: the reference for trace, ablate and explain."""
 
 import json
 import pathlib
@@ -59,13 +59,13 @@ class Reference:
         return {"q": own.q_proj, "k": own.k_proj, "v": own.v_proj, "o": own.out_proj}
 
     def output_weights(self, kind, layer):
-        """What all heads go through together: [H D, width]."""
+        """The output projection of all heads: [H D, width]."""
         module = self.modules(kind, layer)["o"]
         weight = module.weight.detach().double()
         return weight if self.config.model_type == "gpt2" else weight.T
 
     def logits_without(self, heads):
-        """With what these heads give set to 0 before the output projection; (kind, layer, head) each."""
+        """Logits with the outputs of these heads, (kind, layer, head) each, set to 0 before the output projection."""
 
         def zeroing(head, count):
             def hook(_, arguments):
@@ -92,7 +92,7 @@ class Reference:
         return self.config.num_attention_heads
 
     def projected(self, kind, layer):
-        """x, q, k and v of one attention, as the projections are given and give them: [N, ...]."""
+        """x, q, k and v of one attention, captured at its projections: [N, ...]."""
         seen, hooks = {}, []
 
         def keep(name):

@@ -1,4 +1,4 @@
-"""The program as a person runs it."""
+"""Runs the program as a user does."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-# torch's second thread mostly waits in a loop, and takes the core from the tests beside.
+# torch's second thread mostly spins, and would take a core from the tests that run in parallel.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 PROGRAM = pathlib.Path(os.environ.get("ATTNSCOPE_PROGRAM", ROOT / "build" / "attnscope"))
 
@@ -22,7 +22,7 @@ def golden():
 
 
 def seconds_of_children():
-    """Of a core, whatever else the machine does: what all processes took that were started here and have ended."""
+    """CPU seconds of all child processes that have ended, independent of the machine's load."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -33,7 +33,7 @@ def model_folder(name):
 
 @pytest.fixture
 def broken_model(tmp_path):
-    """A model whose every number is NaN."""
+    """A model whose weights are all NaN."""
     folder = tmp_path / "broken"
     shutil.copytree(GOLDEN / "models" / "gpt2", folder)
     weights = bytearray((folder / "model.safetensors").read_bytes())
@@ -54,7 +54,7 @@ def attnscope(*arguments, check=True, **options):
 
 
 def refused(code, *arguments, **options):
-    """The one line in which the program says no."""
+    """Runs a command that must fail with this exit code; returns its one line on standard error."""
     done = attnscope(*arguments, check=False, **options)
     assert done.returncode == code, f"exit code {done.returncode}, said: {done.stderr}"
     assert done.stdout == ""

@@ -24,7 +24,7 @@ LIBRARIES = [_library("openmpi"), _library("mpich")]
 
 
 def mpirun(library, ranks, *arguments, timeout=120, **more):
-    """Runs the program as so many ranks; a hang is a failure. `more` is for subprocess.run: cwd, env, ..."""
+    """Runs the program on `ranks` ranks; a hang is a failure. `more` goes to subprocess.run: cwd, env, ..."""
     environment = {**os.environ, "ATTNSCOPE_THREADS": "1", "NO_COLOR": "1", **more.pop("env", {})}
     command = [ROOT / "tools" / "mpirun.sh", library, ranks, PROGRAM, *arguments]
     return subprocess.run(
@@ -33,7 +33,7 @@ def mpirun(library, ranks, *arguments, timeout=120, **more):
 
 
 def said_once(done, code):
-    """The line in which all processes together say no, without the program's name; launchers have more to say."""
+    """The one line of error that all ranks print together, without the program's name and the launcher's own lines."""
     assert done.returncode == code, done.stderr
     assert done.stdout == "" or "attnscope" not in done.stdout
     ours = [line for line in done.stderr.splitlines() if line.startswith("attnscope: ")]

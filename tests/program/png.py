@@ -1,4 +1,4 @@
-"""Pictures as numbers."""
+"""PNG files as arrays."""
 
 import io
 

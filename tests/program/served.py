@@ -12,7 +12,7 @@ from conftest import PROGRAM
 
 
 class Served:
-    """The program, until the end of a with block."""
+    """Runs `attnscope view` for the length of a with block."""
 
     def __init__(self, *arguments, port="0"):
         self.command = [PROGRAM, "view", "--no-open", *(["--port", port] if port else []), *map(str, arguments)]
@@ -22,7 +22,7 @@ class Served:
         self.process = subprocess.Popen(
             self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         )
-        self.said = ""  # until the address: what the terminal shows of the text
+        self.said = ""  # output up to the address: what the terminal shows of the text
         while not (address := re.search(r"http://127\.0\.0\.1:\d+/", self.said)):
             line = self.process.stdout.readline()
             assert line, self.process.stderr.read()

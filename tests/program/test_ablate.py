@@ -29,11 +29,11 @@ def kl(before, after):
     return (p.exp() * (p - q)).sum(-1).numpy()
 
 
-def same_choices(told, logits):
+def same_choices(result, logits):
     probabilities = torch.softmax(logits, -1)
-    top = probabilities.topk(len(told))
-    assert [one["id"] for one in told] == top.indices.tolist()
-    assert np.abs(np.array([one["probability"] for one in told]) - top.values.numpy()).max() < 1e-4
+    top = probabilities.topk(len(result))
+    assert [one["id"] for one in result] == top.indices.tolist()
+    assert np.abs(np.array([one["probability"] for one in result]) - top.values.numpy()).max() < 1e-4
 
 
 CASES = [
@@ -52,57 +52,57 @@ CASES = [
 def test_predictions_move_as_in_transformers(name, text, heads):
     model = reference(name, text)
     before, after = model.logits(), model.logits_without(heads)
-    told = ablate(name, text, "--head", *(f"{kind}:{layer}.{head}" for kind, layer, head in heads))
-    assert [(h["kind"], h["layer"], h["head"]) for h in told["off"]] == heads
+    result = ablate(name, text, "--head", *(f"{kind}:{layer}.{head}" for kind, layer, head in heads))
+    assert [(h["kind"], h["layer"], h["head"]) for h in result["off"]] == heads
     gaps = [i for i, token in enumerate(model.encoding.tokens) if token == "[MASK]"]
     expected = gaps or ([len(before) - 1] if name in ("gpt2", "llama") else list(range(len(before))))
-    assert [one["token"] for one in told["positions"]] == expected
-    for one in told["positions"]:
+    assert [one["token"] for one in result["positions"]] == expected
+    for one in result["positions"]:
         i = one["token"]
         assert len(one["before"]) == len(one["after"]) == 10
         same_choices(one["before"], before[i])
         same_choices(one["after"], after[i])
         assert abs(one["kl"] - kl(before[i], after[i])) < 1e-4
-    assert abs(told["kl"] - np.mean([one["kl"] for one in told["positions"]])) < 1e-6
-    assert told["kl"] > 0
+    assert abs(result["kl"] - np.mean([one["kl"] for one in result["positions"]])) < 1e-6
+    assert result["kl"] > 0
 
 
 def test_kind_self_needs_no_name_and_at_chooses_the_place():
     model = reference("gpt2")
-    told = ablate("gpt2", TEXT, "--head", "1.0", "--at", 2, 0)
-    assert [one["token"] for one in told["positions"]] == [2, 0]
+    result = ablate("gpt2", TEXT, "--head", "1.0", "--at", 2, 0)
+    assert [one["token"] for one in result["positions"]] == [2, 0]
     before, after = model.logits(), model.logits_without([("self", 1, 0)])
-    for one in told["positions"]:
+    for one in result["positions"]:
         assert abs(one["kl"] - kl(before[one["token"]], after[one["token"]])) < 1e-4
 
 
-def test_an_encoder_without_a_gap_is_asked_for_every_token():
-    told = ablate("bert", TEXT, "--head", "0.1")
+def test_an_encoder_without_a_mask_predicts_every_token():
+    result = ablate("bert", TEXT, "--head", "0.1")
     model = reference("bert")
     divergence = kl(model.logits(), model.logits_without([("self", 0, 1)]))
     ordinary = [i for i, special in enumerate(model.encoding.special_tokens_mask) if not special]
-    assert [one["token"] for one in told["positions"]] == ordinary
-    assert np.abs(np.array([one["kl"] for one in told["positions"]]) - divergence[ordinary]).max() < 1e-4
+    assert [one["token"] for one in result["positions"]] == ordinary
+    assert np.abs(np.array([one["kl"] for one in result["positions"]]) - divergence[ordinary]).max() < 1e-4
 
 
 @pytest.mark.parametrize(("name", "text"), [("bert", GAPS), ("llama", TEXT), ("t5", TEXT)])
 def test_all_ranks_every_head(name, text):
     model = reference(name, text)
-    told = ablate(name, text, "--all")
-    heads = [(h["kind"], h["layer"], h["head"]) for h in told["heads"]]
+    result = ablate(name, text, "--all")
+    heads = [(h["kind"], h["layer"], h["head"]) for h in result["heads"]]
     assert len(set(heads)) == len(heads)
     kinds = {"self", "decoder", "cross"} if name == "t5" else {"self"}
     assert {kind for kind, _, _ in heads} == kinds
-    places = [one["token"] for one in told["positions"]]
+    places = [one["token"] for one in result["positions"]]
     before = model.logits()
-    effects = [h["kl"] for h in told["heads"]]
+    effects = [h["kl"] for h in result["heads"]]
     assert effects == sorted(effects, reverse=True)
-    for one in told["heads"]:
+    for one in result["heads"]:
         after = model.logits_without([(one["kind"], one["layer"], one["head"])])
         assert abs(one["kl"] - kl(before, after)[places].mean()) < 1e-4
         assert [word["id"] for word in one["likeliest"]] == after[places].argmax(-1).tolist()
     shown = attnscope("ablate", "--model", model_folder(name), "--text", text, "--all").stdout
-    assert "by itself" in shown and "\x1b" not in shown
+    assert "switched off alone" in shown and "\x1b" not in shown
 
 
 def test_text_shows_both_lists_and_what_follows():
@@ -130,14 +130,14 @@ BERT = ["ablate", "--model", model_folder("bert"), "--text", GAPS]
         ([*BERT, "--head", "0.0", "--top", 0], "--top"),
     ],
 )
-def test_wrong_usage_is_one_line_and_2(arguments, says):
+def test_wrong_usage_prints_one_line_and_exits_with_2(arguments, says):
     assert says in refused(2, *arguments)
 
 
-def test_a_model_that_predicts_nothing_says_so():
+def test_a_model_without_a_language_model_head_is_refused():
     said = refused(1, "ablate", "--model", model_folder("bert-half"), "--text", "a", "--head", "0.0")
     assert "no head that predicts" in said
 
 
-def test_a_token_that_is_not_there_is_named():
+def test_a_missing_token_is_named():
     assert "no token 99" in refused(1, *BERT, "--head", "0.0", "--at", 99)

@@ -24,9 +24,9 @@ def analyze(*arguments, **options):
     return json.loads(attnscope("analyze", *arguments, "--json", **options).stdout)
 
 
-def told_ids(name, text):
-    told = json.loads(attnscope("tokenize", "--model", model_folder(name), "--text", text, "--json").stdout)
-    return told["ids"]
+def ids_of(name, text):
+    result = json.loads(attnscope("tokenize", "--model", model_folder(name), "--text", text, "--json").stdout)
+    return result["ids"]
 
 
 def load(name):
@@ -52,7 +52,7 @@ def entropies(table):
 
 
 def seen_by(table, causal, window):
-    """How many keys each row may see."""
+    """Number of keys that each row may see."""
     n, m = table.shape
     if not causal:
         return np.full(n, m)
@@ -60,7 +60,7 @@ def seen_by(table, causal, window):
 
 
 def expected_shares(table, tokens, special):
-    """What numpy says; tokens: of the keys where these are also the queries, else None."""
+    """Statistics by numpy; tokens: the keys' if they are also the queries, else None."""
     n, m = table.shape
     i, j = np.mgrid[:n, :m]
     keys = tokens if tokens is not None else [""] * m
@@ -98,15 +98,15 @@ def near(got, wanted, tolerance=3e-5):
 def test_every_number_is_that_of_numpy_on_transformers_tables(name):
     model = load(name)
     config = model.config
-    told = analyze(
+    result = analyze(
         "--model", model_folder(name), "--text", TEXT, *(["--target", TEXT] if config.is_encoder_decoder else [])
     )
-    ids = told_ids(name, TEXT)
+    ids = ids_of(name, TEXT)
     target = [config.decoder_start_token_id, *ids][:-1] if config.is_encoder_decoder else None
     tables = tables_of(model, ids, target)
     special = set(transformers.AutoTokenizer.from_pretrained(model_folder(name)).all_special_ids)
-    assert len(told["heads"]) == sum(table.shape[0] * table.shape[1] for table in tables.values())
-    for head in told["heads"]:
+    assert len(result["heads"]) == sum(table.shape[0] * table.shape[1] for table in tables.values())
+    for head in result["heads"]:
         kind = head["kind"]
         table = tables[kind][head["layer"], head["head"]]
         n, m = table.shape
@@ -125,8 +125,8 @@ def test_every_number_is_that_of_numpy_on_transformers_tables(name):
         near(head["distance"], (table * away).sum(-1).mean(), 1e-4)
         key_ids = target if kind == "decoder" else ids
         flags = np.array([id in special for id in key_ids])
-        names = told["target"] if kind == "decoder" else told["tokens"]
-        assert len(told["written"] if kind == "cross" else names) == n
+        names = result["target"] if kind == "decoder" else result["tokens"]
+        assert len(result["written"] if kind == "cross" else names) == n
         wanted = expected_shares(table, None if kind == "cross" else names, flags)
         for share, value in wanted.items():
             near(head["shares"][share], value)
@@ -141,13 +141,13 @@ def test_every_number_is_that_of_numpy_on_transformers_tables(name):
             near(head["even"][share], value)
         assert all(0 <= kind["score"] <= 1 and kind["reason"] for kind in head["types"])
         assert 0 <= head["interest"] <= 1
-    for layer in told["layers"]:
+    for layer in result["layers"]:
         mean = tables[layer["kind"]][layer["layer"]].mean(0)
         near(layer["received"], mean.sum(0), 1e-4)
         near(layer["outgoing"], mean.sum(1))
         near(layer["diagonal"], np.diagonal(mean))
-    assert told["check"]["passed"] and told["check"]["deviation"] < 1e-4
-    assert sorted(head["rank"] for head in told["heads"]) == list(range(1, len(told["heads"]) + 1))
+    assert result["check"]["passed"] and result["check"]["deviation"] < 1e-4
+    assert sorted(head["rank"] for head in result["heads"]) == list(range(1, len(result["heads"]) + 1))
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5"])
@@ -171,14 +171,14 @@ def test_result_does_not_depend_on_threads():
     assert attnscope(*base, "--threads", 1).stdout == attnscope(*base, "--threads", 3).stdout
 
 
-# ---- heads that were made up ----
+# ---- synthetic heads ----
 
 WORDS = "[CLS] the cat , the dog , and the cat saw the dog . then it ran over to them and was gone [SEP]".split()
 N = len(WORDS)
 
 
 def one_hot(key_of):
-    """Rows that look at one key: key_of(i), or evenly at all where that is None."""
+    """Rows that attend to one key, key_of(i), or evenly to all if that is None."""
     table = np.full((N, N), 1 / N)
     for i in range(N):
         if (key := key_of(i)) is not None:
@@ -221,7 +221,7 @@ def made_up(tmp_path_factory):
     return analyze("--table", file, "--tokens", " ".join(WORDS))
 
 
-def test_every_made_up_head_has_its_name_and_no_other(made_up):
+def test_every_synthetic_head_gets_its_name_and_no_other(made_up):
     for name, head in zip(MADE_UP, made_up["heads"]):
         assert [kind["name"] for kind in head["types"]] == [name], (name, head["types"])
 
@@ -244,9 +244,9 @@ def test_reasons_have_the_numbers_in_words(made_up):
 def test_a_random_head_has_no_name(tmp_path):
     table = np.random.default_rng(0).dirichlet(np.full(40, 0.3), 40)
     np.save(tmp_path / "w.npy", table)
-    told = analyze("--table", tmp_path / "w.npy")
-    assert told["heads"][0]["types"] == []
-    assert told["tokens"] == [str(i) for i in range(40)]
+    result = analyze("--table", tmp_path / "w.npy")
+    assert result["heads"][0]["types"] == []
+    assert result["tokens"] == [str(i) for i in range(40)]
 
 
 def test_a_head_that_cannot_choose_is_not_named(tmp_path):
@@ -254,33 +254,34 @@ def test_a_head_that_cannot_choose_is_not_named(tmp_path):
     assert analyze("--table", tmp_path / "w.npy")["heads"][0]["types"] == []
 
 
-# ---- what a person sees ----
+# ---- terminal output ----
 
 
-def test_the_first_line_answers_which_head_to_look_at():
+def test_the_first_line_suggests_a_head():
     arguments = ["--model", model_folder("bert"), "--text", TEXT]
-    told = analyze(*arguments)["look_at"]
+    result = analyze(*arguments)["look_at"]
     lines = attnscope("analyze", *arguments).stdout.splitlines()
     assert (
-        " ".join(lines[: lines.index("")]) == f"Look at layer {told['layer']}, head {told['head']}: {told['reason']}."
+        " ".join(lines[: lines.index("")])
+        == f"Look at layer {result['layer']}, head {result['head']}: {result['reason']}."
     )
     assert "Checked: " in lines[-1] or "Checked: " in lines[-2]
 
 
-def test_what_is_not_attention_is_told_first_or_refused(tmp_path):
+def test_numbers_that_are_not_attention_are_reported_first_or_refused(tmp_path):
     np.save(tmp_path / "w.npy", np.full((2, 6, 6), 0.7))
     said = " ".join(attnscope("analyze", "--table", tmp_path / "w.npy").stdout.split())
-    wrong = "layer 0, head 0, row 0: the weights sum to 4.2, not 1: these are not weights of attention."
+    wrong = "layer 0, head 0, row 0: the weights sum to 4.2, not 1: these are not attention weights."
     assert said.startswith(f"Check failed: {wrong} Look at layer 0, head 0: ") and "Checked" not in said
     table = np.full((2, 6, 6), 1 / 6)
     for number in (50, -0.5):
         table[1, 2, 3] = number
         np.save(tmp_path / "w.npy", table)
-        told = refused(1, "analyze", "--table", tmp_path / "w.npy")
-        assert f"layer 0, head 1, row 2: {number} is not a weight: weights lie between 0 and 1" in told
+        result = refused(1, "analyze", "--table", tmp_path / "w.npy")
+        assert f"layer 0, head 1, row 2: {number} is not a weight: weights lie between 0 and 1" in result
 
 
-def test_top_and_all_say_how_many_rows():
+def test_top_and_all_set_the_number_of_rows():
     base = ["analyze", "--model", model_folder("bert"), "--text", TEXT]
     rows = [line for line in attnscope(*base, "--top", 3).stdout.splitlines() if line.startswith("  ")]
     assert len(rows) == 3
@@ -295,7 +296,7 @@ def test_piped_output_fits_80_columns_and_has_no_escape_codes():
         assert max(map(len, out.splitlines()[2:-1])) <= 80
 
 
-def test_kind_chooses_heads_and_a_kind_that_is_not_there_is_refused():
+def test_kind_selects_heads_and_a_missing_kind_is_refused():
     t5 = ["--model", model_folder("t5"), "--text", TEXT, "--target", "the fox"]
     assert {head["kind"] for head in analyze(*t5)["heads"]} == {"self", "decoder", "cross"}
     assert {head["kind"] for head in analyze(*t5, "--kind", "cross")["heads"]} == {"cross"}
@@ -303,7 +304,7 @@ def test_kind_chooses_heads_and_a_kind_that_is_not_there_is_refused():
 
 
 @pytest.mark.parametrize("end, start", [("svg", b"<"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
-def test_the_curve_of_entropy_is_a_figure(tmp_path, end, start):
+def test_the_entropy_curve_is_written_as_a_figure(tmp_path, end, start):
     file = tmp_path / f"x.{end}"
     attnscope("analyze", "--model", model_folder("bert"), "--text", TEXT, "-o", file)
     assert file.read_bytes().startswith(start)
@@ -313,9 +314,9 @@ def test_a_table_whose_rows_do_not_sum_to_1_is_named(tmp_path):
     table = np.full((2, 3, 3), 1 / 3)
     table[1, 2] *= 2
     np.save(tmp_path / "w.npy", table)
-    told = analyze("--table", tmp_path / "w.npy")
-    assert not told["check"]["passed"] and "head 1, row 2" in told["check"]["words"]
-    near(told["heads"][1]["outgoing"], [1, 1, 2])
+    result = analyze("--table", tmp_path / "w.npy")
+    assert not result["check"]["passed"] and "head 1, row 2" in result["check"]["words"]
+    near(result["heads"][1]["outgoing"], [1, 1, 2])
 
 
 def test_json_goes_to_a_file(tmp_path):
@@ -343,13 +344,13 @@ def corpus_file(folder, lines):
 
 def test_a_corpus_is_the_mean_over_its_texts(texts, tmp_path):
     file = corpus_file(tmp_path, texts)
-    told = analyze("--model", model_folder("bert"), "--corpus", file, "--max-tokens", 40)
+    result = analyze("--model", model_folder("bert"), "--corpus", file, "--max-tokens", 40)
     model = load("bert")
     special = set(transformers.AutoTokenizer.from_pretrained(model_folder("bert")).all_special_ids)
     sums, tokens, cut = {}, 0, 0
     read = [line for line in texts if line.strip()]
     for line in read:
-        ids = told_ids("bert", line)
+        ids = ids_of("bert", line)
         cut += len(ids) > 40
         ids = ids if len(ids) <= 40 else [*ids[:39], ids[-1]]
         tokens += len(ids)
@@ -364,8 +365,8 @@ def test_a_corpus_is_the_mean_over_its_texts(texts, tmp_path):
                 *(shares[n] for n in ("first", "separators", "near", "beyond")),
             ]
             sums[layer, head] = sums.get((layer, head), 0) + np.array(numbers)
-    assert told["texts"] == {"read": len(read), "cut": cut, "empty": 2, "tokens": tokens} and cut > 0
-    for head in told["heads"]:
+    assert result["texts"] == {"read": len(read), "cut": cut, "empty": 2, "tokens": tokens} and cut > 0
+    for head in result["heads"]:
         got = [
             head["entropy"],
             head["distance"],
@@ -386,7 +387,7 @@ def test_limit_and_formats_give_the_same(texts, tmp_path):
     assert json.loads(plain)["texts"]["read"] == 8
 
 
-def test_a_killed_run_goes_on_and_says_the_same(texts, tmp_path):
+def test_a_killed_run_resumes_to_the_same_result(texts, tmp_path):
     lines = [line for line in texts if line]
     file = corpus_file(tmp_path, lines * 50)
     arguments = ["analyze", "--model", model_folder("llama"), "--json", "--threads", "1", "--corpus", str(file)]
@@ -409,10 +410,10 @@ def test_a_killed_run_goes_on_and_says_the_same(texts, tmp_path):
             time.sleep(0.005)
         said = run.communicate()[1].decode()
         if run.returncode == -signal.SIGINT:
-            assert "the same command goes on" in said
+            assert "rerun the command to resume" in said
     assert kills == 3 and state.exists()
     last = attnscope(*arguments)
-    assert "goes on after" in last.stderr
+    assert "resuming after" in last.stderr
     assert last.stdout == whole
     assert not state.exists()
 
@@ -445,7 +446,7 @@ def found(*arguments):
     return json.loads(attnscope("find", *arguments, "--json").stdout)["heads"]
 
 
-def test_a_made_up_head_is_found_by_its_name(tmp_path):
+def test_a_synthetic_head_is_found_by_its_name(tmp_path):
     names = {
         "previous token": "previous",
         "next token": "next",
@@ -464,7 +465,7 @@ def test_a_made_up_head_is_found_by_its_name(tmp_path):
 
 def test_similarity_with_a_mask_is_the_overlap_with_an_even_head():
     base = ["--model", model_folder("gpt2"), "--text", TEXT, "--top", 1000]
-    tables = tables_of(load("gpt2"), told_ids("gpt2", TEXT))["self"]
+    tables = tables_of(load("gpt2"), ids_of("gpt2", TEXT))["self"]
     n = tables.shape[-1]
     i, j = np.mgrid[:n, :n]
     even = ((j <= i) & (i - j <= 2)).astype(float)
@@ -478,7 +479,7 @@ def test_similarity_with_a_mask_is_the_overlap_with_an_even_head():
 
 @pytest.mark.parametrize("size", [3, 8, 64])
 def test_similarity_with_a_picture_is_the_overlap_of_both_reduced(tmp_path, size):
-    tables = tables_of(load("bert"), told_ids("bert", TEXT))["self"]
+    tables = tables_of(load("bert"), ids_of("bert", TEXT))["self"]
     n = tables.shape[-1]
     picture = np.random.default_rng(size).random((size, size)) ** 4
     picture[1] = 0
@@ -508,7 +509,7 @@ def test_a_png_finds_the_head_that_it_was_drawn_from(tmp_path):
 
 
 def png(grey):
-    """A grey PNG file, as its standard has it."""
+    """A grey PNG file, written by hand from the standard."""
 
     def chunk(name, data):
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -518,7 +519,7 @@ def png(grey):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-def test_what_is_no_pattern_is_refused_in_one_line(tmp_path):
+def test_a_wrong_pattern_is_refused_in_one_line(tmp_path):
     base = ["--model", model_folder("bert"), "--text", TEXT]
     assert "is neither a name" in refused(2, "find", "sideways", *base)
     assert "from -16 to 16" in refused(2, "find", "offset(20)", *base)

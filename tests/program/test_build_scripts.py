@@ -75,13 +75,13 @@ def test_a_phase_that_fails_ends_with_what_to_do(place, said, sentence):
     assert said.splitlines()[-1].strip() in done.stderr.rsplit("\n\n", 1)[0]
 
 
-def test_what_runs_beside_is_waited_for_and_its_failure_counts(place):
+def test_a_background_job_is_awaited_and_its_failure_counts(place):
     done = phases(place, 'beside other bash -c "sleep 0.5; echo broken; exit 1"\njoined other 5 "The other"')
     assert done.returncode == 1
     assert "broken" in done.stderr and "The other failed" in done.stderr
 
 
-def test_what_is_tried_returns_its_failure_and_the_rest_goes_on(place):
+def test_a_tried_command_returns_its_failure_and_the_script_continues(place):
     done = phases(place, 'try phase bad 5 "Bad" false || echo "it was $?"\nphase good 5 "Good" true\necho done')
     assert (done.returncode, done.stdout) == (0, "it was 1\ndone\n")
     assert done.stderr.split()[:3] == ["Bad", "failed", "after"] and done.stderr.count("\n") == 1
@@ -115,7 +115,7 @@ def test_an_interrupt_ends_everything_that_was_started(place):
     process.terminate()
     assert process.wait(10) == 143
     process.stderr.close()
-    until = time.monotonic() + 10  # a signal takes its time on a busy machine
+    until = time.monotonic() + 10  # signals can take a while on a busy machine
     while {"sleep 60.25", "sleep 60.5"} & set(running_commands()):
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -153,7 +153,7 @@ def check_without_root(bin_folder):
     )
 
 
-def test_a_wrong_word_is_refused():
+def test_a_wrong_argument_is_refused():
     for script in ("build.sh", "measure_build.sh"):
         done = subprocess.run([ROOT / "tools" / script, "bogus"], capture_output=True, text=True, timeout=30)
         assert done.returncode == 2 and "usage: tools/" + script in done.stderr, (script, done.stderr)

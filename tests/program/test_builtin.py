@@ -1,4 +1,4 @@
-"""The models that lie in the program itself: their names, and what commands do where no model is named."""
+"""Built-in models: their names, and the default model of commands."""
 
 import json
 import os
@@ -71,14 +71,14 @@ def test_without_a_default_a_model_must_be_named(listed, command):
         ["fill", "--text", "The [MASK] was bad."],
     ],
 )
-def test_commands_use_tiny_bert_where_no_model_is_named(arguments):
+def test_commands_use_tiny_bert_by_default(arguments):
     done = attnscope(*arguments)
-    assert done.stdout and done.stderr == ""  # what is piped is told nothing
+    assert done.stdout and done.stderr == ""  # no note when standard error is not a terminal
     assert done.stdout == attnscope(*arguments, "--model", "tiny-bert").stdout
 
 
 @with_default
-def test_a_corpus_is_read_by_tiny_bert_where_no_model_is_named(tmp_path):
+def test_a_corpus_is_read_by_tiny_bert_by_default(tmp_path):
     (tmp_path / "texts.txt").write_text("one two three\nfour five\n")
     arguments = ["analyze", "--corpus", tmp_path / "texts.txt", "--json"]
     assert attnscope(*arguments).stdout == attnscope(*arguments, "--model", "tiny-bert").stdout
@@ -86,15 +86,15 @@ def test_a_corpus_is_read_by_tiny_bert_where_no_model_is_named(tmp_path):
 
 @with_default
 def test_a_recording_of_a_built_in_model_has_its_name(tmp_path):
-    told = json.loads(attnscope("record", "--text", TEXT, "-o", tmp_path / "a.attn", "--json").stdout)
-    assert told["model"] == "tiny-bert"
+    result = json.loads(attnscope("record", "--text", TEXT, "-o", tmp_path / "a.attn", "--json").stdout)
+    assert result["model"] == "tiny-bert"
     assert "tiny-bert" in attnscope("record", "--text", TEXT, "-o", tmp_path / "a.attn").stdout
     both = attnscope("compare", tmp_path / "a.attn", tmp_path / "a.attn", "--json").stdout
     assert json.loads(both)["a"]["model"] == "tiny-bert"
 
 
 @pytest.mark.usefixtures("tiny_gpt")
-def test_generate_uses_tiny_gpt_where_no_model_is_named():
+def test_generate_uses_tiny_gpt_by_default():
     arguments = ["generate", "--prompt", "The movie", "--tokens", 5, "--json"]
     default, named = (json.loads(attnscope(*arguments, *more).stdout) for more in ([], ["--model", "tiny-gpt"]))
     assert default["ids"] == named["ids"] and len(default["ids"]) <= 5
@@ -124,19 +124,19 @@ def test_a_built_in_model_is_the_one_in_models(listed, name):
 
 
 @with_default
-def test_a_bare_name_is_the_built_in_model_and_a_path_the_folder(tmp_path):
+def test_a_bare_name_means_the_built_in_model_and_a_path_the_folder(tmp_path):
     (tmp_path / "tiny-bert").mkdir()
     arguments = ["tokenize", "--text", TEXT, "--json"]
     bare = attnscope(*arguments, "--model", "tiny-bert", cwd=tmp_path)
     assert bare.stdout == attnscope(*arguments).stdout
-    assert bare.stderr == "note: tiny-bert is the built-in model; ./tiny-bert is the folder\n"
+    assert bare.stderr == "note: using the built-in model tiny-bert; write ./tiny-bert for the folder\n"
     assert "./tiny-bert" in refused(1, *arguments, "--model", "./tiny-bert", cwd=tmp_path)
-    assert "./tiny-bert" not in attnscope(*arguments, cwd=tmp_path).stderr  # nobody named it
+    assert "./tiny-bert" not in attnscope(*arguments, cwd=tmp_path).stderr  # only a named model gets the note
 
 
 @with_default
-def test_pull_says_that_it_is_there_already():
-    assert "nothing to fetch" in refused(2, "pull", "tiny-bert")
+def test_pull_refuses_a_built_in_model():
+    assert "nothing to download" in refused(2, "pull", "tiny-bert")
 
 
 @with_default

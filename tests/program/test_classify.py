@@ -77,13 +77,13 @@ def by_word(encoding, row):
 def test_labels_are_those_of_transformers(tmp_path, family):
     model = make(tmp_path, family)
     _, logits, _ = theirs(model, tmp_path, TEXT)
-    told = ours(tmp_path, "--text", TEXT)
-    got = {score["label"]: score for score in told["scores"]}
+    result = ours(tmp_path, "--text", TEXT)
+    got = {score["label"]: score for score in result["scores"]}
     assert set(got) == set(LABELS)
     assert np.abs([got[name]["logit"] for name in LABELS] - logits).max() < 1e-5
     probabilities = torch.softmax(torch.tensor(logits, dtype=torch.float64), 0).numpy()
     assert np.abs([got[name]["probability"] for name in LABELS] - probabilities).max() < 1e-5
-    assert told["label"] == told["scores"][0]["label"] == LABELS[int(logits.argmax())]
+    assert result["label"] == result["scores"][0]["label"] == LABELS[int(logits.argmax())]
 
 
 @pytest.mark.parametrize("family", ["bert", "distilbert"])
@@ -92,7 +92,7 @@ def test_weights_of_words_are_those_of_the_first_token(tmp_path, family):
     encoding, _, attentions = theirs(model, tmp_path, TEXT)
     layers, heads = attentions.shape[:2]
     for layer, head in [(None, None), (0, None), (None, 1), (1, 2)]:
-        told = ours(
+        result = ours(
             tmp_path,
             "--text",
             TEXT,
@@ -101,45 +101,45 @@ def test_weights_of_words_are_those_of_the_first_token(tmp_path, family):
         )
         rows = attentions[layers - 1 if layer is None else layer, :, 0]
         expected = by_word(encoding, rows.mean(axis=0) if head is None else rows[head])
-        assert np.abs(np.array([word["weight"] for word in told["words"]]) - expected).max() < 1e-5
-        assert told["layer"] == (layers - 1 if layer is None else layer) and told["head"] == head
-    words = [word for word in told["words"] if not word["special"]]
+        assert np.abs(np.array([word["weight"] for word in result["words"]]) - expected).max() < 1e-5
+        assert result["layer"] == (layers - 1 if layer is None else layer) and result["head"] == head
+    words = [word for word in result["words"] if not word["special"]]
     assert [TEXT[word["span"][0] : word["span"][1]] for word in words] == [word["word"] for word in words]
-    assert abs(sum(word["weight"] for word in told["words"]) - 1) < 1e-5
+    assert abs(sum(word["weight"] for word in result["words"]) - 1) < 1e-5
 
 
 def test_pairs_and_float16_weights(tmp_path):
     model = make(tmp_path, "bert", dtype=torch.float16)
     _, logits, _ = theirs(model, tmp_path, TEXT, "A dog sleeps.")
-    told = ours(tmp_path, "--text", TEXT, "--pair", "A dog sleeps.")
-    got = {score["label"]: score["logit"] for score in told["scores"]}
+    result = ours(tmp_path, "--text", TEXT, "--pair", "A dog sleeps.")
+    got = {score["label"]: score["logit"] for score in result["scores"]}
     assert np.abs([got[name] for name in LABELS] - logits).max() < 1e-4
 
 
-def test_labels_of_which_several_may_hold_are_sigmoids(tmp_path):
+def test_multi_label_models_use_sigmoids(tmp_path):
     model = make(tmp_path, "bert", problem_type="multi_label_classification")
     _, logits, _ = theirs(model, tmp_path, TEXT)
     got = {score["label"]: score["probability"] for score in ours(tmp_path, "--text", TEXT)["scores"]}
     assert np.abs([got[name] for name in LABELS] - 1 / (1 + np.exp(-logits.astype(float)))).max() < 1e-5
 
 
-def test_a_long_text_is_read_as_far_as_the_model_goes(tmp_path):
+def test_a_long_text_is_cut_to_the_model_length(tmp_path):
     model = make(tmp_path, "bert")
     text = " ".join(["the dog"] * 100)
     encoding = encode(tmp_path, text)
     kept = encoding.ids[:79] + encoding.ids[-1:]
     with torch.inference_mode():
         logits = model(torch.tensor([kept])).logits[0].numpy()
-    told = ours(tmp_path, "--text", text)
-    assert (told["tokens"], told["read"]) == (len(encoding.ids), 80)
-    got = {score["label"]: score["logit"] for score in told["scores"]}
+    result = ours(tmp_path, "--text", text)
+    assert (result["tokens"], result["read"]) == (len(encoding.ids), 80)
+    got = {score["label"]: score["logit"] for score in result["scores"]}
     assert np.abs([got[name] for name in LABELS] - logits).max() < 1e-5
-    assert "The first 80 of" in attnscope("classify", "--model", tmp_path, "--text", text).stdout
+    assert "Read the first 80 of" in attnscope("classify", "--model", tmp_path, "--text", text).stdout
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """A classifier, texts of many lengths and what transformers says of each, one at a time."""
+    """A classifier, texts of many lengths, and transformers' logits for each, computed one at a time."""
     folder = tmp_path_factory.mktemp("model")
     model = make(folder, "bert")
     random = np.random.default_rng(5)
@@ -152,12 +152,12 @@ def data(tmp_path_factory):
 def test_many_texts_get_the_labels_of_transformers(data, tmp_path):
     folder, texts, logits = data
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
-    told = ours(folder, "--data", tmp_path / "texts.txt")
+    result = ours(folder, "--data", tmp_path / "texts.txt")
     probabilities = torch.softmax(torch.tensor(logits).double(), 1).numpy()
-    assert np.abs(np.array([answer["probabilities"] for answer in told["answers"]]) - probabilities).max() < 1e-5
-    assert [answer["label"] for answer in told["answers"]] == [LABELS[i] for i in logits.argmax(1)]
-    assert told["found"] == np.bincount(logits.argmax(1), minlength=3).tolist() and told["texts"] == 150
-    assert "accuracy" not in told and "given" not in told["answers"][0]
+    assert np.abs(np.array([answer["probabilities"] for answer in result["answers"]]) - probabilities).max() < 1e-5
+    assert [answer["label"] for answer in result["answers"]] == [LABELS[i] for i in logits.argmax(1)]
+    assert result["found"] == np.bincount(logits.argmax(1), minlength=3).tolist() and result["texts"] == 150
+    assert "accuracy" not in result and "given" not in result["answers"][0]
     one = attnscope("--threads", 1, "classify", "--model", folder, "--data", tmp_path / "texts.txt", "--json").stdout
     assert (
         one
@@ -173,13 +173,13 @@ def test_accuracy_and_confusion_are_counted(data, tmp_path, name):
         writer = csv.writer(file)
         writer.writerow(["review", "verdict"])
         writer.writerows([text, name(LABELS[label])] for text, label in zip(texts, given, strict=True))
-    told = ours(folder, "--data", tmp_path / "texts.csv", "--label-column", "verdict")
+    result = ours(folder, "--data", tmp_path / "texts.csv", "--label-column", "verdict")
     found = logits.argmax(1)
     confusion = np.zeros((3, 3), int)
     np.add.at(confusion, (given, found), 1)
-    assert told["confusion"] == confusion.tolist() and told["right"] == int((given == found).sum())
-    assert abs(told["accuracy"] - (given == found).mean()) < 1e-6
-    assert [answer["given"] for answer in told["answers"]] == [LABELS[i] for i in given]
+    assert result["confusion"] == confusion.tolist() and result["right"] == int((given == found).sum())
+    assert abs(result["accuracy"] - (given == found).mean()) < 1e-6
+    assert [answer["given"] for answer in result["answers"]] == [LABELS[i] for i in given]
     shown = attnscope(
         "classify", "--model", folder, "--data", tmp_path / "texts.csv", "--label-column", "verdict"
     ).stdout
@@ -188,7 +188,7 @@ def test_accuracy_and_confusion_are_counted(data, tmp_path, name):
     assert numbers == confusion.tolist()
 
 
-def test_limit_and_held_out_take_a_part(data, tmp_path):
+def test_limit_and_held_out_select_texts(data, tmp_path):
     folder, texts, _ = data
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
     base = ["--data", tmp_path / "texts.txt"]
@@ -202,11 +202,11 @@ def test_wrong_data_is_refused(data, tmp_path):
     folder, _, _ = data
     base = ["classify", "--model", folder, "--data"]
     (tmp_path / "a.csv").write_text("text,label\nfine,excellent\n")
-    assert "'excellent' is none of the model's: negative, so so, positive" in refused(
+    assert "the model has no label 'excellent'; its labels are negative, so so, positive" in refused(
         1, *base, tmp_path / "a.csv", "--labels"
     )
     (tmp_path / "b.csv").write_text("text,label\nfine,7\n")
-    assert "'7' is none" in refused(1, *base, tmp_path / "b.csv", "--labels")
+    assert "no label '7'" in refused(1, *base, tmp_path / "b.csv", "--labels")
     assert "nowhere" in refused(1, *base, tmp_path / "b.csv", "--label-column", "nowhere")
     assert refused(1, *base, tmp_path / "none.csv")
     refused(2, *base, tmp_path / "a.csv", "--text", "both")
@@ -229,7 +229,7 @@ def test_models_without_labels_and_wrong_places_are_refused(tmp_path):
 
 
 def in_terminal(*arguments, **environment):
-    """What is written to a terminal."""
+    """Output of the program on a terminal."""
     ours, its = pty.openpty()
     command = [PROGRAM, *map(str, arguments)]
     program = subprocess.Popen(command, stdout=its, stderr=subprocess.DEVNULL, env={**os.environ, **environment})

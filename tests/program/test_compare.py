@@ -33,7 +33,7 @@ def divergence(p, q):
 
 
 def binned(table, rows, columns):
-    """[H, rows, columns + 1]: what lies on no aligned key comes last."""
+    """[H, rows, columns + 1]: the attention to keys that are not aligned comes last."""
     some = table[:, rows]
     return np.concatenate([some[..., columns], 1 - some[..., columns].sum(-1, keepdims=True)], -1).clip(0)
 
@@ -42,13 +42,13 @@ def entropy(table):
     return -(table * np.log(np.where(table > 0, table, 1))).sum(-1).mean(-1)
 
 
-def check(told, tables_a, tables_b, tokens):
-    assert [one["kind"] for one in told["aligned"]] == list(tables_a)
-    heads = {(head["kind"], head["layer"], head["head"]): head for head in told["heads"]}
+def check(result, tables_a, tables_b, tokens):
+    assert [one["kind"] for one in result["aligned"]] == list(tables_a)
+    heads = {(head["kind"], head["layer"], head["head"]): head for head in result["heads"]}
     assert len(heads) == sum(len(t) * t.shape[1] for t in tables_a.values())
-    changes = [head["change"] for head in told["heads"]]
+    changes = [head["change"] for head in result["heads"]]
     assert changes == sorted(changes, reverse=True)
-    for one in told["aligned"]:
+    for one in result["aligned"]:
         kind = one["kind"]
         for pairs, (a, b) in ((one["queries"], tokens[kind][0]), (one["keys"], tokens[kind][1])):
             assert [a[i] for i, _ in pairs] == [b[j] for _, j in pairs] and len(pairs) == longest(a, b)
@@ -63,57 +63,57 @@ def check(told, tables_a, tables_b, tokens):
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "qwen2-window"])
-def test_two_texts_differ_as_numpy_says(name):
-    told = compare("--model", model_folder(name), A, B)
-    pair = told["a"]["tokens"], told["b"]["tokens"]
-    assert 2 < len(told["aligned"][0]["queries"]) < min(map(len, pair))
-    check(told, run(name, A), run(name, B), {"self": (pair, pair)})
+def test_changes_between_two_texts_are_those_of_numpy(name):
+    result = compare("--model", model_folder(name), A, B)
+    pair = result["a"]["tokens"], result["b"]["tokens"]
+    assert 2 < len(result["aligned"][0]["queries"]) < min(map(len, pair))
+    check(result, run(name, A), run(name, B), {"self": (pair, pair)})
 
 
 @pytest.mark.parametrize("name", ["t5", "bart"])
 def test_an_encoder_decoder_has_all_three_kinds(name):
     target = "Was it asleep?"
-    told = compare("--model", model_folder(name), A, B, "--target", target)
-    text, given, written = ((told["a"][what], told["b"][what]) for what in ("tokens", "target", "written"))
+    result = compare("--model", model_folder(name), A, B, "--target", target)
+    text, given, written = ((result["a"][what], result["b"][what]) for what in ("tokens", "target", "written"))
     kinds = {"self": (text, text), "decoder": (given, given), "cross": (written, text)}
-    check(told, run(name, A, target), run(name, B, target), kinds)
+    check(result, run(name, A, target), run(name, B, target), kinds)
 
 
 def test_two_models_read_one_text():
-    told = compare(model_folder("llama"), model_folder("llama-linear"), "--text", A)
-    pair = told["a"]["tokens"], told["b"]["tokens"]
-    assert told["a"]["model"].endswith("llama") and told["b"]["model"].endswith("llama-linear")
-    check(told, run("llama", A), run("llama-linear", A), {"self": (pair, pair)})
+    result = compare(model_folder("llama"), model_folder("llama-linear"), "--text", A)
+    pair = result["a"]["tokens"], result["b"]["tokens"]
+    assert result["a"]["model"].endswith("llama") and result["b"]["model"].endswith("llama-linear")
+    check(result, run("llama", A), run("llama-linear", A), {"self": (pair, pair)})
 
 
-def test_recordings_are_compared_as_the_texts_are(tmp_path):
+def test_recordings_compare_like_their_texts(tmp_path):
     for file, text in (("a", A), ("b", B)):
         attnscope("record", "--model", model_folder("bert"), "--text", text, "-o", tmp_path / f"{file}.attn")
-    told = compare(tmp_path / "a.attn", tmp_path / "b.attn")
+    result = compare(tmp_path / "a.attn", tmp_path / "b.attn")
     direct = compare("--model", model_folder("bert"), A, B)
-    assert told["heads"] == direct["heads"] and told["aligned"] == direct["aligned"]
+    assert result["heads"] == direct["heads"] and result["aligned"] == direct["aligned"]
     turned = compare(tmp_path / "b.attn", tmp_path / "a.attn")
-    assert [h["change"] for h in turned["heads"]] == [h["change"] for h in told["heads"]]
+    assert [h["change"] for h in turned["heads"]] == [h["change"] for h in result["heads"]]
 
 
 def test_a_text_with_itself_is_the_same():
-    told = compare("--model", model_folder("bert"), A, A)
-    assert all(head["change"] == 0 for head in told["heads"])
-    assert told["aligned"][0]["queries"] == [[i, i] for i in range(len(told["a"]["tokens"]))]
+    result = compare("--model", model_folder("bert"), A, A)
+    assert all(head["change"] == 0 for head in result["heads"])
+    assert result["aligned"][0]["queries"] == [[i, i] for i in range(len(result["a"]["tokens"]))]
 
 
 def test_the_table_names_the_most_changed_first_and_what_changed():
-    told = compare("--model", model_folder("bert"), A, B)
+    result = compare("--model", model_folder("bert"), A, B)
     shown = attnscope("compare", "--model", model_folder("bert"), A, B, "--top", 2).stdout
-    first = told["heads"][0]
+    first = result["heads"][0]
     lines = shown.splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith("layer"))
     assert lines[at + 1].split()[:3] == [str(first["layer"]), str(first["head"]), f"{first['change']:.4f}"]
-    assert f"{len(told['heads']) - 2} more heads" in shown
-    assert len(told["aligned"][0]["queries"]) == int(shown.split()[0])
+    assert f"{len(result['heads']) - 2} more heads" in shown
+    assert len(result["aligned"][0]["queries"]) == int(shown.split()[0])
 
 
-def test_picture_is_of_the_most_changed_head_or_of_the_one_that_is_named(tmp_path):
+def test_the_figure_shows_the_most_changed_head_or_the_chosen_one(tmp_path):
     source = ["--model", model_folder("bert"), A, B]
     first = compare(*source)["heads"][0]
     attnscope("compare", *source, "-o", tmp_path / "d.svg")
@@ -127,13 +127,13 @@ def test_different_shapes_are_refused_with_both():
     assert said.count("layers of") == 2
 
 
-def test_what_a_and_b_are_is_never_guessed(tmp_path):
+def test_the_meaning_of_a_and_b_is_never_guessed(tmp_path):
     attnscope("record", "--model", model_folder("bert"), "--text", A, "-o", tmp_path / "a.attn")
     shutil.copy(tmp_path / "a.attn", tmp_path / "b.attn")
     files = tmp_path / "a.attn", tmp_path / "b.attn"
     assert "not both" in refused(2, "compare", A, B, "--model", model_folder("bert"), "--text", A)
     assert "is a recording" in refused(2, "compare", *files, "--model", model_folder("bert"))
     assert "is a recording" in refused(2, "compare", *files, "--text", A)
-    assert "there is no recording" in refused(2, "compare", A, B)
-    assert "as they are" in refused(2, "compare", *files, "--target", A)
+    assert "not found" in refused(2, "compare", A, B)
+    assert "does not apply" in refused(2, "compare", *files, "--target", A)
     assert "no token in common" in refused(1, "compare", "--model", model_folder("gpt2"), "aa", "zz 1")

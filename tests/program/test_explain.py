@@ -19,7 +19,7 @@ def merged(table, words):
 
 
 def words_of(encoding):
-    """A number for each token from Hugging Face's word ids; special tokens are words of their own."""
+    """Word number of each token, from Hugging Face's word ids; each special token is a word of its own."""
     numbers, last = [], object()
     for word in encoding.word_ids:
         numbers.append(numbers[-1] + 1 if numbers and (word is None or word != last) else numbers[-1] if numbers else 0)
@@ -41,19 +41,19 @@ def explain(name, *options, text=TEXT):
     return json.loads(attnscope("explain", text, "--model", model_folder(name), *options, "--json").stdout)
 
 
-def compare(told, row, special, top):
-    """One row as told with the same row by numpy."""
+def compare(result, row, special, top):
+    """Compares one row of the output with the same row by numpy."""
     aside = [j for j in range(len(row)) if special[j]]
     rest = sorted((j for j in range(len(row)) if not special[j] and row[j] > 0), key=lambda j: -row[j])
-    assert len(told["most"]) == min(top, len(rest))
-    for one in told["most"]:
+    assert len(result["most"]) == min(top, len(rest))
+    for one in result["most"]:
         assert abs(one["weight"] - row[one["key"]]) < 2e-5
-    shown = [one["weight"] for one in told["most"]]
+    shown = [one["weight"] for one in result["most"]]
     assert shown == sorted(shown, reverse=True)
     assert np.abs(np.array(shown) - row[rest[: len(shown)]]).max(initial=0) < 2e-5
-    assert abs(told["special"] - row[aside].sum()) < 2e-5
-    assert abs(told["rest"] - row[rest[top:]].sum()) < 2e-5
-    assert abs(told["special"] + told["rest"] + sum(shown) - row.sum()) < 1e-5
+    assert abs(result["special"] - row[aside].sum()) < 2e-5
+    assert abs(result["rest"] - row[rest[top:]].sum()) < 2e-5
+    assert abs(result["special"] + result["rest"] + sum(shown) - row.sum()) < 1e-5
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "gpt2"])
@@ -62,12 +62,12 @@ def test_words_and_means_are_those_of_transformers(name):
     numbers = words_of(reference.encoding)
     table = merged(reference.attentions("self").mean((0, 1)), numbers)
     special = [bool(reference.encoding.special_tokens_mask[numbers.index(w)]) for w in range(len(table))]
-    told = explain(name)
-    assert told["words"] == told["keys"] == texts_of(reference.encoding, numbers, TEXT)
-    assert len(told["words"]) < len(numbers)
-    assert [row["word"] for row in told["rows"]] == [w for w in range(len(table)) if not special[w]]
-    for row in told["rows"]:
-        assert row["text"] == told["words"][row["word"]]
+    result = explain(name)
+    assert result["words"] == result["keys"] == texts_of(reference.encoding, numbers, TEXT)
+    assert len(result["words"]) < len(numbers)
+    assert [row["word"] for row in result["rows"]] == [w for w in range(len(table)) if not special[w]]
+    for row in result["rows"]:
+        assert row["text"] == result["words"][row["word"]]
         compare(row, table[row["word"]], special, 3)
     every = explain(name, "--special", "--top", 5)
     assert len(every["rows"]) == len(table)
@@ -94,34 +94,34 @@ def test_one_word_over_all_heads():
     numbers = words_of(reference.encoding)
     tables = merged(reference.attentions("self"), numbers)
     special = [bool(reference.encoding.special_tokens_mask[numbers.index(w)]) for w in range(tables.shape[-1])]
-    told = explain("bert", "--word", "it")
-    places = [w for w, text in enumerate(told["words"]) if text == "it"]
-    assert len(places) == 2 and [row["word"] for row in told["rows"]] == places
-    for row in told["rows"]:
+    result = explain("bert", "--word", "it")
+    places = [w for w, text in enumerate(result["words"]) if text == "it"]
+    assert len(places) == 2 and [row["word"] for row in result["rows"]] == places
+    for row in result["rows"]:
         assert len(row["heads"]) == tables.shape[0] * tables.shape[1]
         for head in row["heads"]:
             compare(head, tables[head["layer"], head["head"], row["word"]], special, 3)
     second = explain("bert", "--word", "it", "--occurrence", 2)["rows"]
-    assert second == told["rows"][1:]
+    assert second == result["rows"][1:]
     assert explain("bert", "--word", places[1])["rows"] == second
     assert [row["word"] for row in explain("bert", "--word", "IT")["rows"]] == places
     shown = attnscope("explain", TEXT, "--model", model_folder("bert"), "--word", "it").stdout
     assert shown.count("\n0 ") == shown.count("\n2 ") == 2 and "not why" in shown
 
 
-def test_cross_attention_is_from_written_words_to_text_words():
+def test_cross_attention_goes_from_output_words_to_source_words():
     reference = Reference("t5", "the cat sat", "the dog was")
-    told = explain("t5", "--kind", "cross", "--target", "the dog was", "--special", text="the cat sat")
-    assert told["words"] == ["the", "dog", "was", "</s>"] and told["keys"] == ["the", "cat", "sat", "</s>"]
+    result = explain("t5", "--kind", "cross", "--target", "the dog was", "--special", text="the cat sat")
+    assert result["words"] == ["the", "dog", "was", "</s>"] and result["keys"] == ["the", "cat", "sat", "</s>"]
     mean = reference.attentions("cross").mean((0, 1))
     groups = [0]
     for piece in reference.encoding.tokens[1:]:
         groups.append(groups[-1] + (piece.startswith("\u2581") or piece == "</s>"))
     by_key = np.stack([mean[:, [g == w for g in groups]].sum(1) for w in range(max(groups) + 1)], 1)
-    compare(told["rows"][-1], by_key[-1], [False] * 4, 3)  # the end is one token
+    compare(result["rows"][-1], by_key[-1], [False] * 4, 3)  # the end is one token
 
 
-def test_text_shows_words_bars_and_what_is_set_aside():
+def test_text_shows_words_bars_and_the_remainder():
     shown = attnscope("explain", TEXT, "--model", model_folder("bert"))
     lines = shown.stdout.splitlines()
     assert lines[0].startswith("The ") and "█" in shown.stdout
@@ -141,7 +141,7 @@ def test_text_shows_words_bars_and_what_is_set_aside():
             assert len(rows) > 6 and max(map(len, rows)) <= width
 
 
-def test_a_recording_says_the_same(tmp_path):
+def test_a_recording_gives_the_same_result(tmp_path):
     file = tmp_path / "x.attn"
     attnscope("record", "--model", model_folder("gpt2"), "--text", TEXT, "-o", file)
     assert json.loads(attnscope("explain", "--recording", file, "--json").stdout) == explain("gpt2")
@@ -160,7 +160,7 @@ def test_a_recording_says_the_same(tmp_path):
         (["--top", 0], "--top"),
     ],
 )
-def test_wrong_usage_is_one_line_and_2(arguments, says):
+def test_wrong_usage_prints_one_line_and_exits_with_2(arguments, says):
     assert says in refused(2, "explain", TEXT, "--model", model_folder("bert"), *arguments)
 
 
@@ -168,7 +168,7 @@ def test_a_text_without_words_is_refused():
     assert "the text is empty" in refused(2, "explain", "", "--model", model_folder("bert"))
 
 
-def test_weights_that_are_not_numbers_are_an_error(broken_model):
+def test_nan_weights_are_an_error(broken_model):
     read = ["--model", broken_model, "--text", "the dog"]
     assert "not numbers" in refused(1, "explain", *read)
     assert "not numbers" in refused(1, "explain", *read, "--word", "dog")

@@ -1,4 +1,4 @@
-"""Pictures that the program writes, read by programs that nobody here wrote."""
+"""Figures that the program writes, read back by independent programs."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ TOKENS = ["[CLS]", "我", "喜欢", "שלום", "مرحبا", "🐱", "a<b&c", "
 
 @pytest.fixture
 def table(tmp_path):
-    """64 numbers, each of which stands at one of the places that the golden colours are of."""
+    """64 numbers, one at each position for which there is a golden colour."""
     weights = [[(8 * i + j) / 64 for j in range(8)] for i in range(8)]
     weights[7][7] = 1.0
     file = tmp_path / "weights.json"
@@ -81,11 +81,11 @@ def test_pdf_has_its_labels_as_text(table):
         assert word in text
 
 
-def test_png_says_its_resolution_and_is_the_same_every_time(table):
+def test_png_has_its_resolution_and_is_reproducible(table):
     png = drawn(table, "x.png", "--dpi", 300)
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     at = png.index(b"pHYs") + 4
-    assert struct.unpack(">IIB", png[at : at + 9]) == (11811, 11811, 1)  # dots a metre
+    assert struct.unpack(">IIB", png[at : at + 9]) == (11811, 11811, 1)  # dots per metre
     assert png == drawn(table, "x.png", "--dpi", 300)
 
 

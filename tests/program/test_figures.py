@@ -1,4 +1,4 @@
-"""heatmap, heads, headview, overview and mask: what is drawn is what transformers computes."""
+"""heatmap, heads, headview, overview and mask draw what transformers computes."""
 
 import json
 import os
@@ -38,19 +38,19 @@ def bert():
 def test_cells_in_json_are_those_of_transformers(bert):
     _, attentions = bert
     for layer, head in [(0, 0), (1, 2)]:
-        told = json.loads(attnscope("heatmap", *LOOK, "--layer", layer, "--head", head, "--json").stdout)
-        assert np.abs(np.array(told["weights"]) - attentions[layer, head]).max() < 1e-5
-        assert (told["layer"], told["head"], told["kind"], told["measure"]) == (layer, head, "self", "raw")
-        assert len(told["tokens"]) == len(told["keys"]) == attentions.shape[-1]
-    told = json.loads(attnscope("heads", *LOOK, "--layer", 1, "--heads", "3,0", "--json").stdout)
-    assert [each["head"] for each in told["heads"]] == [3, 0]
-    for each in told["heads"]:
+        result = json.loads(attnscope("heatmap", *LOOK, "--layer", layer, "--head", head, "--json").stdout)
+        assert np.abs(np.array(result["weights"]) - attentions[layer, head]).max() < 1e-5
+        assert (result["layer"], result["head"], result["kind"], result["measure"]) == (layer, head, "self", "raw")
+        assert len(result["tokens"]) == len(result["keys"]) == attentions.shape[-1]
+    result = json.loads(attnscope("heads", *LOOK, "--layer", 1, "--heads", "3,0", "--json").stdout)
+    assert [each["head"] for each in result["heads"]] == [3, 0]
+    for each in result["heads"]:
         assert np.abs(np.array(each["weights"]) - attentions[1, each["head"]]).max() < 1e-5
 
 
 def published_map(name):
-    """A colour map as the project's own table has it; tests/figure compares that with matplotlib's."""
-    source = (ROOT / "src" / "figure" / "colour_tables.cc").read_text()
+    """A colour map from the project's own table; tests/figure compares that with matplotlib's."""
+    source = (ROOT / "src" / "figure" / "colour" / "colour_tables.cc").read_text()
     steps = "".join(re.findall(r'"([0-9a-f]+)"', source.split(f'"{name}"')[1].split("},")[0]))[: 6 * 256]
     return np.array([[int(steps[i + j : i + j + 2], 16) for j in (0, 2, 4)] for i in range(0, 6 * 256, 6)])
 
@@ -63,7 +63,7 @@ def test_colours_of_the_png_are_the_weights(bert, tmp_path):
     picture = decoded((tmp_path / "x.png").read_bytes()).astype(int)
     count = attentions.shape[-1]
     as_number = [1 << 16, 1 << 8, 1]
-    steps = np.full(1 << 24, -1)  # of a colour: its place in the map, or -1
+    steps = np.full(1 << 24, -1)  # position of each colour in the map, or -1
     steps[published_map("viridis") @ as_number] = np.arange(256)
     steps = steps[picture @ as_number]
     coloured = (steps >= 0) & (picture.max(-1) - picture.min(-1) > 40)
@@ -93,7 +93,7 @@ def test_colours_of_the_png_are_the_weights(bert, tmp_path):
     ids=lambda command: command[0],
 )
 @pytest.mark.parametrize("kind", FORMATS)
-def test_every_figure_comes_in_every_format(command, kind, tmp_path):
+def test_every_figure_is_written_in_every_format(command, kind, tmp_path):
     file = tmp_path / f"figure.{kind}"
     assert attnscope(*command, "-o", file, "--title", "A title & 标题").stdout == ""
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
@@ -112,24 +112,24 @@ def test_every_figure_comes_in_every_format(command, kind, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["heatmap", "heads", "headview", "overview"])
-def test_in_a_pipe_there_are_no_escapes_and_lines_fit(command):
+def test_piped_figures_have_no_escapes_and_fit(command):
     arguments = [command, *LOOK]
     if command != "overview":
         arguments += ["--layer", 1]
     if command == "heatmap":
         arguments += ["--head", 0]
     for columns in (40, 80, 200):
-        told = attnscope(*arguments, env={**os.environ, "COLUMNS": str(columns)}).stdout
-        assert "\x1b" not in told
-        assert max(map(len, told.splitlines())) <= columns
+        result = attnscope(*arguments, env={**os.environ, "COLUMNS": str(columns)}).stdout
+        assert "\x1b" not in result
+        assert max(map(len, result.splitlines())) <= columns
 
 
 def test_numbers_in_the_terminal_are_the_weights(bert):
     _, attentions = bert
-    told = attnscope(
+    result = attnscope(
         "heatmap", *LOOK, "--layer", 1, "--head", 2, "--values", env={**os.environ, "COLUMNS": "200"}
     ).stdout
-    rows = [re.findall(r"\d\.\d{3}\b", line) for line in told.splitlines()]
+    rows = [re.findall(r"\d\.\d{3}\b", line) for line in result.splitlines()]
     rows = np.array([row for row in rows if len(row) == attentions.shape[-1]], float)
     assert np.abs(rows - attentions[1, 2]).max() < 6e-4
 
@@ -143,7 +143,7 @@ def test_numbers_in_the_terminal_are_the_weights(bert):
         ({"COLORTERM": "truecolor", "TERM": "dumb"}, None),
     ],
 )
-def test_colours_are_those_that_the_terminal_has(environment, escapes, tmp_path):
+def test_colours_follow_the_terminal(environment, escapes, tmp_path):
     clean = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     done = subprocess.run(
         ["script", "-qec", f"{PROGRAM} mask causal --size 4", str(tmp_path / "log")],
@@ -151,9 +151,9 @@ def test_colours_are_those_that_the_terminal_has(environment, escapes, tmp_path)
         capture_output=True,
         timeout=60,
     )
-    told = done.stdout.decode()
+    result = done.stdout.decode()
     assert done.returncode == 0
-    assert (escapes in told) if escapes else ("\x1b[" not in told)
+    assert (escapes in result) if escapes else ("\x1b[" not in result)
 
 
 def numpy_mask(size, rule):
@@ -171,18 +171,18 @@ def numpy_mask(size, rule):
     ],
 )
 def test_mask_counts_its_pairs(text, size, rule, pairs):
-    told = json.loads(attnscope("mask", text, "--size", size, "--json").stdout)
+    result = json.loads(attnscope("mask", text, "--size", size, "--json").stdout)
     shape = tuple(map(int, size.split("x"))) if "x" in size else (int(size), int(size))
     expected = numpy_mask(shape, rule)
-    assert told["rows"] == expected.tolist()
-    assert told["pairs"] == expected.sum() and (pairs is None or told["pairs"] == pairs)
-    assert told["density"] == pytest.approx(expected.mean(), abs=1e-6)
+    assert result["rows"] == expected.tolist()
+    assert result["pairs"] == expected.sum() and (pairs is None or result["pairs"] == pairs)
+    assert result["density"] == pytest.approx(expected.mean(), abs=1e-6)
     shown = attnscope("mask", text, "--size", size).stdout
     assert f"{expected.sum()} of {expected.size} pairs are seen, {100 * expected.mean():.1f} %." in shown
     assert shown.count("█") % expected.sum() == 0
 
 
-def test_a_mask_that_cannot_be_read_shows_where():
+def test_a_mask_error_points_at_the_place():
     done = attnscope("mask", "causal & windo(4)", check=False)
     assert done.returncode == 2 and done.stdout == ""
     lines = done.stderr.splitlines()
@@ -195,7 +195,7 @@ def test_a_mask_that_cannot_be_read_shows_where():
     [
         (["-o", "x.gif"], ".png, .svg or .pdf"),
         (["--cmap", "jet"], "viridis, magma"),
-        (["--scale", "cubic"], "linear, sqrt, log"),
+        (["--scale", "cubic"], "linear, sqrt or log"),
         (["--range", "1,0"], "backwards"),
         (["--range", "1"], "0,1"),
         (["--range", "0,nan"], "0,1"),
@@ -208,7 +208,7 @@ def test_a_mask_that_cannot_be_read_shows_where():
 def test_wrong_values_are_refused_before_any_work(wrong, hint):
     arguments = ["heatmap", *LOOK, "--layer", 1, *([] if "--head" in wrong else ["--head", 0])]
     assert hint in refused(2, *arguments, *wrong)
-    if wrong[0] != "--head":  # how many there are, only the model knows
+    if wrong[0] != "--head":  # the number of heads is known only after the model is loaded
         assert hint in refused(2, "heatmap", "--model", "/nowhere", "--text", "x", *wrong)
 
 
@@ -218,7 +218,7 @@ def test_a_range_may_start_below_zero(tmp_path):
     )
 
 
-def test_nothing_is_left_of_a_figure_that_cannot_be_written(tmp_path):
+def test_a_figure_that_cannot_be_written_leaves_no_file(tmp_path):
     arguments = ["heatmap", *LOOK, "--layer", 1, "--head", 0, "-o"]
     assert "no such folder" in refused(1, *arguments, tmp_path / "no such folder" / "x.png")
     done = subprocess.run(
@@ -237,35 +237,35 @@ def limit_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 
-def test_tables_of_ones_own(tmp_path):
+def test_own_tables_are_drawn(tmp_path):
     tables = np.random.default_rng(1).dirichlet(np.ones(5), (8, 5)).astype(np.float32)
     np.save(tmp_path / "w.npy", tables)
     source = ["--table", tmp_path / "w.npy", "--tokens", "我 喜欢 学习 AI 技术"]
-    told = json.loads(attnscope("heads", *source, "--json").stdout)
-    assert (np.float32([each["weights"] for each in told["heads"]]) == tables).all()
-    assert told["tokens"] == ["我", "喜欢", "学习", "AI", "技术"]
-    told = json.loads(attnscope("heatmap", *source, "--head", 3, "--json").stdout)
-    assert (np.float32(told["weights"]) == tables[3]).all()
+    result = json.loads(attnscope("heads", *source, "--json").stdout)
+    assert (np.float32([each["weights"] for each in result["heads"]]) == tables).all()
+    assert result["tokens"] == ["我", "喜欢", "学习", "AI", "技术"]
+    result = json.loads(attnscope("heatmap", *source, "--head", 3, "--json").stdout)
+    assert (np.float32(result["weights"]) == tables[3]).all()
     assert "needs a model" in refused(2, "heatmap", *source, "--head", 3, "--measure", "value")
 
 
 @pytest.mark.parametrize("reduce", ["max", "mean"])
-def test_long_inputs_are_reduced_and_say_so(reduce, tmp_path):
+def test_long_inputs_are_reduced_with_a_note(reduce, tmp_path):
     count, cells = 3000, 1024
     table = np.tril(np.random.default_rng(2).random((count, count), np.float32))
     np.save(tmp_path / "w.npy", table / table.sum(-1, keepdims=True))
     table = np.load(tmp_path / "w.npy")
     source = ["heatmap", "--table", tmp_path / "w.npy", "--reduce", reduce]
-    told = json.loads(attnscope(*source, "--json").stdout)
+    result = json.loads(attnscope(*source, "--json").stdout)
     starts = [c * count // cells for c in range(cells)]
-    assert told["rows"] == told["columns"] == starts and told["reduce"] == reduce
+    assert result["rows"] == result["columns"] == starts and result["reduce"] == reduce
     if reduce == "max":
         expected = np.maximum.reduceat(np.maximum.reduceat(table, starts, 0), starts, 1)
-        assert (np.float32(told["weights"]) == expected).all()
+        assert (np.float32(result["weights"]) == expected).all()
     else:
         sizes = np.diff([*starts, count])
         expected = np.add.reduceat(np.add.reduceat(table.astype(float), starts, 0), starts, 1)
-        assert np.abs(told["weights"] - expected / np.outer(sizes, sizes)).max() < 1e-6
+        assert np.abs(result["weights"] - expected / np.outer(sizes, sizes)).max() < 1e-6
     attnscope(*source, "-o", tmp_path / "x.svg")
     assert f"Each cell is the {reduce} of 1 or 2 x 1 or 2 weights." in (tmp_path / "x.svg").read_text()
     shown = attnscope(*source).stdout
@@ -273,7 +273,7 @@ def test_long_inputs_are_reduced_and_say_so(reduce, tmp_path):
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_weights_that_are_not_numbers_are_named(tmp_path):
+def test_nan_weights_are_located(tmp_path):
     folder = tmp_path / "bert"
     shutil.copytree(model_folder("bert"), folder)
     weights = safetensors.numpy.load_file(folder / "model.safetensors")
@@ -304,13 +304,13 @@ def test_measure_value_is_the_norm_of_what_each_weight_brings(bert):
         width = values.shape[-1] // attentions.shape[1]
         part = slice(2 * width, 3 * width)
         norms = (values[:, part] @ attention.output.dense.weight[:, part].T).norm(dim=-1).numpy()
-    told = json.loads(attnscope("heatmap", *LOOK, "--layer", 1, "--head", 2, "--measure", "value", "--json").stdout)
-    assert np.abs(np.array(told["weights"]) - attentions[1, 2] * norms).max() < 1e-5
+    result = json.loads(attnscope("heatmap", *LOOK, "--layer", 1, "--head", 2, "--measure", "value", "--json").stdout)
+    assert np.abs(np.array(result["weights"]) - attentions[1, 2] * norms).max() < 1e-5
 
 
 def test_words_keep_the_mass(bert):
     inputs, attentions = bert
-    told = json.loads(attnscope("heatmap", *LOOK, "--layer", 1, "--head", 2, "--words", "--json").stdout)
+    result = json.loads(attnscope("heatmap", *LOOK, "--layer", 1, "--head", 2, "--words", "--json").stdout)
     words = inputs.word_ids()
     groups = []
     for n, word in enumerate(words):
@@ -321,26 +321,26 @@ def test_words_keep_the_mass(bert):
     expected = np.array(
         [[attentions[1, 2][np.ix_(rows, columns)].sum(1).mean() for columns in groups] for rows in groups]
     )
-    assert np.abs(np.array(told["weights"]) - expected).max() < 1e-5
-    assert told["tokens"][1:4] == ["The", "quick", "brown"]
+    assert np.abs(np.array(result["weights"]) - expected).max() < 1e-5
+    assert result["tokens"][1:4] == ["The", "quick", "brown"]
 
 
 def test_heads_of_an_encoder_decoder_and_its_cross_attention(tmp_path):
     source = ["--model", model_folder("t5"), "--text", "a small text", "--target", "another"]
     for kind in ("self", "decoder", "cross"):
         attnscope("overview", *source, "--kind", kind, "-o", tmp_path / f"{kind}.svg")
-        told = json.loads(attnscope("heatmap", *source, "--kind", kind, "--layer", 0, "--head", 0, "--json").stdout)
-        assert np.array(told["weights"]).shape == (len(told["tokens"]), len(told["keys"]))
+        result = json.loads(attnscope("heatmap", *source, "--kind", kind, "--layer", 0, "--head", 0, "--json").stdout)
+        assert np.array(result["weights"]).shape == (len(result["tokens"]), len(result["keys"]))
         assert f">t5, all heads of kind {kind}<" in (tmp_path / f"{kind}.svg").read_text()
 
 
-def test_text_that_is_too_long_for_lines_says_what_to_use(tmp_path):
+def test_a_text_too_long_for_lines_names_an_alternative(tmp_path):
     np.save(tmp_path / "w.npy", np.eye(257, dtype=np.float32))
-    told = refused(1, "headview", "--table", tmp_path / "w.npy")
-    assert "257 x 257 tokens" in told and "heatmap" in told
+    result = refused(1, "headview", "--table", tmp_path / "w.npy")
+    assert "257 x 257 tokens" in result and "heatmap" in result
 
 
-def test_pictures_of_the_documentation_are_made_by_its_script(tmp_path):
+def test_figures_of_the_documentation_are_made_by_its_script(tmp_path):
     page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
     named = sorted(re.findall(r"\]\(pictures/([^)]+)\)", page))
     subprocess.run(

@@ -40,24 +40,24 @@ def test_flow_is_the_maximum_flow_of_the_papers_graph(name):
     source = ["--model", model_folder(name), "--text", TEXT] + (["--target", target] if target else [])
     layers = with_residual(run(name, TEXT, target)["self"])
     last = layers.shape[-1] - 1
-    told = flow(*source, "--token", last, "--token", 1)
-    assert told["queries"] == [last, 1] and told["layer"] == len(layers) - 1
-    for token, row in zip(told["queries"], told["flow"], strict=True):
+    result = flow(*source, "--token", last, "--token", 1)
+    assert result["queries"] == [last, 1] and result["layer"] == len(layers) - 1
+    for token, row in zip(result["queries"], result["flow"], strict=True):
         np.testing.assert_allclose(row, flows(layers, token), atol=2e-6)
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_through_many_layers_too(causal, tmp_path):
-    """Sharp rows, so that narrow places are many and flow must be taken back to find the largest."""
+def test_flow_is_exact_through_many_layers(causal, tmp_path):
+    """Sharp rows make many bottlenecks, so that the search must push flow back to find the maximum."""
     random = np.random.default_rng(5)
     scores = 4 * random.standard_normal((6, 2, 9, 9)) - np.where(causal and np.triu(np.ones((9, 9)), 1), np.inf, 0)
     table = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
     np.save(tmp_path / "w.npy", table.astype(np.float32))
-    told = flow("--table", tmp_path / "w.npy", "--all")
+    result = flow("--table", tmp_path / "w.npy", "--all")
     layers = with_residual(table.astype(np.float32).astype(float))
-    assert told["queries"] == list(range(9))
-    np.testing.assert_allclose(told["flow"], [flows(layers, token) for token in range(9)], atol=2e-6)
-    np.testing.assert_allclose(told["share"], told["flow"] / np.sum(told["flow"], -1, keepdims=True), atol=1e-6)
+    assert result["queries"] == list(range(9))
+    np.testing.assert_allclose(result["flow"], [flows(layers, token) for token in range(9)], atol=2e-6)
+    np.testing.assert_allclose(result["share"], result["flow"] / np.sum(result["flow"], -1, keepdims=True), atol=1e-6)
     part = flow("--table", tmp_path / "w.npy", "--token", 8, "--layer", 2)
     np.testing.assert_allclose(part["flow"], [flows(layers[:3], 8)], atol=2e-6)
 
@@ -68,7 +68,7 @@ def test_more_than_512_tokens_are_refused(tmp_path):
     assert "512" in said and "513" in said
 
 
-def test_a_token_must_be_named_or_all_asked_for():
+def test_token_or_all_is_required():
     assert "--token" in refused(2, "flow", *BERT)
     assert "'elephant'" in refused(2, "flow", *BERT, "--token", "elephant")
 

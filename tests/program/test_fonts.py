@@ -1,4 +1,4 @@
-"""Figures where fonts are missing, and fonts that come with the program."""
+"""Figures without fonts, and fonts that come with the program."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ def machine(tmp_path):
 
 
 def drawn(machine, file, tokens=TOKENS, program=PROGRAM):
-    """What is said on standard error."""
+    """Standard error of a figure."""
     command = [program, "heatmap", "--table", machine / "weights.json", "--tokens", tokens, "-o", machine / file]
     environment = {**os.environ, "FONTCONFIG_FILE": str(machine / "fonts.conf")}
     return subprocess.run(command, check=True, capture_output=True, text=True, env=environment, timeout=60).stderr
@@ -32,7 +32,7 @@ def drawn(machine, file, tokens=TOKENS, program=PROGRAM):
 
 @pytest.fixture
 def carried(machine):
-    """The program with fonts beside it, as the archive has them."""
+    """The program with fonts beside it, as in the archive."""
     fonts = machine / "share" / "attnscope" / "fonts"
     fonts.mkdir(parents=True)
     (machine / "bin").mkdir()
@@ -42,10 +42,10 @@ def carried(machine):
 
 
 @pytest.mark.parametrize("kind", ["png", "pdf"])
-def test_what_no_font_has_is_said_once(machine, carried, kind):
+def test_a_missing_character_is_noted_once(machine, carried, kind):
     said = drawn(machine, f"x.{kind}", program=carried)
     assert said == (
-        "note: no installed font has 小 (U+5C0F), the figure shows a box in its place; install one that has it, "
+        "note: no installed font has 小 (U+5C0F), the figure shows a box instead; install a font that has it, "
         "e.g. apt install fonts-noto-cjk\n"
     )
     assert (machine / f"x.{kind}").stat().st_size > 1000
@@ -60,7 +60,7 @@ def test_the_note_names_a_package_that_has_it(machine, carried, token, package):
     assert f"{token} (U+{ord(token):04X})" in said and said.endswith(f"apt install {package}\n")
 
 
-def test_an_svg_is_drawn_with_the_fonts_of_whoever_looks_at_it(machine, carried):
+def test_an_svg_needs_no_fonts_to_write(machine, carried):
     assert drawn(machine, "x.svg", program=carried) == ""
 
 

@@ -22,7 +22,7 @@ def without_measured(text):
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lesson_reads_as_it_was_kept(name, language):
+def test_a_lesson_matches_its_golden_copy(name, language):
     done = attnscope("lesson", name, "--all", "--lang", language, env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1"})
     kept = GOLDEN / f"{name}.{language}.txt"
     if os.environ.get("ATTNSCOPE_KEEP"):
@@ -33,9 +33,9 @@ def test_a_lesson_reads_as_it_was_kept(name, language):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lesson_has_its_numbers_as_json(name):
-    told = json.loads(attnscope("lesson", name, "--json").stdout)
-    assert told["name"] == name
-    assert told["numbers"]
+    result = json.loads(attnscope("lesson", name, "--json").stdout)
+    assert result["name"] == name
+    assert result["numbers"]
 
 
 def test_the_list_names_every_lesson_with_one_line():
@@ -48,14 +48,14 @@ def test_the_list_names_every_lesson_with_one_line():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["lesson", "mask"], "there is no lesson 'mask'"),
+        (["lesson", "mask"], "unknown lesson 'mask'"),
         (["lesson", "self-attention", "--set", "d_k=0"], "d_k must be a whole number"),
         (["lesson", "self-attention", "--set", "x=1"], "there is no setting 'x'"),
         (["lesson", "masks", "--model", "tiny-bert"], "this lesson takes no --model"),
         (["lesson", "dot-product", "--input", "/nowhere.json"], "/nowhere.json"),
     ],
 )
-def test_what_is_wrong_is_one_line(arguments, said):
+def test_wrong_usage_prints_one_line(arguments, said):
     done = attnscope(*arguments, check=False)
     assert done.returncode in (1, 2)
     assert said in done.stderr
@@ -67,9 +67,9 @@ def test_figures_are_written(tmp_path):
     assert list((tmp_path / "figures").glob("*.png"))
 
 
-def test_the_readers_own_data_is_taken(tmp_path):
+def test_own_data_is_used(tmp_path):
     file = tmp_path / "mine.json"
     file.write_text(json.dumps({"Q": [[0, 1]]}))
-    told = json.loads(attnscope("lesson", "dot-product", "--json", "--input", str(file)).stdout)
-    weights = told["numbers"]["weights"][0]
+    result = json.loads(attnscope("lesson", "dot-product", "--json", "--input", str(file)).stdout)
+    weights = result["numbers"]["weights"][0]
     assert weights[1] > weights[0] == pytest.approx(weights[2])

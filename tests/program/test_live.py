@@ -1,4 +1,4 @@
-"""What the page makes of a text: under a mask, without heads, continued; against transformers doing the same."""
+"""Texts that the page records under a mask, without heads, or continued, against transformers doing the same."""
 
 import json
 
@@ -38,7 +38,7 @@ def asked(page, ident, what="", **query):
 
 
 def under(reference, allowed):
-    """Attention and logits of the model under a mask besides its own."""
+    """Attention and logits of the model under an extra mask."""
     n = reference.inputs["input_ids"].shape[1]
     causal = reference.config.model_type in ("gpt2", "llama")
     seen = torch.tensor([[allowed(i, j) and not (causal and j > i) for j in range(n)] for i in range(n)])
@@ -64,9 +64,9 @@ def test_a_text_under_a_mask_is_read_as_transformers_reads_it(page, name, text, 
             assert (np.stack(rows)[~seen] == 0).all()
     for place in json.loads(asked(page, ident, "/predictions", top=5))["places"]:
         expected = torch.softmax(logits[place["token"]], -1)
-        told = np.array([choice["probability"] for choice in place["choices"]])
+        result = np.array([choice["probability"] for choice in place["choices"]])
         assert [choice["id"] for choice in place["choices"]] == expected.topk(5).indices.tolist()
-        assert np.abs(told - expected.topk(5).values.numpy()).max() < 1e-4
+        assert np.abs(result - expected.topk(5).values.numpy()).max() < 1e-4
         entropy = -(expected * expected.log()).sum().item()
         assert place["entropy"] == pytest.approx(entropy, abs=1e-3)
 
@@ -77,10 +77,11 @@ def test_a_recording_keeps_its_mask(page, tmp_path):
     assert status == 200
     file = tmp_path / "window.attn"
     file.write_bytes(answer)
-    told = json.loads(attnscope("weights", "--recording", file, "--layer", 1, "--head", 0, "--json").stdout)
+    result = json.loads(attnscope("weights", "--recording", file, "--layer", 1, "--head", 0, "--json").stdout)
     row = np.frombuffer(asked(page, ident, "/row", layer=1, head=0, row=3), "<f4")
     assert (
-        np.abs(np.array(told["weights"][3] if "weights" in told else told["heads"][0]["weights"][3]) - row).max() < 1e-6
+        np.abs(np.array(result["weights"][3] if "weights" in result else result["heads"][0]["weights"][3]) - row).max()
+        < 1e-6
     )
     assert row[0] == 0 and row[6] == 0
     with Served("--with", model_folder("bert"), "--recording", file) as again:
@@ -102,16 +103,16 @@ def test_heads_that_are_off_move_predictions_as_in_transformers(page, name, text
     before, after = reference.logits(), reference.logits_without(heads)
     whole = made(page, model=name, text=text)
     off = made(page, model=name, text=text, off=[dict(zip(("kind", "layer", "head"), h)) for h in heads])
-    told = json.loads(asked(page, off, "/predictions", against=whole, top=8))
+    result = json.loads(asked(page, off, "/predictions", against=whole, top=8))
     moved = []
-    for place in told["places"]:
+    for place in result["places"]:
         old, new = (torch.softmax(logits[place["token"]], -1) for logits in (before, after))
         for choice in place["choices"]:
             assert choice["probability"] == pytest.approx(new[choice["id"]].item(), abs=1e-4)
             assert choice["before"] == pytest.approx(old[choice["id"]].item(), abs=1e-4)
         moved.append(kl(before[place["token"]], after[place["token"]]).item())
         assert place["kl"] == pytest.approx(moved[-1], abs=1e-4)
-    assert told["kl"] == pytest.approx(np.mean(moved), abs=1e-4)
+    assert result["kl"] == pytest.approx(np.mean(moved), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
@@ -131,7 +132,7 @@ def test_a_text_is_continued_as_transformers_continues_it(page, name):
         ids = torch.cat([ids, torch.tensor([[step["id"]]])], 1)
 
 
-def test_the_start_is_a_specimen_like_others(page):
+def test_the_first_recording_is_like_any_other(page):
     facts = page.facts()
     assert facts["live"] and facts["origin"]["text"] == "a"
     assert made(page, model=facts["origin"]["model"], text="a") == "1"
@@ -140,5 +141,5 @@ def test_the_start_is_a_specimen_like_others(page):
     assert models["bert"]["given"] and models["t5"]["form"] == "encoder-decoder"
 
 
-def test_a_model_that_is_not_there_is_refused_at_once(tmp_path):
+def test_a_missing_model_is_refused_before_serving(tmp_path):
     assert "nothing-here" in refused(1, "view", "--no-open", "--port", 0, "--with", tmp_path / "nothing-here")

@@ -1,4 +1,4 @@
-"""tokenize, weights, fill, generate and models, against what transformers answered (golden/make_program.py)."""
+"""tokenize, weights, fill, generate and models, against transformers (golden/make_program.py)."""
 
 import csv
 import io
@@ -22,22 +22,22 @@ def weights_arguments(case):
 
 def test_weights_are_those_of_transformers(golden):
     for case in golden["weights"]:
-        told = json.loads(attnscope(*weights_arguments(case), "--json").stdout)
-        assert np.abs(np.array(told["weights"]) - np.array(case["weights"])).max() < 2e-5, case["model"]
-        assert (told["layer"], told["head"], told["kind"]) == (case["layer"], case["head"], case["kind"])
-        assert (len(told["tokens"]), len(told["keys"])) == np.array(case["weights"]).shape
+        result = json.loads(attnscope(*weights_arguments(case), "--json").stdout)
+        assert np.abs(np.array(result["weights"]) - np.array(case["weights"])).max() < 2e-5, case["model"]
+        assert (result["layer"], result["head"], result["kind"]) == (case["layer"], case["head"], case["kind"])
+        assert (len(result["tokens"]), len(result["keys"])) == np.array(case["weights"]).shape
 
 
 def test_tokens_are_those_of_transformers(golden):
     for case in golden["weights"]:
         if case["pair"]:
             continue
-        told = json.loads(
+        result = json.loads(
             attnscope("tokenize", "--model", model_folder(case["model"]), "--text", case["text"], "--json").stdout
         )
-        assert told["ids"] == case["ids"], case["model"]
-        assert told["offsets"] == case["offsets"], case["model"]
-        assert len(told["tokens"]) == len(told["pieces"]) == len(told["special"]) == len(told["ids"])
+        assert result["ids"] == case["ids"], case["model"]
+        assert result["offsets"] == case["offsets"], case["model"]
+        assert len(result["tokens"]) == len(result["pieces"]) == len(result["special"]) == len(result["ids"])
 
 
 def test_json_csv_and_npy_hold_the_same_numbers(golden, tmp_path):
@@ -55,7 +55,7 @@ def test_json_csv_and_npy_hold_the_same_numbers(golden, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["w.csv", "w.npy"]
 
 
-def test_without_head_or_layer_all_of_them_come(tmp_path):
+def test_without_head_or_layer_all_are_written(tmp_path):
     base = ["weights", "--model", model_folder("bert"), "--text", TEXT]
     attnscope(*base, "--npy", tmp_path / "all.npy")
     attnscope(*base, "--layer", 1, "--npy", tmp_path / "layer.npy")
@@ -63,8 +63,8 @@ def test_without_head_or_layer_all_of_them_come(tmp_path):
     every, layer, one = (np.load(tmp_path / f"{name}.npy") for name in ("all", "layer", "one"))
     assert every.ndim == 4 and (every[1] == layer).all() and (layer[2] == one).all()
     assert np.abs(every.sum(-1) - 1).max() < 1e-5
-    told = json.loads(attnscope(*base, "--json").stdout)
-    assert (np.float32(told["weights"]) == every).all()
+    result = json.loads(attnscope(*base, "--json").stdout)
+    assert (np.float32(result["weights"]) == every).all()
 
 
 def test_table_in_the_terminal_shows_the_weights(golden):
@@ -77,20 +77,20 @@ def test_table_in_the_terminal_shows_the_weights(golden):
 
 def test_fill_gives_the_words_of_transformers(golden):
     for case in golden["fill"]:
-        told = json.loads(
+        result = json.loads(
             attnscope(
                 "fill", "--model", model_folder(case["model"]), "--text", case["text"], "--top", 3, "--json"
             ).stdout
         )
-        assert [mask["token"] for mask in told["masks"]] == [mask["token"] for mask in case["masks"]]
-        for ours, theirs in zip(told["masks"], case["masks"], strict=True):
+        assert [mask["token"] for mask in result["masks"]] == [mask["token"] for mask in case["masks"]]
+        for ours, theirs in zip(result["masks"], case["masks"], strict=True):
             assert [word["id"] for word in ours["words"]] == [word["id"] for word in theirs["words"]]
             for a, b in zip(ours["words"], theirs["words"], strict=True):
                 assert abs(a["probability"] - b["probability"]) < 1e-4
 
 
 def with_rules(model, rules, folder):
-    """The model with a generation_config.json that asks for these."""
+    """The model with a generation_config.json of these settings."""
     if not rules:
         return model_folder(model)
     folder.mkdir()
@@ -105,15 +105,15 @@ def test_greedy_text_is_that_of_transformers(golden, tmp_path):
     for number, case in enumerate(golden["generate"]):
         folder = with_rules(case["model"], case["rules"], tmp_path / str(number))
         arguments = ["generate", "--model", folder, "--prompt", case["prompt"], "--tokens", case["tokens"]]
-        told = json.loads(attnscope(*arguments, "--json").stdout)
-        assert told["ids"] == case["ids"], case["model"]
-        assert told["text"] == case["text"], case["model"]
+        result = json.loads(attnscope(*arguments, "--json").stdout)
+        assert result["ids"] == case["ids"], case["model"]
+        assert result["text"] == case["text"], case["model"]
         plain = attnscope(*arguments)
         assert plain.stdout == case["text"] + "\n"
-        assert "a second" in plain.stderr
+        assert "per second" in plain.stderr
 
 
-def test_the_same_seed_says_the_same_and_another_does_not():
+def test_the_same_seed_gives_the_same_text_and_another_does_not():
     arguments = ["generate", "--model", model_folder("gpt2"), "--prompt", TEXT, "--tokens", 12, "--temperature", 1.5]
     texts = [
         attnscope(*arguments, "--seed", seed, "--threads", threads).stdout for seed, threads in ((1, 1), (1, 2), (2, 1))
@@ -122,11 +122,11 @@ def test_the_same_seed_says_the_same_and_another_does_not():
 
 
 def test_models_describes_a_folder():
-    told = json.loads(attnscope("models", model_folder("llama"), model_folder("t5"), "--json").stdout)["models"]
+    result = json.loads(attnscope("models", model_folder("llama"), model_folder("t5"), "--json").stdout)["models"]
     config = json.loads((GOLDEN / "models" / "llama" / "config.json").read_text())
-    assert told[0]["type"] == "llama" and told[0]["form"] == "decoder"
-    assert (told[0]["layers"], told[0]["heads"]) == (config["num_hidden_layers"], config["num_attention_heads"])
-    assert told[1]["form"] == "encoder-decoder" and told[1]["decoder_layers"] >= 1
+    assert result[0]["type"] == "llama" and result[0]["form"] == "decoder"
+    assert (result[0]["layers"], result[0]["heads"]) == (config["num_hidden_layers"], config["num_attention_heads"])
+    assert result[1]["form"] == "encoder-decoder" and result[1]["decoder_layers"] >= 1
     assert "llama" in attnscope("models", model_folder("llama")).stdout
 
 
@@ -138,8 +138,8 @@ def test_models_lists_the_cache(tmp_path):
     refs.mkdir()
     (refs / "main").write_text("a" * 40)
     environment = {"env": {"HF_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}}
-    told = json.loads(attnscope("models", "--json", **environment).stdout)["models"]
-    assert [(m["name"], m["type"]) for m in told if not m["built_in"]] == [("someone/tiny", "bert")]
+    result = json.loads(attnscope("models", "--json", **environment).stdout)["models"]
+    assert [(m["name"], m["type"]) for m in result if not m["built_in"]] == [("someone/tiny", "bert")]
     found = attnscope("tokenize", "--model", "someone/tiny", "--text", "the", "--json", **environment)
     assert len(json.loads(found.stdout)["ids"]) >= 3
 
@@ -152,7 +152,7 @@ def test_text_comes_from_a_file_or_standard_input(tmp_path):
     assert attnscope(*base, "--file", "-", input=TEXT.encode()).stdout == by_text
 
 
-# ---- what cannot be ----
+# ---- errors ----
 
 BERT = ["--model", model_folder("bert")]
 
@@ -181,11 +181,11 @@ BERT = ["--model", model_folder("bert")]
         (["bogus"], "bogus"),
     ],
 )
-def test_wrong_usage_is_one_line_and_2(arguments, says):
+def test_wrong_usage_prints_one_line_and_exits_with_2(arguments, says):
     assert says in refused(2, *arguments)
 
 
-def test_what_fails_is_one_line_and_1(tmp_path):
+def test_failures_print_one_line_and_exit_with_1(tmp_path):
     assert "pull" in refused(1, "tokenize", "--model", "no/such-model", "--text", "a")
     (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
     assert "known: bart, bert" in refused(1, "fill", "--model", tmp_path, "--text", "[MASK]")
@@ -223,7 +223,7 @@ def test_links_pipes_and_permissions_stay_what_they_are(tmp_path):
     assert "folder" in refused(1, *base, tmp_path)
 
 
-def test_weights_that_are_not_numbers_are_an_error(tmp_path, broken_model):
+def test_nan_weights_are_an_error(tmp_path, broken_model):
     for form in ([], ["--json"], ["--npy", tmp_path / "w.npy"]):
         said = refused(1, "weights", "--model", broken_model, "--text", "the dog", "--layer", 0, "--head", 0, *form)
         assert "not numbers" in said
@@ -245,15 +245,15 @@ def test_a_long_table_is_rebuilt_in_parts(tmp_path):
     assert "was trained on at most" in shown.stderr
 
 
-def test_rules_that_are_not_followed_are_named(tmp_path):
+def test_ignored_generation_settings_are_named(tmp_path):
     folder = with_rules("gpt2", {"repetition_penalty": 1.3, "num_beams": 4}, tmp_path / "m")
     assert (
-        "repetition_penalty, num_beams is not followed"
+        "ignoring settings of the model: repetition_penalty, num_beams"
         in attnscope("generate", "--model", folder, "--prompt", "a", "--tokens", 2).stderr
     )
 
 
-def test_weights_alone_in_pytorch_form_say_how_to_convert(tmp_path):
+def test_pytorch_weights_are_refused_with_how_to_convert(tmp_path):
     (tmp_path / "config.json").write_text((GOLDEN / "models" / "bert" / "config.json").read_text())
     (tmp_path / "tokenizer.json").write_text((GOLDEN / "models" / "bert" / "tokenizer.json").read_text())
     (tmp_path / "pytorch_model.bin").write_bytes(b"x")
@@ -274,11 +274,11 @@ def test_threads_in_the_environment_are_checked():
 
 
 @pytest.mark.parametrize("name", ["bart", "t5"])
-def test_what_an_encoder_decoder_says_is_looked_at_token_by_token(name):
-    """Text that is made of its tokens may be read as others; a decoder's rows are those that it said."""
+def test_the_output_of_an_encoder_decoder_keeps_its_tokens(name):
+    """Text decoded from tokens may tokenize differently; the rows must be the tokens that were generated."""
     folder = model_folder(name)
     said = json.loads(attnscope("generate", "--model", folder, "--prompt", "The cat sat", "-n", 64, "--json").stdout)
-    told = json.loads(
+    result = json.loads(
         attnscope(
             "weights",
             "--model",
@@ -294,4 +294,4 @@ def test_what_an_encoder_decoder_says_is_looked_at_token_by_token(name):
             "--json",
         ).stdout
     )
-    assert len(told["tokens"]) == len(said["ids"])
+    assert len(result["tokens"]) == len(said["ids"])

@@ -1,4 +1,4 @@
-"""The program as several processes: what it says when that cannot be."""
+"""The program under mpirun: errors are printed once."""
 
 import os
 import shutil
@@ -9,14 +9,14 @@ from mpi import LIBRARIES, PROGRAM, mpirun, said_once
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_commands_of_one_process_say_so_once(library):
+def test_single_process_commands_are_refused_once(library):
     done = mpirun(library, 3, "tokenize", "--text", "a")
-    assert said_once(done, 2) == "tokenize is the work of one process; several can share record, analyze and train"
+    assert said_once(done, 2) == "tokenize runs in a single process; only record, analyze and train can use several"
     assert done.stdout == ""
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_wrong_usage_is_told_once(library):
+def test_wrong_usage_is_printed_once(library):
     done = mpirun(library, 2, "record", "--no-such-option")
     assert "--no-such-option" in said_once(done, 2)
 
@@ -28,7 +28,7 @@ def test_one_rank_is_one_process(library, tmp_path):
     assert done.stdout.count("\n") == 1
 
 
-def test_a_program_without_that_mpi_says_what_to_install(tmp_path):
+def test_a_program_without_that_mpi_names_what_to_install(tmp_path):
     program = tmp_path / "attnscope"
     shutil.copy(PROGRAM, program)
     launched = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
@@ -42,6 +42,6 @@ def test_a_program_without_that_mpi_says_what_to_install(tmp_path):
     assert done.returncode == 1
     assert done.stderr == (
         "attnscope: 2 processes were started together, but this program was built without openmpi; install "
-        "libopenmpi-dev or libmpich-dev, build again, and start it with that mpirun\n"
+        "libopenmpi-dev or libmpich-dev, rebuild, and start it with the mpirun of that library\n"
     )
     assert not (tmp_path / "recording.attn").exists()

@@ -1,4 +1,4 @@
-"""attnscope analyze --corpus on several processes: what one process says, byte for byte."""
+"""attnscope analyze --corpus on several processes: the output of one process, byte for byte."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ from conftest import attnscope, model_folder, seconds_of_children
 from mpi import LIBRARIES, ROOT, mpirun, said_once
 
 BERT = model_folder("bert")
-ANY = LIBRARIES[:1]  # for what does not depend on the library
+ANY = LIBRARIES[:1]  # for tests that do not depend on the library
 
 
 def write_corpus(file, count):
@@ -41,7 +41,7 @@ def by_one_process(corpus):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_ranks_say_what_one_process_says(library, ranks, corpus, by_one_process):
+def test_ranks_print_what_one_process_prints(library, ranks, corpus, by_one_process):
     done = mpirun(library, ranks, *on_corpus(corpus, "--json"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == by_one_process
@@ -61,12 +61,12 @@ def test_rank_0_alone_writes_the_table_and_the_figure(library, corpus, tmp_path)
 
 
 @pytest.mark.parametrize("library", ANY)
-def test_a_model_that_says_nan_says_it_on_ranks_too(library, corpus, broken_model):
+def test_a_model_that_gives_nan_gives_it_on_ranks_too(library, corpus, broken_model):
     command = ["analyze", "--model", broken_model, "--corpus", corpus, "--json"]
     assert mpirun(library, 2, *command).stdout == attnscope(*command).stdout
 
 
-# ---- runs that are stopped ----
+# ---- stopping and resuming ----
 
 
 def family(pid):
@@ -86,7 +86,7 @@ def lives(pid):
 
 
 class LongRun:
-    """A corpus that takes one process four seconds of a core, and what it says."""
+    """A corpus that takes one process four CPU seconds, and its output."""
 
     def __init__(self, folder):
         self.state = folder / "state"
@@ -98,7 +98,7 @@ class LongRun:
         self.whole = attnscope(*self.command, folder / "other").stdout
 
     def begin(self, library, ranks):
-        """Starts it anew, and waits for a state that has been kept."""
+        """Starts the run again and waits until its state has been saved."""
         self.state.unlink(missing_ok=True)
         command = [ROOT / "tools" / "mpirun.sh", library, ranks, mpi.PROGRAM, *self.command, self.state]
         run = subprocess.Popen(
@@ -127,7 +127,7 @@ def long_run(tmp_path_factory):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_killed_run_goes_on_with_another_number_of_ranks(library, long_run, tmp_path):
+def test_a_killed_run_resumes_with_another_number_of_ranks(library, long_run, tmp_path):
     run = long_run.begin(library, 3)
     for pid in reversed(family(run.pid)):
         os.kill(pid, signal.SIGKILL)
@@ -140,13 +140,13 @@ def test_a_killed_run_goes_on_with_another_number_of_ranks(library, long_run, tm
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_stopped_goes_on(library, stop, long_run):
+def test_a_stopped_run_resumes(library, stop, long_run):
     run = long_run.begin(library, 2)
     run.send_signal(stop)
     out, said = run.communicate(timeout=30)
     assert "heads" not in out
     assert run.returncode != 0 or library == "mpich"  # whose launcher may call it a success
-    assert said.count("the same command goes on") <= 1  # launchers kill those that take more than a second
+    assert said.count("rerun the command to resume") <= 1  # launchers kill those that take more than a second
     long_run.goes_on(attnscope(*long_run.command, long_run.state))
 
 
@@ -165,12 +165,12 @@ def test_a_rank_that_dies_ends_the_others(library, long_run):
     long_run.goes_on(attnscope(*long_run.command, long_run.state))
 
 
-# ---- what cannot be ----
+# ---- errors ----
 
 
 @pytest.fixture
 def otherwise(monkeypatch, tmp_path):
-    """Gives rank 1 other arguments than the rest."""
+    """Gives rank 1 different arguments from the others."""
 
     def set_arguments(*arguments):
         script = tmp_path / "program"
@@ -196,9 +196,9 @@ def test_a_rank_without_its_corpus_ends_all(library, corpus, otherwise, tmp_path
 @pytest.mark.parametrize(
     "option, says",
     [
-        ("--corpus", "rank 1 reads another corpus than rank 0"),
-        ("--model", "rank 1 has another model than rank 0"),
-        ("--limit", "rank 1 was given other options than rank 0"),
+        ("--corpus", "rank 1 reads a different corpus than rank 0"),
+        ("--model", "rank 1 has a different model than rank 0"),
+        ("--limit", "rank 1 has different options than rank 0"),
     ],
 )
 @pytest.mark.parametrize("library", ANY)
@@ -213,10 +213,10 @@ def test_a_rank_of_another_run_ends_all(library, option, says, corpus, otherwise
 
 
 @pytest.mark.parametrize("library", ANY)
-def test_what_rank_0_alone_sees_ends_all(library, corpus, long_run, tmp_path):
+def test_an_error_of_rank_0_ends_all(library, corpus, long_run, tmp_path):
     (tmp_path / "old").write_text('{"format": "attnscope corpus 1"}')
     old = mpirun(library, 2, *on_corpus(corpus, "--state", tmp_path / "old"))
-    assert "is a state of another version" in said_once(old, 1)
+    assert "was saved by another version" in said_once(old, 1)
     nowhere = tmp_path / "no" / "state"
     assert str(nowhere) in said_once(mpirun(library, 2, *long_run.command, nowhere), 1)
     (tmp_path / "empty.txt").write_text("\n \n")
@@ -224,7 +224,7 @@ def test_what_rank_0_alone_sees_ends_all(library, corpus, long_run, tmp_path):
 
 
 @pytest.mark.parametrize("library", ANY)
-def test_a_line_that_is_no_text_is_said_once(library, tmp_path):
+def test_a_broken_line_is_reported_once(library, tmp_path):
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"text": "the cat"}\n' * 400 + "{\n")
     assert "bad.jsonl" in said_once(mpirun(library, 3, *on_corpus(bad)), 1)

@@ -1,4 +1,4 @@
-"""One text that several processes read together: recordings, numbers and pictures are those of one process."""
+"""One text over several processes: recordings, numbers and figures are those of one process."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ WORDS = "the quick brown fox jumps over the lazy dog and was it asleep ? ".split
 
 @pytest.fixture(scope="module")
 def long_model(tmp_path_factory):
-    """The small GPT-2, with positions for texts that are longer than it was made for."""
+    """The small GPT-2, with more positions than it was trained for."""
     folder = tmp_path_factory.mktemp("long") / "gpt2"
     shutil.copytree(GOLDEN / "models" / "gpt2", folder)
     config = json.loads((folder / "config.json").read_text())
@@ -76,7 +76,7 @@ def assert_close(found, right):
 
 
 def assert_same_picture(found, right):
-    """But for the last bits of its numbers: a colour may be the next one, in a few places."""
+    """Equal up to rounding: in a few places a colour may be the neighbouring one."""
     pictures = [decoded(file.read_bytes()).astype(int) for file in (found, right)]
     assert pictures[0].shape == pictures[1].shape
     apart = np.abs(pictures[0] - pictures[1])
@@ -84,10 +84,10 @@ def assert_same_picture(found, right):
 
 
 def analysis(text):
-    """Without the check, which says how far the sums of this very recording are from 1."""
-    told = json.loads(text)
-    assert told["check"]["passed"] and told["check"]["deviation"] < 1e-4
-    return {key: value for key, value in told.items() if key != "check"}
+    """Without the check, whose deviation differs from recording to recording."""
+    result = json.loads(text)
+    assert result["check"]["passed"] and result["check"]["deviation"] < 1e-4
+    return {key: value for key, value in result.items() if key != "check"}
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
@@ -95,13 +95,13 @@ def analysis(text):
 def test_a_long_text_is_recorded_as_by_one_process(library, ranks, long_model, long_text, tmp_path):
     given = ["--model", long_model, "--file", long_text]
     attnscope("record", *given, "--all", "-o", tmp_path / "one.attn")
-    told = json.loads(by_ranks(library, ranks, "record", *given, "--all", "-o", tmp_path / "many.attn", "--json"))
+    result = json.loads(by_ranks(library, ranks, "record", *given, "--all", "-o", tmp_path / "many.attn", "--json"))
     assert_same_recording(tmp_path / "many.attn", tmp_path / "one.attn")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["many.attn", "one.attn"]
-    stack = told["stacks"][0]
-    assert stack["queries"] == stack["keys"] == len(told["tokens"]) > 500
-    assert told["bytes"] == (tmp_path / "many.attn").stat().st_size
-    assert told["checked"]["rows"] == told["checked"]["all_rows"] == 6 * stack["queries"]
+    stack = result["stacks"][0]
+    assert stack["queries"] == stack["keys"] == len(result["tokens"]) > 500
+    assert result["bytes"] == (tmp_path / "many.attn").stat().st_size
+    assert result["checked"]["rows"] == result["checked"]["all_rows"] == 6 * stack["queries"]
 
     for name in ("one", "many"):
         recording = ["--recording", tmp_path / f"{name}.attn"]
@@ -132,14 +132,14 @@ def test_a_recording_is_analysed_to_the_same_bytes(library, tmp_path):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_standard_input_is_that_of_the_first_rank(library, tmp_path):
+def test_rank_0_reads_standard_input(library, tmp_path):
     given = ["record", "--model", model_folder("gpt2"), "--file", "-", "--json", "-o", tmp_path / "x.attn"]
-    told = json.loads(by_ranks(library, 2, *given, input="The quick brown fox"))
-    assert "".join(told["tokens"]) == "The quick brown fox"
+    result = json.loads(by_ranks(library, 2, *given, input="The quick brown fox"))
+    assert "".join(result["tokens"]) == "The quick brown fox"
 
 
 def refused(code, library, ranks, *arguments, **more):
-    """The line in which all ranks say no, once."""
+    """Runs a command that must fail on all ranks; returns its one line."""
     done = mpirun(library, ranks, *arguments, **more)
     assert done.stdout == ""
     return said_once(done, code)
@@ -149,7 +149,7 @@ GPT2 = ["--model", model_folder("gpt2")]
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_more_ranks_than_tokens_is_told_once(library, tmp_path):
+def test_more_ranks_than_tokens_are_refused_once(library, tmp_path):
     said = refused(1, library, 3, "record", *GPT2, "--text", "a", cwd=tmp_path)
     assert said == "the text has 1 token, too few for 3 processes: each needs at least one"
     assert list(tmp_path.iterdir()) == []
@@ -170,9 +170,9 @@ def test_a_rank_without_its_file_or_with_another_ends_all(library, tmp_path):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_what_several_processes_cannot_do_is_told_once(library, tmp_path):
+def test_generated_output_on_several_processes_is_refused_once(library, tmp_path):
     said = refused(2, library, 2, "record", "--model", model_folder("t5"), "--text", "a fox", cwd=tmp_path)
-    assert said.endswith("several need --target")
+    assert said.startswith("several processes need --target")
     said = refused(1, library, 2, "record", *GPT2, "--text", "a fox", "-o", "/dev/full")
     assert said == "/dev/full: is not a regular file; several processes cannot write it together"
     said = refused(1, library, 2, "analyze", "--recording", tmp_path / "none.attn")

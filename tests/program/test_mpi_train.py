@@ -1,4 +1,4 @@
-"""train on several processes: the curve of one, checkpoints that any number goes on from, and one message when it fails."""
+"""train on several processes: the loss curve of one, checkpoints that any number of ranks resumes, one error message."""
 
 import csv
 import json
@@ -43,7 +43,7 @@ def command(task, data, to, *more, changed=None):
 
 
 def curve(folder):
-    """Losses and judgements: (step, which) -> number."""
+    """Losses and evaluations: (step, column) -> number."""
     with open(folder / "loss.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     names = ("loss", "held_out_loss", "held_out_right")
@@ -58,7 +58,7 @@ def same_curve(a, b, steps=STEPS):
 
 @pytest.fixture(scope="module")
 def by_one(data, tmp_path_factory):
-    """What one process learns of each task."""
+    """Each task, trained by one process."""
     folders = {task: tmp_path_factory.mktemp("one") / task for task in TASKS}
     for task, folder in folders.items():
         attnscope(*command(task, data, folder))
@@ -73,13 +73,13 @@ def by_one(data, tmp_path_factory):
 def test_curve_is_that_of_one_process(by_one, data, tmp_path, library, task, ranks):
     done = mpirun(library, ranks, *command(task, data, tmp_path / "model", "--json"))
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["steps"] == STEPS  # one line, by one of them
+    assert json.loads(done.stdout)["steps"] == STEPS  # one line, printed by one rank
     assert same_curve(tmp_path / "model", by_one[task])
     assert sorted(os.listdir(tmp_path / "model")) == sorted(os.listdir(by_one[task]))
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_one_process_records_the_probe_and_speaks(data, tmp_path, library):
+def test_one_rank_records_the_probe_and_prints(data, tmp_path, library):
     more = ["--record-every", 10, "--probe", "the cat sees rain"]
     done = mpirun(library, 2, *command("lm", data, tmp_path / "model", *more))
     assert done.returncode == 0, done.stderr
@@ -89,7 +89,7 @@ def test_one_process_records_the_probe_and_speaks(data, tmp_path, library):
     assert recordings == ["step-000000.attn", "step-000010.attn", "step-000020.attn"]
 
 
-# ---- breaking off and going on ----
+# ---- stopping and resuming ----
 
 
 def start(library, ranks, *arguments):
@@ -101,7 +101,7 @@ def start(library, ranks, *arguments):
 
 
 def process_of_rank(rank, folder):
-    """The process that learns into this folder as this rank."""
+    """The process that trains into this folder as this rank."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -135,7 +135,7 @@ def long_by_one(data, tmp_path_factory):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_signal_to_one_rank_stops_all_and_another_number_goes_on(long_by_one, data, tmp_path, library):
+def test_signal_to_one_rank_stops_all_and_another_number_resumes(long_by_one, data, tmp_path, library):
     folder = tmp_path / "model"
     learning = command("mlm", data, folder, changed=SLOW)
     running = start(library, 3, *learning)
@@ -148,12 +148,12 @@ def test_signal_to_one_rank_stops_all_and_another_number_goes_on(long_by_one, da
     assert 10 <= stopped_after < LONG
     done = mpirun(library, 2, *learning)
     assert done.returncode == 0, done.stderr
-    assert f"going on from step {stopped_after}\n" in done.stdout
+    assert f"resuming from step {stopped_after}\n" in done.stdout
     assert same_curve(folder, long_by_one, LONG)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_killed_rank_ends_the_others_and_one_process_goes_on(long_by_one, data, tmp_path, library):
+def test_killed_rank_ends_the_others_and_one_process_resumes(long_by_one, data, tmp_path, library):
     folder = tmp_path / "model"
     learning = command("mlm", data, folder, changed=SLOW)
     running = start(library, 2, *learning)
@@ -165,18 +165,18 @@ def test_killed_rank_ends_the_others_and_one_process_goes_on(long_by_one, data, 
     assert same_curve(folder, long_by_one, LONG)
 
 
-# ---- what cannot be ----
+# ---- errors ----
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_batch_that_cannot_be_shared_is_refused(data, tmp_path, library):
+def test_batch_smaller_than_the_ranks_is_refused(data, tmp_path, library):
     done = mpirun(library, 3, *command("lm", data, tmp_path / "model", changed={"batch": 2}))
-    assert said_once(done, 2) == "--batch 2 cannot be shared by 3 processes"
+    assert said_once(done, 2) == "--batch 2 is too small for 3 processes"
     assert not (tmp_path / "model").exists()
 
 
 def one_and_another(library, one, another):
-    """Rank 0 is asked for the first, rank 1 for the second."""
+    """Runs the first command on rank 0 and the second on rank 1."""
     return mpirun(library, 1, *one, ":", "-n", 1, PROGRAM, *another)
 
 
@@ -204,6 +204,6 @@ def test_rank_with_other_data_or_options_is_named(data, tmp_path, library):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_divergence_is_said_once(data, tmp_path, library):
+def test_divergence_is_reported_once(data, tmp_path, library):
     done = mpirun(library, 2, *command("lm", data, tmp_path / "model", "--clip", 0, changed={"rate": 1e30}))
     assert "lower --rate" in said_once(done, 1)

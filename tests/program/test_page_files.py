@@ -1,4 +1,4 @@
-"""What the page saves, traces, finds and compares is what the program's own commands write for the same options."""
+"""Files, traces, searches and comparisons of the page equal those of the commands with the same options."""
 
 import json
 import urllib.parse
@@ -43,7 +43,7 @@ def bytes_of(tmp_path, end, command, *arguments):
         ("overview", {"without_sinks": 1, "words": 1}, ["--without-sinks", "--words"]),
     ],
 )
-def test_a_picture_is_the_one_that_the_command_draws(page, tmp_path, view, query, options, format):
+def test_a_figure_equals_the_one_of_the_command(page, tmp_path, view, query, options, format):
     status, headers, body = page.recording("/figure", view=view, format=format, **query)
     assert status == 200, body
     assert body == bytes_of(tmp_path, "." + format, view, *page.source, *options)
@@ -51,12 +51,12 @@ def test_a_picture_is_the_one_that_the_command_draws(page, tmp_path, view, query
     assert name.startswith(page.model) and name.endswith("." + format) and name.isascii()
 
 
-def test_a_rollout_is_the_one_that_the_command_draws(page, tmp_path):
+def test_a_rollout_equals_the_one_of_the_command(page, tmp_path):
     body = page.recording("/figure", view="heatmap", layer=1, head=0, measure="rollout", format="svg")[2]
     assert body == bytes_of(tmp_path, ".svg", "rollout", *page.source, "--layer", 1)
 
 
-def test_tables_are_those_that_the_command_writes(page, tmp_path):
+def test_tables_equal_those_of_the_command(page, tmp_path):
     for format in ("csv", "npy"):
         file = tmp_path / f"w.{format}"
         attnscope("weights", *page.source, "--layer", 1, "--head", 0, f"--{format}", file)
@@ -66,38 +66,38 @@ def test_tables_are_those_that_the_command_writes(page, tmp_path):
         assert f'filename="{page.model}-layer1-head0.{format}"' in headers["Content-Disposition"]
 
 
-def test_a_trace_has_every_number_that_the_command_tells(page):
-    told = json.loads(
+def test_a_trace_has_every_number_of_the_command(page):
+    result = json.loads(
         attnscope("trace", *page.source, "--layer", 1, "--head", 2, "--query", 5, "--key", 3, "--json").stdout
     )
     found = json.loads(page.recording("/trace", layer=1, head=2, row=5, column=3)[2])
     assert found.pop("missing") == []
-    assert found == told
+    assert found == result
 
 
-def test_finding_ranks_as_the_command_does(page):
+def test_find_ranks_like_the_command(page):
     for pattern in ("previous", "causal & window(2)"):
-        told = json.loads(attnscope("find", pattern, *page.source, "--top", 1000, "--json").stdout)
+        result = json.loads(attnscope("find", pattern, *page.source, "--top", 1000, "--json").stdout)
         status, _, body = page.post("api/recordings/1/find", {"pattern": pattern})
         assert status == 200
-        assert json.loads(body)["heads"] == told["heads"]
+        assert json.loads(body)["heads"] == result["heads"]
 
 
-def test_comparing_is_what_the_command_says(page, tmp_path):
+def test_compare_equals_the_command(page, tmp_path):
     source = page.source[:2]
     other = json.loads(page.post("api/recordings", {"model": page.model, "text": OTHER})[2])["id"]
-    told = json.loads(attnscope("compare", TEXT, OTHER, *source, "--json").stdout)
+    result = json.loads(attnscope("compare", TEXT, OTHER, *source, "--json").stdout)
     found = json.loads(page.get("api/compare", a="1", b=other)[2])
-    assert found["heads"] == told["heads"]
-    assert [stack["query_pairs"] for stack in found["stacks"]] == [one["queries"] for one in told["aligned"]]
-    assert [stack["key_pairs"] for stack in found["stacks"]] == [one["keys"] for one in told["aligned"]]
+    assert found["heads"] == result["heads"]
+    assert [stack["query_pairs"] for stack in found["stacks"]] == [one["queries"] for one in result["aligned"]]
+    assert [stack["key_pairs"] for stack in found["stacks"]] == [one["keys"] for one in result["aligned"]]
     options = ["--layer", 1, "--head", 2]
     status, headers, body = page.get("api/compare/figure", a="1", b=other, layer=1, head=2, format="png")
     assert body == bytes_of(tmp_path, ".png", "compare", TEXT, OTHER, *source, *options)
     assert f'filename="{page.model}-difference-layer1-head2.png"' in headers["Content-Disposition"]
 
 
-def test_a_recording_is_a_file_that_can_be_looked_at(page, tmp_path):
+def test_a_downloaded_recording_opens(page, tmp_path):
     status, headers, body = page.recording("/recording")
     assert status == 200 and f'filename="{page.model}.attn"' in headers["Content-Disposition"]
     (tmp_path / "x.attn").write_bytes(body)
@@ -105,7 +105,7 @@ def test_a_recording_is_a_file_that_can_be_looked_at(page, tmp_path):
     assert attnscope(*of_file).stdout == attnscope("weights", *page.source, "--layer", 1, "--head", 1, "--csv").stdout
 
 
-def test_the_page_is_one_file_of_the_present_state(page):
+def test_the_page_downloads_as_one_file(page):
     state = "view=matrix&layer=1&head=2"
     status, headers, body = page.recording("/page", state=urllib.parse.quote(state))
     assert status == 200 and f'filename="{page.model}.html"' in headers["Content-Disposition"]

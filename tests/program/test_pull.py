@@ -1,4 +1,4 @@
-"""attnscope pull, against a server that plays the hub. What else can go wrong is in tests/model/hub*_test.cc."""
+"""attnscope pull, against a fake hub. Other failures are tested in tests/model/hub*_test.cc."""
 
 import hashlib
 import http.server
@@ -71,10 +71,10 @@ def test_a_pulled_model_is_found_by_its_name(hub, tmp_path):
         attnscope("pull", "someone/tiny", "--json", **hub).stdout
         == json.dumps({"name": "someone/tiny", "folder": folder}, separators=(",", ":")) + "\n"
     )
-    assert len(Hub.asked) == 1  # the listing; nothing is fetched again
+    assert len(Hub.asked) == 1  # the listing; nothing is downloaded again
 
 
-def test_what_the_hub_does_not_have_is_one_line_and_1(hub):
+def test_a_model_missing_on_the_hub_prints_one_line_and_exits_with_1(hub):
     assert "nobody/nothing" in refused(1, "pull", "nobody/nothing", **hub)
     assert "127.0.0.1:1" in refused(1, "pull", "someone/tiny", env={**hub["env"], "HF_ENDPOINT": "http://127.0.0.1:1"})
 
@@ -83,8 +83,8 @@ def test_a_pipe_sees_no_progress_bar(hub):
     assert attnscope("pull", "someone/tiny", **hub).stderr == ""
 
 
-def test_a_machine_without_certificates_is_told_so(hub, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as listening:  # certificates are looked for once there is a connection
+def test_missing_certificates_are_reported(hub, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listening:  # certificates are loaded after connecting
         endpoint = f"https://127.0.0.1:{listening.getsockname()[1]}"
         there = {**hub["env"], "HF_ENDPOINT": endpoint, "SSL_CERT_FILE": str(tmp_path / "nothing.crt")}
         said = refused(1, "pull", "someone/tiny", env=there)

@@ -133,7 +133,7 @@ def write_data(folder):
 
 
 def test_commands_that_train_run(tmp_path):
-    """With a step or two instead of a thousand."""
+    """With two steps instead of a thousand."""
     commands = section_commands("Training")
     assert [command[:2] for command in commands] == [
         ["train", "mlm"],
@@ -156,7 +156,7 @@ def test_commands_that_train_run(tmp_path):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_commands_of_several_processes_run(library, tmp_path):
-    """With two processes instead of four, and a step or two."""
+    """With two processes instead of four, and two steps."""
     commands = section_commands("Several processes")
     assert [command[3] for command in commands] == ["record", "analyze", "analyze", "train"]
     write_data(tmp_path)

@@ -1,4 +1,4 @@
-"""Recordings and tables of one's own: what goes into a file comes out of it, and what is broken is named."""
+"""Recordings and own tables: files round-trip, and errors locate what is broken."""
 
 import json
 import os
@@ -21,11 +21,13 @@ FAMILIES = ["bert", "roberta", "distilbert", "gpt2", "llama", "mistral", "qwen2-
 
 
 def record(name, folder, *more, text=TEXT):
-    """The recording's path and what the program says of it."""
+    """The recording's path and the JSON of `record`."""
     file = folder / f"{name}.attn"
     two = ["--target", TARGET] if name in ("t5", "mt5", "bart") else []
-    told = attnscope("record", "--model", model_folder(name), "--text", text, *two, "-o", file, "--json", *more).stdout
-    return file, json.loads(told)
+    result = attnscope(
+        "record", "--model", model_folder(name), "--text", text, *two, "-o", file, "--json", *more
+    ).stdout
+    return file, json.loads(result)
 
 
 def all_weights(folder, *source):
@@ -42,10 +44,10 @@ def taken_apart(file):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_weights_from_a_recording_are_those_of_transformers(name, tmp_path):
-    file, told = record(name, tmp_path)
+    file, result = record(name, tmp_path)
     expected = transformers_says.run(name, TEXT, TARGET)
-    assert {stack["kind"] for stack in told["stacks"]} == set(expected)
-    for stack in told["stacks"]:
+    assert {stack["kind"] for stack in result["stacks"]} == set(expected)
+    for stack in result["stacks"]:
         table = all_weights(tmp_path, "--recording", file, "--kind", stack["kind"])
         wanted = expected[stack["kind"]]
         assert wanted.shape == (stack["layers"], stack["heads"], stack["queries"], stack["keys"])
@@ -54,28 +56,28 @@ def test_weights_from_a_recording_are_those_of_transformers(name, tmp_path):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_recording_gives_the_models_own_bits(name, tmp_path):
-    file, told = record(name, tmp_path)
-    two = ["--target", TARGET] if len(told["stacks"]) > 1 else []
-    for stack in told["stacks"]:
+    file, result = record(name, tmp_path)
+    two = ["--target", TARGET] if len(result["stacks"]) > 1 else []
+    for stack in result["stacks"]:
         kind = ["--kind", stack["kind"]]
         direct = all_weights(tmp_path, "--model", model_folder(name), "--text", TEXT, *two, *kind)
         assert direct.tobytes() == all_weights(tmp_path, "--recording", file, *kind).tobytes()
 
 
-def test_the_summary_says_what_is_in_the_file(tmp_path):
-    file, told = record("llama", tmp_path)
-    assert told["bytes"] == file.stat().st_size and told["file"] == str(file) and told["type"] == "llama"
-    stack = told["stacks"][0]
-    assert told["checked"]["heads"] == stack["layers"] * stack["heads"]
-    assert told["checked"]["rows"] == told["checked"]["all_rows"] == told["checked"]["heads"] * stack["queries"]
+def test_the_summary_describes_the_file(tmp_path):
+    file, result = record("llama", tmp_path)
+    assert result["bytes"] == file.stat().st_size and result["file"] == str(file) and result["type"] == "llama"
+    stack = result["stacks"][0]
+    assert result["checked"]["heads"] == stack["layers"] * stack["heads"]
+    assert result["checked"]["rows"] == result["checked"]["all_rows"] == result["checked"]["heads"] * stack["queries"]
     table = all_weights(tmp_path, "--recording", file).astype(np.float64)
-    assert told["checked"]["deviation"] == pytest.approx(np.abs(table.sum(-1) - 1).max(), rel=1e-3)
+    assert result["checked"]["deviation"] == pytest.approx(np.abs(table.sum(-1) - 1).max(), rel=1e-3)
     shown = attnscope("record", "--model", model_folder("llama"), "--text", TEXT, "-o", file).stdout
     assert f"{stack['layers']} layers x {stack['heads']} heads, {stack['queries']} x {stack['keys']} tokens" in shown
     assert "heads sum to 1 within" in shown and str(file) in shown
 
 
-def test_what_is_kept(tmp_path):
+def test_all_adds_values_inputs_and_hidden_states(tmp_path):
     tensors, metadata = taken_apart(record("gpt2", tmp_path)[0])
     assert {"self.0.q", "self.0.k", "self.0.lse", "self.0.value_norms", "induction"} <= set(tensors)
     assert not any(name.endswith((".v", ".x")) or name.startswith("hidden") for name in tensors)
@@ -99,16 +101,16 @@ def test_hidden_states_and_values_are_those_of_transformers(tmp_path):
     assert np.abs(tensors["self.1.x"] - out.hidden_states[1][0].numpy()).max() < 1e-4
 
 
-def test_tokens_are_kept_whole(tmp_path):
+def test_tokens_round_trip(tmp_path):
     text = "Hé, 日本😀 “x”"
     _, metadata = taken_apart(record("gpt2", tmp_path, text=text)[0])
     recording = json.loads(metadata["recording"])
-    told = json.loads(attnscope("tokenize", "--model", model_folder("gpt2"), "--text", text, "--json").stdout)
+    result = json.loads(attnscope("tokenize", "--model", model_folder("gpt2"), "--text", text, "--json").stdout)
     assert recording["text"] == text and recording["pair"] is None
-    assert [token["id"] for token in recording["tokens"]] == told["ids"]
-    assert [token["piece"] for token in recording["tokens"]] == told["pieces"]
-    assert [token["text"] for token in recording["tokens"]] == told["tokens"]
-    assert [token["span"] for token in recording["tokens"]] == told["offsets"]
+    assert [token["id"] for token in recording["tokens"]] == result["ids"]
+    assert [token["piece"] for token in recording["tokens"]] == result["pieces"]
+    assert [token["text"] for token in recording["tokens"]] == result["tokens"]
+    assert [token["span"] for token in recording["tokens"]] == result["offsets"]
 
 
 def test_the_default_name_is_that_of_the_text(tmp_path):
@@ -141,21 +143,21 @@ def test_the_first_version_is_still_read(tmp_path):
     assert shown["tokens"][0] == "[CLS]" and shown["tokens"][-1] == "[SEP]"
 
 
-# ---- what is broken ----
+# ---- broken files ----
 
 
 def look(file):
     return ["weights", "--recording", file, "--json"]
 
 
-def test_a_newer_version_is_said_to_be_newer(tmp_path):
+def test_a_newer_version_is_reported_as_newer(tmp_path):
     file, _ = record("bert", tmp_path)
     tensors, metadata = taken_apart(file)
     save_file(tensors, file, metadata | {"format_version": "4"})
     assert "was written by a newer attnscope (format 4); this one reads up to 3" in refused(1, *look(file))
 
 
-def test_a_recording_that_is_cut_is_an_error_wherever_it_is_cut(tmp_path):
+def test_a_truncated_recording_is_an_error_wherever_it_is_cut(tmp_path):
     file, _ = record("bert", tmp_path)
     whole = file.read_bytes()
     for size in (0, 5, 8, 9, 1000, len(whole) // 2, len(whole) - 1):
@@ -184,7 +186,7 @@ def test_metadata_that_does_not_fit_is_an_error(tmp_path):
         assert says in refused(1, *look(file))
 
 
-def test_one_wrong_lse_is_named_with_layer_head_and_row(tmp_path):
+def test_one_wrong_lse_is_located_by_layer_head_and_row(tmp_path):
     file, _ = record("t5", tmp_path)
     tensors, metadata = taken_apart(file)
     for name, says in (("self.1.lse", "layer 1, head 2, row 3"), ("cross.0.lse", "cross layer 0, head 2, row 3")):
@@ -196,7 +198,7 @@ def test_one_wrong_lse_is_named_with_layer_head_and_row(tmp_path):
             assert says in said and wrong in said and str(file) in said
 
 
-def test_a_model_that_gives_no_numbers_is_not_recorded(tmp_path):
+def test_a_model_that_gives_nan_is_not_recorded(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
     for path in pathlib.Path(model_folder("gpt2")).iterdir():
@@ -217,7 +219,7 @@ def test_a_full_disk_and_a_missing_folder_are_failures(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_while_the_file_is_written_ends_it(tmp_path):
+def test_ctrl_c_while_writing_ends_the_program(tmp_path):
     os.mkfifo(tmp_path / "pipe")  # holds 64 kB: the program waits in the middle of the file
     text = "the quick brown dog " * 300
     program = subprocess.Popen(
@@ -252,7 +254,7 @@ def test_ctrl_c_while_the_file_is_written_ends_it(tmp_path):
         (["weights", "--tokens", "a b"], "--table"),
     ],
 )
-def test_wrong_usage_is_one_line_and_2(arguments, says):
+def test_wrong_usage_prints_one_line_and_exits_with_2(arguments, says):
     assert says in refused(2, *arguments)
 
 
@@ -267,13 +269,13 @@ def softmax(*shape, seed=0):
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("shape", [(3, 5), (2, 3, 4), (2, 3, 4, 5)])
-def test_npy_of_every_type_and_order_is_what_numpy_says(dtype, order, shape, tmp_path):
+def test_npy_of_every_type_and_order_is_read_like_numpy(dtype, order, shape, tmp_path):
     table = np.asarray(softmax(*shape) if dtype[0] == "f" else softmax(*shape) * 100, dtype=dtype, order=order)
     np.save(tmp_path / "t.npy", table)
-    told = json.loads(attnscope("weights", "--table", tmp_path / "t.npy", "--json").stdout)
+    result = json.loads(attnscope("weights", "--table", tmp_path / "t.npy", "--json").stdout)
     layers, heads = (1,) * (4 - len(shape)) + shape[:-2]
     expected = np.asarray(table, dtype=np.float32).reshape(layers, heads, *shape[-2:])
-    assert np.array_equal(np.float32(told["weights"]), expected)
+    assert np.array_equal(np.float32(result["weights"]), expected)
 
 
 def test_npy_of_the_other_versions_is_read(tmp_path):
@@ -304,15 +306,15 @@ def test_csv_that_numpy_writes_is_read(tmp_path):
 def test_tokens_name_rows_and_columns(tmp_path):
     np.save(tmp_path / "t.npy", softmax(3, 3))
     base = ["weights", "--table", tmp_path / "t.npy", "--json"]
-    told = json.loads(attnscope(*base, "--tokens", "I love AI").stdout)
-    assert told["tokens"] == told["keys"] == ["I", "love", "AI"]
+    result = json.loads(attnscope(*base, "--tokens", "I love AI").stdout)
+    assert result["tokens"] == result["keys"] == ["I", "love", "AI"]
     np.save(tmp_path / "t.npy", softmax(2, 3))
-    told = json.loads(attnscope(*base, "--tokens", "x y", "--key-tokens", "a b c").stdout)
-    assert told["tokens"] == ["x", "y"] and told["keys"] == ["a", "b", "c"]
+    result = json.loads(attnscope(*base, "--tokens", "x y", "--key-tokens", "a b c").stdout)
+    assert result["tokens"] == ["x", "y"] and result["keys"] == ["a", "b", "c"]
     assert "3 tokens for 2 rows" in refused(2, *base, "--tokens", "a b c")
 
 
-def test_rows_that_do_not_sum_to_1_are_a_note(tmp_path):
+def test_rows_that_do_not_sum_to_1_get_a_note(tmp_path):
     table = softmax(2, 3, 4)
     np.save(tmp_path / "t.npy", table)
     assert attnscope("weights", "--table", tmp_path / "t.npy", "--json").stderr == ""
@@ -323,7 +325,7 @@ def test_rows_that_do_not_sum_to_1_are_a_note(tmp_path):
     assert np.array_equal(np.float32(json.loads(done.stdout)["weights"][0]), np.float32(table))
 
 
-def test_tables_that_are_not_numbers_are_errors(tmp_path):
+def test_tables_that_are_not_numeric_are_errors(tmp_path):
     table = softmax(2, 3, 4)
     table[1, 2, 3] = np.nan
     np.save(tmp_path / "t.npy", table)

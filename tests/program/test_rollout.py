@@ -38,23 +38,23 @@ def test_rollout_is_the_product_of_the_papers_tables(name):
     np.testing.assert_allclose(one["rollout"], [with_residual(tables)[0][3]], atol=1e-6)
 
 
-def test_a_token_is_named_by_its_text_or_its_number_and_all_that_say_it_come(tmp_path):
+def test_a_token_is_chosen_by_text_or_number_and_all_matches_are_shown(tmp_path):
     table = np.random.default_rng(1).dirichlet(np.ones(5), (3, 2, 5)).astype(np.float32)
     np.save(tmp_path / "w.npy", table)
     whole = rolled_out(table.astype(float))
     for names, queries in ((["a"], [0, 3]), (["4"], [4]), (["c", "0"], [2, 0]), (["A", "3"], [0, 3])):
         chosen = [argument for name in names for argument in ("--token", name)]
-        told = rollout("--table", tmp_path / "w.npy", "--tokens", "a b c a d", *chosen)
-        assert told["queries"] == queries
-        np.testing.assert_allclose(told["rollout"], whole[queries], atol=1e-6)
+        result = rollout("--table", tmp_path / "w.npy", "--tokens", "a b c a d", *chosen)
+        assert result["queries"] == queries
+        np.testing.assert_allclose(result["rollout"], whole[queries], atol=1e-6)
 
 
 def test_a_long_text_is_followed_token_by_token():
     text = " ".join(TEXT.split() * 22)
     expected = rolled_out(run("llama", text)["self"])
     assert len(expected) > 600
-    told = rollout("--model", model_folder("llama"), "--text", text, "--token", len(expected) - 1, "--token", 300)
-    np.testing.assert_allclose(told["rollout"], expected[[-1, 300]], atol=1e-6)
+    result = rollout("--model", model_folder("llama"), "--text", text, "--token", len(expected) - 1, "--token", 300)
+    np.testing.assert_allclose(result["rollout"], expected[[-1, 300]], atol=1e-6)
 
 
 def test_the_whole_table_of_a_long_text_is_refused(tmp_path):
@@ -73,14 +73,14 @@ def test_the_list_names_the_largest_first():
 
 
 @pytest.mark.parametrize("end, begins", [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
-def test_pictures_of_the_whole_of_one_token_and_of_several(end, begins, tmp_path):
+def test_figures_of_all_tokens_of_one_and_of_several(end, begins, tmp_path):
     for number, chosen in enumerate(([], ["--token", 2], ["--token", 2, "--token", 5])):
         file = tmp_path / f"{number}.{end}"
         assert attnscope("rollout", *BERT, *chosen, "-o", file).stdout == ""
         assert begins in file.read_bytes()[:200]
 
 
-def test_what_is_not_there_is_named(tmp_path):
+def test_missing_tokens_and_layers_are_named(tmp_path):
     assert "'elephant'" in refused(2, "rollout", *BERT, "--token", "elephant")
     assert "layer 9" in refused(2, "rollout", *BERT, "--layer", 9)
     assert "token '99'" in refused(2, "rollout", *BERT, "--token", 99)

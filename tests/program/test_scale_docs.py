@@ -1,4 +1,4 @@
-"""docs/scale.md says what its model says, and the model what the library does."""
+"""docs/scale.md agrees with its model, and the model with the library."""
 
 import re
 import sys
@@ -31,8 +31,8 @@ def test_the_model_cuts_keys_into_pieces_as_the_library_does():
     assert (int(least), int(most), int(rows)) == (model.LEAST_KEYS, model.MOST_LAPS, model.SLICE_ROWS)
 
 
-def test_keys_travel_unseen_from_the_number_of_tokens_that_the_formula_gives():
-    """Without latency and merging, computing and travelling take the same time there."""
+def test_communication_is_hidden_from_the_number_of_tokens_in_the_formula():
+    """Without latency and merging, computation and communication take equal time there."""
     rank = model.Rank(cores=64, merging=0)
     for network in model.NETWORKS:
         quick = model.Network(network.name, network.bytes, 0)
@@ -41,14 +41,14 @@ def test_keys_travel_unseen_from_the_number_of_tokens_that_the_formula_gives():
         assert step.computing == pytest.approx(step.travelling)
 
 
-def test_the_model_is_as_near_to_what_was_measured_as_the_text_says():
+def test_the_model_is_as_close_to_measurements_as_the_text_claims():
     off = [abs(int(number)) for number in re.findall(r"\| ([+-]\d+)% \|", model.check_table())]
     most = int(re.search(r"off by at most (\d+)%", DOCUMENT).group(1))
     assert len(off) == len(model.MEASURED["points"]["rows"]) > 0
     assert max(off) <= most
 
 
-def test_two_ranks_on_slow_networks_are_as_near_to_the_model_as_the_text_says():
+def test_two_ranks_on_slow_networks_are_as_close_to_the_model_as_the_text_claims():
     found = re.findall(r"\| ([\d,]+) Mbit/s .*\| 2 \|.*\| ([+-]\d+)% \|", model.network_table())
     off = {fast: max(abs(int(number)) for rate, number in found if (rate == "1,000") == fast) for fast in (False, True)}
     said = re.search(r"Two ranks: off by at most (\d+)% .* and by (\d+)% of 36 ms at 1 Gbit/s", DOCUMENT)

@@ -1,4 +1,4 @@
-"""trace: every number on the way of one weight, against transformers' modules."""
+"""trace: every number behind one weight, against transformers' modules."""
 
 import json
 
@@ -13,10 +13,10 @@ TEXT = "The quick brown fox jumps over it"
 TARGET = "the lazy dog was"
 
 
-def near(told, expected):
-    told, expected = (torch.as_tensor(numbers, dtype=torch.float64).numpy() for numbers in (told, expected))
-    assert told.shape == expected.shape
-    assert np.abs(told - expected).max() < 1e-4 * max(1, np.abs(expected).max())
+def near(result, expected):
+    result, expected = (torch.as_tensor(numbers, dtype=torch.float64).numpy() for numbers in (result, expected))
+    assert result.shape == expected.shape
+    assert np.abs(result - expected).max() < 1e-4 * max(1, np.abs(expected).max())
 
 
 def trace(name, kind, layer, head, query, *more):
@@ -99,7 +99,7 @@ def test_every_number_is_that_of_transformers(name, kind, layer, head):
         near(t["head_output"], whole)
         near(t["head_output_norm"], whole.norm())
         near(t["share"], contribution @ whole / (whole @ whole))
-        # The numbers as they are shown follow from one another.
+        # The printed numbers follow from one another.
         near(sum(t["products"]), t["dot"])
         near(t["dot"] * t["scale"] + (t["bias"] or 0), t["score"])
         near(np.exp(t["score"] - t["lse"]), t["weight"])
@@ -111,13 +111,13 @@ def test_without_a_key_the_largest_weight_is_taken():
         assert trace("bert", "self", 1, 2, i)["key"]["token"] == e.weights[i].argmax()
 
 
-def test_a_key_that_is_not_seen_weighs_nothing():
+def test_a_masked_key_has_weight_zero():
     t = trace("llama", "self", 0, 1, 1, "--key", 3)
     assert not t["allowed"] and t["score"] is None and t["weight"] == 0 and not any(t["contribution"])
     assert t["share"] == 0
 
 
-def test_tokens_are_named_by_their_text():
+def test_tokens_are_chosen_by_their_text():
     base = ["trace", "--model", model_folder("bert"), "--text", "the it the", "--layer", 0, "--head", 0]
     t = json.loads(attnscope(*base, "--query", "it", "--key", "[SEP]", "--json").stdout)
     assert t["query"] == {"token": 2, "text": "it"} and t["key"]["text"] == "[SEP]"
@@ -134,8 +134,8 @@ def test_text_shows_the_identities():
     for name in ("x ", "q ", "k ", "products", "dot", "scale", "bias", "mask", "score", "lse", "weight", "v ", "share"):
         assert any(line.startswith(name) for line in shown.splitlines()), name
     assert "\x1b" not in shown and max(map(len, shown.splitlines())) <= 80
-    told = json.loads(attnscope(*base, "--query", 2, "--kind", "decoder", "--json").stdout)
-    assert f"{told['weight']:.6f}" in shown and f"{told['lse']:.4f}" in shown
+    result = json.loads(attnscope(*base, "--query", 2, "--kind", "decoder", "--json").stdout)
+    assert f"{result['weight']:.6f}" in shown and f"{result['lse']:.4f}" in shown
 
 
 def test_a_recording_shows_what_it_has(tmp_path):

@@ -1,4 +1,4 @@
-"""train: four tasks on made-up texts. transformers reads what comes out and says the same; broken off, it goes on."""
+"""train: four tasks on synthetic texts. transformers loads the models and agrees; a stopped run resumes."""
 
 import csv
 import json
@@ -42,7 +42,7 @@ TASKS = list(KINDS)
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Each task's texts in another kind of file."""
+    """The texts of each task, each in a different file format."""
     folder = tmp_path_factory.mktemp("data")
     (folder / "texts.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
     (folder / "folder").mkdir()
@@ -106,7 +106,7 @@ def is_held_out(text):
     return number % 1000 < round(HELD_OUT * 1000)
 
 
-# ---- what transformers makes of it ----
+# ---- agreement with transformers ----
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -120,32 +120,32 @@ def test_transformers_reads_the_folder_and_its_tokenizer(trained, task):
     )
     assert model.config.vocab_size == len(tokenizer)
     for text in TEXTS[:3]:
-        told = json.loads(attnscope("tokenize", "--model", trained[task][0], "--text", text, "--json").stdout)
-        assert told["ids"] == tokenizer(text)["input_ids"]
+        result = json.loads(attnscope("tokenize", "--model", trained[task][0], "--text", text, "--json").stdout)
+        assert result["ids"] == tokenizer(text)["input_ids"]
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_weights_are_those_of_transformers(trained, task):
     tokenizer, model = theirs(trained, task)
     text = "she hates the sea and rain"
-    told = json.loads(attnscope("weights", "--model", trained[task][0], "--text", text, "--json").stdout)
+    result = json.loads(attnscope("weights", "--model", trained[task][0], "--text", text, "--json").stdout)
     ids = torch.tensor([tokenizer(text)["input_ids"]])
     with torch.inference_mode():
         model = model.get_encoder() if task == "translate" else model
         out = model(input_ids=ids, output_attentions=True)
     want = torch.stack(out.attentions)[:, 0].numpy()
-    assert numpy.abs(numpy.array(told["weights"]) - want).max() < 2e-5
+    assert numpy.abs(numpy.array(result["weights"]) - want).max() < 2e-5
 
 
-def test_words_for_a_gap_are_those_of_transformers(trained):
+def test_words_for_a_mask_are_those_of_transformers(trained):
     tokenizer, model = theirs(trained, "mlm")
     text = "the cat [MASK] cold soup"
-    told = json.loads(attnscope("fill", "--model", trained["mlm"][0], "--text", text, "--top", 3, "--json").stdout)
+    result = json.loads(attnscope("fill", "--model", trained["mlm"][0], "--text", text, "--top", 3, "--json").stdout)
     inputs = tokenizer(text, return_tensors="pt")
     with torch.inference_mode():
         shares = model(**inputs).logits[0, inputs["input_ids"][0].tolist().index(tokenizer.mask_token_id)].softmax(-1)
     best = shares.topk(3)
-    words = told["masks"][0]["words"]
+    words = result["masks"][0]["words"]
     assert [word["id"] for word in words] == best.indices.tolist()
     assert numpy.allclose([word["probability"] for word in words], best.values, atol=1e-5)
 
@@ -154,30 +154,30 @@ def test_labels_are_those_of_transformers(trained):
     tokenizer, model = theirs(trained, "classify")
     assert model.config.id2label == {0: "bad", 1: "good"}
     text = "my friend hates new music"
-    told = json.loads(attnscope("classify", "--model", trained["classify"][0], "--text", text, "--json").stdout)
+    result = json.loads(attnscope("classify", "--model", trained["classify"][0], "--text", text, "--json").stdout)
     with torch.inference_mode():
         logits = model(**tokenizer(text, return_tensors="pt")).logits[0]
-    for score in told["scores"]:
+    for score in result["scores"]:
         assert abs(score["logit"] - logits[model.config.label2id[score["label"]]]) < 1e-5
 
 
 @pytest.mark.parametrize(
     "task, prompt", [("lm", "the old man"), ("translate", "a dog eats cold soup and she likes rain")]
 )
-def test_text_goes_on_as_with_transformers(trained, task, prompt):
+def test_generated_text_is_that_of_transformers(trained, task, prompt):
     tokenizer, model = theirs(trained, task)
-    told = json.loads(
+    result = json.loads(
         attnscope("generate", "--model", trained[task][0], "--prompt", prompt, "--tokens", 8, "--json").stdout
     )
     ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
         out = model.generate(ids, max_new_tokens=8, do_sample=False, num_beams=1)[0].tolist()
     want = out[ids.shape[1] :] if task == "lm" else out[1:]
-    assert told["ids"] == want
+    assert result["ids"] == want
 
 
 def held_out_batches(task, tokenizer):
-    """Sequences that are judged by, and what should be said, as train/feed.cc makes them."""
+    """Held-out sequences and their targets, as train/batch_source.cc makes them."""
     length = SMALL[SMALL.index("--length") + 1]
     rows = [n for n, text in enumerate(TEXTS) if is_held_out(text)]
     if task == "lm":
@@ -217,7 +217,7 @@ def test_loss_of_held_out_texts_is_that_of_transformers(trained, task):
     assert abs(report["held_out_right"] - right / counted) < 1e-6
 
 
-# ---- what lies beside it ----
+# ---- files beside the model ----
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -241,15 +241,15 @@ def test_recordings_of_the_probe_are_read_by_analyze(trained):
     files = sorted(path.name for path in (folder / "recordings").iterdir())
     assert files == ["step-000000.attn", "step-000010.attn", "step-000020.attn"]
     for name in files:
-        told = json.loads(attnscope("analyze", "--recording", folder / "recordings" / name, "--json").stdout)
-        assert len(told["heads"]) == 4
+        result = json.loads(attnscope("analyze", "--recording", folder / "recordings" / name, "--json").stdout)
+        assert len(result["heads"]) == 4
     rows = list(csv.DictReader((folder / "heads.csv").open(encoding="utf-8")))
     assert [int(row["step"]) for row in rows] == [0] * 4 + [10] * 4 + [20] * 4
     assert {(row["layer"], row["head"]) for row in rows} == {(a, b) for a in "01" for b in "01"}
     xml.etree.ElementTree.parse(folder / "heads.svg")
 
 
-def test_half_is_half_as_large_and_says_nearly_the_same(data, trained, tmp_path):
+def test_half_is_half_as_large_and_predicts_nearly_the_same(data, trained, tmp_path):
     folder = tmp_path / "half"
     attnscope(*command("classify", data, folder, "--half"))
     whole = (trained["classify"][0] / "model.safetensors").stat().st_size
@@ -261,13 +261,13 @@ def test_half_is_half_as_large_and_says_nearly_the_same(data, trained, tmp_path)
     assert abs(a["scores"][0]["probability"] - b["scores"][0]["probability"]) < 2e-3
 
 
-def test_classifier_begins_with_a_model_that_fills_in_words(data, trained, tmp_path):
+def test_classifier_starts_from_a_masked_language_model(data, trained, tmp_path):
     first = trained["mlm"][0]
     few = ["--steps", 20, "--batch", 4, "--length", 8, "--json"]
-    told = json.loads(
+    result = json.loads(
         attnscope("train", "classify", "--data", data["classify"], "--to", tmp_path / "c", "--from", first, *few).stdout
     )
-    assert told["steps"] == 20
+    assert result["steps"] == 20
     ours, theirs = (json.loads((folder / "config.json").read_text()) for folder in (tmp_path / "c", first))
     for size in (
         "num_hidden_layers",
@@ -282,14 +282,14 @@ def test_classifier_begins_with_a_model_that_fills_in_words(data, trained, tmp_p
         assert (tmp_path / "c" / name).read_bytes() == (trained["mlm"][0] / name).read_bytes()
 
 
-def test_what_it_begins_with_has_a_shape_of_its_own_and_is_of_the_right_kind(data, trained, tmp_path):
+def test_from_has_its_own_shape_and_must_fit_the_task(data, trained, tmp_path):
     asked = ["train", "classify", "--data", data["classify"], "--to", tmp_path / "c"]
     assert "--from excludes --width" in refused(2, *asked, "--from", trained["mlm"][0], "--width", 32)
     assert "is a gpt2; classify needs a bert" in refused(2, *asked, "--from", trained["lm"][0])
     assert "fewer than the 9 asked for" in refused(2, *asked, "--from", trained["mlm"][0], "--layers", 9, "--length", 8)
 
 
-# ---- broken off ----
+# ---- stopping and resuming ----
 
 
 def same_model(a, b):
@@ -300,7 +300,7 @@ def same_model(a, b):
 
 
 def checkpoint_of(folder):
-    """Another number for every checkpoint; 0: there is none."""
+    """A different number for every checkpoint; 0: none."""
     file = folder / "training.safetensors"
     return file.stat().st_ino if file.exists() else 0
 
@@ -310,7 +310,7 @@ def start(*arguments):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(data, tmp_path, task):
+def test_killed_at_any_moment_it_resumes_to_the_same_bytes(data, tmp_path, task):
     steps = 60
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
     more = ["--checkpoint-every", 3, "--judge-every", 10, "--record-every", 20, "--probe", "she eats"]
@@ -352,7 +352,7 @@ def test_interrupt_saves_and_ends_as_an_interrupt(data, tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == -signal.SIGINT
-    assert "stopped after step" in said and "goes on" in said
+    assert "stopped after step" in said and "rerun the command to resume" in said
     step = int(said.split("stopped after step ")[1].split()[0].replace(",", ""))
     saved = (folder / "training.safetensors").stat().st_mtime_ns
     again = start(*arguments)
@@ -361,7 +361,7 @@ def test_interrupt_saves_and_ends_as_an_interrupt(data, tmp_path):
         time.sleep(0.05)
     again.send_signal(signal.SIGINT)
     out, said = again.communicate(timeout=30)
-    assert f"going on from step {step:,}" in out
+    assert f"resuming from step {step:,}" in out
     assert int(said.split("stopped after step ")[1].split()[0].replace(",", "")) > step
 
 
@@ -373,18 +373,18 @@ def test_bytes_do_not_depend_on_threads(data, trained, tmp_path):
         assert same_model(tmp_path / task, one), task
 
 
-def test_finished_training_is_not_gone_on_with(data, trained):
+def test_finished_training_is_not_continued(data, trained):
     folder, report = trained["classify"]
     before = (folder / "model.safetensors").read_bytes()
-    told = json.loads(attnscope(*command("classify", data, folder, "--json")).stdout)
-    assert told["steps"] == 20 and told["held_out_loss"] == report["held_out_loss"]
+    result = json.loads(attnscope(*command("classify", data, folder, "--json")).stdout)
+    assert result["steps"] == 20 and result["held_out_loss"] == report["held_out_loss"]
     assert (folder / "model.safetensors").read_bytes() == before
 
 
-# ---- what cannot be ----
+# ---- errors ----
 
 
-def test_data_that_teaches_nothing_is_refused(data, tmp_path):
+def test_unusable_data_is_refused(data, tmp_path):
     def says(name, content, task, *more, code=1):
         file = tmp_path / name
         file.write_bytes(content)
@@ -424,7 +424,7 @@ def test_vocabulary_larger_than_the_texts_is_refused_with_both_numbers(data, tmp
     assert "5000" in said and "at most" in said
 
 
-def test_shapes_that_cannot_be_are_refused(data, tmp_path):
+def test_impossible_shapes_are_refused(data, tmp_path):
     said = refused(2, *command("lm", data, tmp_path / "a", "--positions", 16))
     assert "24" in said and "16" in said
     base = ["train", "lm", "--data", data["lm"], "--to", tmp_path / "a", "--vocabulary", 290]
@@ -452,7 +452,7 @@ def test_checkpoint_of_another_shape_is_refused_with_both_values(data, trained, 
 
 
 def refused_after_facts(arguments):
-    """Like refused(), where the program may already have told what it is about to learn from."""
+    """Like refused(), but the program may already have printed what it trains on."""
     done = attnscope(*arguments, check=False)
     assert done.returncode == 1, done.stderr
     assert done.stderr.startswith("attnscope: ") and done.stderr.count("\n") == 1, done.stderr
@@ -467,7 +467,7 @@ def test_broken_checkpoint_is_refused(data, trained, tmp_path):
     assert "training.safetensors" in refused_after_facts(command("lm", data, folder))
 
 
-def test_loss_that_is_no_number_stops_with_the_step_and_keeps_the_checkpoint(data, tmp_path):
+def test_nan_loss_stops_with_the_step_and_keeps_the_checkpoint(data, tmp_path):
     folder = tmp_path / "model"
     arguments = command("lm", data, folder)
     for option, value in (("--rate", 1e30), ("--checkpoint-every", 1), ("--judge-every", 1000), ("--warmup", 0)):
@@ -494,7 +494,7 @@ def test_full_disk_keeps_the_last_checkpoint(data, trained, tmp_path):
     assert done.returncode == 1
     assert "training.safetensors" in done.stderr and "too large" in done.stderr, done.stderr
     assert not [path.name for path in (tmp_path / "model").iterdir() if path.name.startswith(".")]
-    assert "going on from step 10\n" in attnscope(*arguments).stdout
+    assert "resuming from step 10\n" in attnscope(*arguments).stdout
     assert same_model(tmp_path / "model", trained["classify"][0])
 
 

@@ -72,11 +72,11 @@ def test_weights_by_value_are_those_of_the_paper(name, kind):
     arguments += ["--target", target] if target else []
     expected = norms(name, kind, 1, TEXT, target)
     for head in range(len(expected)):
-        told = json.loads(attnscope(*arguments, "--head", head, "--measure", "value").stdout)
-        np.testing.assert_allclose(told["weights"], expected[head], atol=2e-5 * max(1, expected.max()), rtol=1e-4)
+        result = json.loads(attnscope(*arguments, "--head", head, "--measure", "value").stdout)
+        np.testing.assert_allclose(result["weights"], expected[head], atol=2e-5 * max(1, expected.max()), rtol=1e-4)
 
 
-def test_values_change_the_picture():
+def test_values_change_the_table():
     arguments = ["heatmap", "--model", model_folder("bert"), "--text", TEXT, "--layer", 1, "--head", 0, "--json"]
     raw, by_value = (
         np.array(json.loads(attnscope(*arguments, "--measure", m).stdout)["weights"]) for m in ("raw", "value")
@@ -85,7 +85,7 @@ def test_values_change_the_picture():
     shares = by_value / raw
     np.testing.assert_allclose(
         shares, shares[:1].repeat(len(shares), 0), rtol=1e-4
-    )  # a norm a key, the same for all queries
+    )  # one norm per key, the same for all queries
 
 
 def test_a_table_has_no_values(tmp_path):

@@ -1,4 +1,4 @@
-"""attnscope view: what the page asks for is what numpy makes of the same weights; how it starts, ends and refuses."""
+"""attnscope view: the page's data against numpy on the same weights; how it starts, stops and refuses."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_rows_and_tiles_of_a_model_are_those_of_transformers(name):
                 assert facts_of["entropy"] == pytest.approx(entropy.mean(), abs=1e-4)
 
 
-def test_every_level_of_a_long_table_is_what_numpy_makes_of_it(long_table):
+def test_every_level_of_a_long_table_is_that_of_numpy(long_table):
     file, tables = long_table
     with Served("--table", file) as page:
         facts = page.facts()
@@ -104,7 +104,7 @@ def test_every_level_of_a_long_table_is_what_numpy_makes_of_it(long_table):
             assert page.recording("/column", layer=0, head=1, column=row)[2] == tables[0, 1, :, row].tobytes()
 
 
-def test_words_are_merged_as_the_other_commands_merge_them():
+def test_words_are_merged_as_in_the_other_commands():
     source = ["--model", model_folder("bert"), "--text", TEXT]
     heads = json.loads(attnscope("heads", *source, "--layer", 1, "--words", "--json").stdout)
     with Served(*source) as page:
@@ -116,7 +116,7 @@ def test_words_are_merged_as_the_other_commands_merge_them():
                 assert np.array_equal(np.frombuffer(got, "<f4"), np.array(weights, np.float32))
 
 
-def test_facts_rank_heads_as_analyze_does():
+def test_facts_rank_heads_like_analyze():
     source = ["--model", model_folder("gpt2"), "--text", TEXT]
     analyzed = json.loads(attnscope("analyze", *source, "--json").stdout)
     with Served(*source) as page:
@@ -160,10 +160,10 @@ def test_twelve_by_twelve_heads_of_128_tokens_are_under_4_mb(tmp_path):
     assert (tmp_path / "page.html").stat().st_size < 4_000_000
 
 
-# ---- how it behaves ----
+# ---- behaviour of the server ----
 
 
-def test_a_page_is_there_and_loads_only_its_own_files():
+def test_the_page_loads_only_its_own_files():
     with Served() as page:
         status, headers, body = page.get("/")
         assert status == 200 and headers["Content-Type"] == "text/html; charset=utf-8"
@@ -177,15 +177,15 @@ def test_a_page_is_there_and_loads_only_its_own_files():
         assert re.search(r"<script[^>]*>[^<]", body.decode()) is None  # no script inside
 
 
-def test_the_line_with_the_address_says_what_is_there():
+def test_the_line_with_the_address_names_the_text():
     with Served("--text", TEXT) as page:
         assert re.fullmatch(r"tiny-bert, \d+ tokens: http://127\.0\.0\.1:\d+/", page.said.splitlines()[-1])
-    with Served() as page:  # a text of its own
+    with Served() as page:  # a sample text
         assert page.facts()["text"].startswith("The keys to the cabinet")
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_at_once_also_with_open_connections(sign):
+def test_it_stops_immediately_even_with_open_connections(sign):
     with Served() as page:
         idle = [socket.create_connection(("127.0.0.1", page.port)) for _ in range(20)]
         idle[0].sendall(b"GET /api/recordings HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -193,7 +193,7 @@ def test_it_ends_at_once_also_with_open_connections(sign):
         begin = time.monotonic()
         page.process.send_signal(sign)
         assert page.process.wait(10) == 0
-        assert time.monotonic() - begin < 3  # a kept connection is given five
+        assert time.monotonic() - begin < 3  # an idle connection is kept for five
         assert page.process.stderr.read() == ""
         for each in idle:
             each.close()
@@ -204,21 +204,21 @@ def test_ports():
         assert first.port >= 7865 and second.port != first.port
         said = refused(1, "view", "--no-open", "--port", first.port)
         assert f"port {first.port} cannot be used: another program has it" in said
-    with Served(port=str(first.port)) as again:  # which is free again at once
+    with Served(port=str(first.port)) as again:  # which is free again
         assert again.port == first.port
     assert "--port" in refused(2, "view", "--port", "65536")
     assert "--port" in refused(2, "view", "--port", "x")
     assert "--output" in refused(2, "view", "--port", "0", "-o", "x.html")
 
 
-def test_what_cannot_be_opened_is_said_before_anything_is_served(tmp_path):
+def test_sources_that_cannot_be_opened_are_refused_before_serving(tmp_path):
     assert "nothing.attn" in refused(1, "view", "--recording", tmp_path / "nothing.attn")
     assert "nothing.npy" in refused(1, "view", "--table", tmp_path / "nothing.npy")
     assert "cannot be" in refused(1, "view", "-o", tmp_path / "no" / "folder" / "x.html")
 
 
 @pytest.mark.parametrize("wrong", [50, -0.5, float("nan"), float("inf")])
-def test_a_table_that_is_no_weights_is_refused(tmp_path, wrong):
+def test_a_table_of_other_numbers_is_refused(tmp_path, wrong):
     np.save(tmp_path / "x.npy", np.array([[0.5, 0.5], [wrong, 0.5]], np.float32))
     for options in (["--no-open", "--port", "0"], ["-o", tmp_path / "page.html"]):
         said = refused(1, "view", "--table", tmp_path / "x.npy", *options)
@@ -236,7 +236,7 @@ def test_both_texts_of_a_pair_are_known():
         assert page.facts()["pair"] is None
 
 
-def test_a_recording_is_looked_at_like_its_text(tmp_path):
+def test_a_recording_opens_like_its_text(tmp_path):
     source = ["--model", model_folder("llama"), "--text", TEXT]
     attnscope("record", *source, "-o", tmp_path / "x.attn")
     with Served("--recording", tmp_path / "x.attn") as kept, Served(*source) as live:
@@ -246,7 +246,7 @@ def test_a_recording_is_looked_at_like_its_text(tmp_path):
             assert there[name] == here[name], name
 
 
-def test_the_terminal_shows_the_head_worth_a_look_and_then_the_address():
+def test_the_terminal_shows_the_suggested_head_and_then_the_address():
     text = "The film was great and the actors were wonderful."
     advice = attnscope("analyze", "-t", text).stdout.split("\n\n")[0]
     best = json.loads(attnscope("analyze", "-t", text, "--json").stdout)["look_at"]
@@ -258,12 +258,12 @@ def test_the_terminal_shows_the_head_worth_a_look_and_then_the_address():
         assert "\x1b" not in page.said
 
 
-def test_a_long_table_gets_its_address_at_once(long_table):
+def test_a_long_table_gets_its_address_immediately(long_table):
     with Served("--table", long_table[0]) as page:
         assert page.said.count("\n") == 1
 
 
-def test_a_browser_is_opened_where_there_is_a_display(tmp_path):
+def test_a_browser_opens_if_there_is_a_display(tmp_path):
     opener = tmp_path / "xdg-open"
     opener.write_text(f'#!/bin/sh\necho "$1" >{tmp_path}/opened.part && mv {tmp_path}/opened.part {tmp_path}/opened\n')
     opener.chmod(0o755)
@@ -286,7 +286,7 @@ def resident(pid):
 
 
 @pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="no /proc here")
-def test_memory_stays_however_much_is_asked(long_table):
+def test_memory_stays_bounded_over_many_requests(long_table):
     with Served("--table", long_table[0]) as page:
         page.facts()
 

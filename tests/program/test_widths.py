@@ -1,4 +1,4 @@
-"""What is printed keeps to the width of the screen, and no line ends in blanks."""
+"""Output fits the width of the screen, and no line ends in blanks."""
 
 import os
 import unicodedata
@@ -53,7 +53,7 @@ def test_no_line_ends_in_a_blank(name, columns):
     assert [line for line in lines_of(columns, *COMMANDS[name]) if line != line.rstrip()] == []
 
 
-def test_a_narrow_head_view_says_which_head():
+def test_a_narrow_head_view_names_its_heads():
     weights = [line for line in lines_of(40, *COMMANDS["headview"]) if "→" in line]
     assert weights
     assert all("head " in line or " h" in line for line in weights)
@@ -67,7 +67,7 @@ def test_products_below_zero_look_different():
         assert (float(row[3]) < 0) == (set(row[4]) == {"░"})
 
 
-def test_a_token_that_is_a_space_can_be_seen():
+def test_a_token_that_is_a_space_is_visible():
     model = ("--model", model_folder("gpt2"), "--text", "a  b")
     lines = lines_of(80, "rollout", *model, "--token", "1", "--top", "4")
     assert lines[0].startswith("·")

@@ -1,4 +1,4 @@
-"""Rows of cross-attention are named by the token that they write, whichever command shows them."""
+"""Every command names rows of cross-attention by the token that they write."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ HEAD = ["--kind", "cross", "--layer", 0, "--head", 0]
 TRANSLATE = ["--model", ROOT / "models" / "tiny-translate", "--text", "I love you"]
 
 
-def told(*arguments):
+def result_of(*arguments):
     return json.loads(attnscope(*arguments, "--json").stdout)
 
 
@@ -48,7 +48,7 @@ def labels(source):
     return transformers.AutoTokenizer.from_pretrained(source[1])(TARGET)["input_ids"]
 
 
-def test_rows_write_the_labels_and_are_given_what_transformers_makes_of_them(source, labels, tmp_path):
+def test_rows_write_the_labels_and_read_the_shifted_ids_of_transformers(source, labels, tmp_path):
     given = seq2seq(source[1]).prepare_decoder_input_ids_from_labels(torch.tensor([labels]))[0].tolist()
     contents = recorded(tmp_path / "a.attn", *source)
     assert ids_of(contents["written_tokens"]) == labels
@@ -59,53 +59,53 @@ def test_every_command_names_the_rows_of_cross_attention_by_what_they_write(sour
     written = [token["text"] for token in recorded(tmp_path / "a.attn", *source)["written_tokens"]]
     assert len(written) == len(labels)
     for where in (source, ["--recording", tmp_path / "a.attn"]):
-        weights = told("weights", *where, *HEAD)
+        weights = result_of("weights", *where, *HEAD)
         assert weights["tokens"] == written and len(weights["weights"]) == len(written)
-        assert told("heatmap", *where, *HEAD)["tokens"] == written
-        assert told("heads", *where, *HEAD[:4])["tokens"] == written
-        assert told("headview", *where, *HEAD[:4])["tokens"] == written
-        assert told("overview", *where, *HEAD[:2])["tokens"] == written
-        assert told("analyze", *where)["written"] == written
+        assert result_of("heatmap", *where, *HEAD)["tokens"] == written
+        assert result_of("heads", *where, *HEAD[:4])["tokens"] == written
+        assert result_of("headview", *where, *HEAD[:4])["tokens"] == written
+        assert result_of("overview", *where, *HEAD[:2])["tokens"] == written
+        assert result_of("analyze", *where)["written"] == written
         for row in (0, len(written) - 1):
-            assert told("trace", *where, *HEAD, "--query", row)["query"] == {"token": row, "text": written[row]}
+            assert result_of("trace", *where, *HEAD, "--query", row)["query"] == {"token": row, "text": written[row]}
         rows = list(csv.reader(io.StringIO(attnscope("weights", *where, *HEAD, "--csv").stdout)))
         assert [row[0] for row in rows[1:]] == written
-    assert told("record", *source, "-o", tmp_path / "b.attn")["written"] == written
+    assert result_of("record", *source, "-o", tmp_path / "b.attn")["written"] == written
 
 
-def test_rows_among_the_decoders_own_tokens_are_named_by_what_they_were_given(source):
-    shown = told("weights", *source, "--kind", "decoder", *HEAD[2:])
-    written = told("weights", *source, *HEAD)["tokens"]
+def test_rows_of_decoder_self_attention_are_named_by_their_input(source):
+    shown = result_of("weights", *source, "--kind", "decoder", *HEAD[2:])
+    written = result_of("weights", *source, *HEAD)["tokens"]
     assert shown["tokens"] == shown["keys"] and shown["tokens"][1:] == written[:-1]
-    assert told("analyze", *source)["target"] == shown["tokens"]
+    assert result_of("analyze", *source)["target"] == shown["tokens"]
 
 
-def test_a_query_is_looked_up_among_what_is_written():
+def test_a_query_is_looked_up_among_written_tokens():
     source = ["--model", model_folder("t5"), "--text", "the cat", "--target", "the dog"]
-    end = told("trace", *source, *HEAD, "--query", "</s>")
-    rows = told("weights", *source, *HEAD)
+    end = result_of("trace", *source, *HEAD, "--query", "</s>")
+    rows = result_of("weights", *source, *HEAD)
     assert end["query"]["token"] == len(rows["tokens"]) - 1
     assert end["weight"] == pytest.approx(max(rows["weights"][-1]))
     assert "being written" in attnscope("trace", *source, *HEAD, "--query", "</s>").stdout
 
 
 @pytest.mark.parametrize("name", ["t5", "bart"])
-def test_what_is_generated_is_what_the_rows_write_its_end_included(name, tmp_path):
+def test_rows_write_the_generated_tokens_including_the_end(name, tmp_path):
     source = ["--model", model_folder(name)]
-    said = told("generate", *source, "--prompt", "The cat sat", "-n", 64)["ids"]
+    said = result_of("generate", *source, "--prompt", "The cat sat", "-n", 64)["ids"]
     contents = recorded(tmp_path / "a.attn", *source, "--text", "The cat sat")
     assert ids_of(contents["written_tokens"]) == said
     assert ids_of(contents["target_tokens"])[1:] == said[:-1]
 
 
-def test_a_decoder_that_is_given_nothing_to_write_writes_its_end(tmp_path):
+def test_a_decoder_with_an_empty_target_writes_its_end(tmp_path):
     config = json.loads((ROOT / "tests" / "golden" / "models" / "t5" / "config.json").read_text())
     contents = recorded(tmp_path / "a.attn", "--model", model_folder("t5"), "--text", TEXT, "--target", "")
     assert ids_of(contents["written_tokens"]) == [config["eos_token_id"]]
     assert ids_of(contents["target_tokens"]) == [config["decoder_start_token_id"]]
 
 
-def test_of_an_older_recording_the_last_row_is_a_question_mark(source, tmp_path):
+def test_the_last_row_of_an_older_recording_is_a_question_mark(source, tmp_path):
     file = tmp_path / "a.attn"
     contents = recorded(file, *source)
     written = [token["text"] for token in contents.pop("written_tokens")]
@@ -116,10 +116,10 @@ def test_of_an_older_recording_the_last_row_is_a_question_mark(source, tmp_path)
         "recording": json.dumps(contents),
     }
     save_file(load_file(file), file, facts)
-    shown = told("weights", "--recording", file, *HEAD)
+    shown = result_of("weights", "--recording", file, *HEAD)
     assert shown["tokens"] == [*written[:-1], "?"]
-    assert shown["weights"] == told("weights", *source, *HEAD)["weights"]
-    rows = told("explain", "--recording", file, "--kind", "cross")["rows"]  # without special tokens, as the end is
+    assert shown["weights"] == result_of("weights", *source, *HEAD)["weights"]
+    rows = result_of("explain", "--recording", file, "--kind", "cross")["rows"]  # without special tokens, as the end is
     assert rows and "?" not in [row["text"] for row in rows]
 
 
@@ -128,7 +128,7 @@ def texts_in(picture):
     return ["".join(node.itertext()) for node in tree.iter("{http://www.w3.org/2000/svg}text")]
 
 
-def test_pictures_say_what_rows_and_columns_are(tmp_path):
+def test_figures_label_rows_and_columns(tmp_path):
     source, file = ["--model", model_folder("t5"), "--text", TEXT, "--target", TARGET], tmp_path / "a.svg"
     for command in (["heatmap", *HEAD], ["heads", *HEAD[:4]], ["headview", *HEAD[:4]]):
         attnscope(*command, *source, "-o", file)
@@ -140,11 +140,11 @@ def test_pictures_say_what_rows_and_columns_are(tmp_path):
     assert "largest weights of each written token" in attnscope("headview", *source, *HEAD[:4]).stdout
 
 
-# ---- a model that has learnt to translate ----
+# ---- a trained translation model ----
 
 
 def test_a_translation_looks_at_the_word_that_it_translates():
-    shown = told("weights", *TRANSLATE, "--kind", "cross", "--layer", 1, "--head", 0)
+    shown = result_of("weights", *TRANSLATE, "--kind", "cross", "--layer", 1, "--head", 0)
     largest = {row: shown["keys"][int(np.argmax(weights))] for row, weights in zip(shown["tokens"], shown["weights"])}
     assert {row: key.strip() for row, key in largest.items() if row in "我爱你"} == {
         "我": "I",

@@ -1,4 +1,4 @@
-"""What transformers says of the models in golden/models: tables of weights, and what goes into them."""
+"""Attention tables of the models in golden/models, computed by transformers."""
 
 import functools
 import json
@@ -21,7 +21,7 @@ def ids_of(name, text):
 
 
 def run(name, text, target=None):
-    """{kind: [L, H, N, M]}; the decoder is given its start token and the target's tokens but the last."""
+    """{kind: [L, H, N, M]}; the decoder reads its start token and all tokens of the target but the last."""
     model, ids = load(name), torch.tensor([ids_of(name, text)])
     with torch.inference_mode():
         if not model.config.is_encoder_decoder:

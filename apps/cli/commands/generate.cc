@@ -63,7 +63,7 @@ void check(const model::Sampling& sampling) {
 void note_ignored_rules(const model::Facts& facts) {
   std::string names;
   for (const std::string& name : facts.rules.ignored) names += (names.empty() ? "" : ", ") + name;
-  if (!names.empty()) std::fprintf(stderr, "note: ignoring the model's setting %s\n", names.c_str());
+  if (!names.empty()) std::fprintf(stderr, "note: ignoring settings of the model: %s\n", names.c_str());
 }
 
 void Generate::run(ThreadPool& pool) const {
