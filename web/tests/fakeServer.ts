@@ -28,13 +28,13 @@ function reply(response: ServerResponse, path: string, query: URLSearchParams): 
   };
   const [, , , id, what] = path.split("/");
   if (!id) {
-    const specimens = kRecordings.map((s) => ({
+    const recordings = kRecordings.map((s) => ({
       id: s.id,
       name: s.facts().name,
       text: s.facts().text,
       tokens: s.size,
     }));
-    return json({ version: "0.1.0", specimens });
+    return json({ version: "0.2.0", recordings });
   }
   const recording = kRecordings.find((s) => s.id === id);
   if (!recording) {
@@ -59,7 +59,7 @@ export function fakeServer(): Plugin {
     configureServer(server) {
       server.middlewares.use((request, response, next) => {
         const url = new URL(request.url ?? "/", "http://localhost");
-        if (url.pathname.startsWith("/api/specimens")) reply(response, url.pathname, url.searchParams);
+        if (url.pathname.startsWith("/api/recordings")) reply(response, url.pathname, url.searchParams);
         else next();
       });
     },

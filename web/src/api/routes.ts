@@ -3,7 +3,7 @@
 export type Query = Record<string, string | number>;
 
 const kApi = {
-  recordings: "api/specimens",
+  recordings: "api/recordings",
   models: "api/models",
   patterns: "api/patterns",
   mask: "api/mask",
@@ -12,7 +12,8 @@ const kApi = {
 };
 
 // In the address of the page: which of the server's recordings to open.
-export const kRecordingParameter = "specimen";
+export const kRecordingParameter = "recording";
+export const kOldRecordingParameter = "specimen"; // of version 0.1
 
 export const recordingsUrl = (): string => kApi.recordings;
 export const modelsUrl = (): string => kApi.models;
@@ -40,5 +41,5 @@ function queryText(query: Query, words: boolean): string {
 // The same head by another measure, or without its sinks.
 export const measureQuery = (measure: string, withoutSinks: boolean): Query => ({
   ...(measure === "raw" ? {} : { measure }),
-  ...(withoutSinks ? { aside: 1 } : {}),
+  ...(withoutSinks ? { without_sinks: 1 } : {}),
 });

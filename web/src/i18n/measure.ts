@@ -24,7 +24,7 @@ export const en = {
   labels: { raw: "weight", value: "|weight · v W_O|", rollout: "rollout" },
   headless: "Of all heads together: which head is chosen does not matter here.",
   madeOf: (token: string) => `What “${token}” is made of`,
-  onlyForWeights: "sinks can be set aside only in weights",
+  onlyForWeights: "sinks can be removed only from weights",
   alwaysFits: "the last colour is always the largest here",
 };
 
@@ -48,6 +48,6 @@ export const zh: typeof en = {
   labels: { raw: "权重", value: "|权重 · v W_O|", rollout: "rollout" },
   headless: "这是所有头合起来的结果：选哪个头都一样。",
   madeOf: (token) => `“${token}”由什么构成`,
-  onlyForWeights: "只有权重可以搁置汇点",
+  onlyForWeights: "只有权重可以去除汇聚点",
   alwaysFits: "这里最后一种颜色总是最大值",
 };

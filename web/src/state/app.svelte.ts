@@ -36,7 +36,7 @@ import {
   toHash,
   type View,
 } from "./urlState";
-import { kRecordingParameter } from "../api/routes";
+import { kOldRecordingParameter, kRecordingParameter } from "../api/routes";
 import { listModels, listRecordings, ServedSource } from "../api/sources/served";
 import { SourceCache } from "../api/sources/sourceCache";
 import type { Source, Recording } from "../api/sources/source";
@@ -237,7 +237,9 @@ class App {
     const known = (all: ModelFacts[]) => (this.models = all);
     if (!this.models.length) listModels().then(known, () => undefined); // without models nothing can be edited
     this.search = location.search;
-    const asked = (framed && this.chosenId) || new URLSearchParams(this.search).get(kRecordingParameter);
+    const parameters = new URLSearchParams(this.search);
+    const asked =
+      (framed && this.chosenId) || (parameters.get(kRecordingParameter) ?? parameters.get(kOldRecordingParameter));
     return openServed(this.urlState, asked || this.recordings[0]?.id || "", signal, on);
   }
   private chosenId = ""; // the recording chosen in a frame, which has no URL of its own

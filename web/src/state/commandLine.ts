@@ -53,7 +53,7 @@ function pictureCommand(facts: Facts, state: UrlState): string | null {
   if (!name) return null;
   const parts = readCommand(name, facts);
   if (measure !== "raw") parts.push("--measure", measure);
-  else if (state.withoutSinks && state.view !== "overview") parts.push("--aside");
+  else if (state.withoutSinks && state.view !== "overview") parts.push("--without-sinks");
   if (state.words) parts.push("--words");
   if (facts.stacks.length > 1) parts.push("--kind", state.kind);
   if (state.view !== "overview") parts.push("--layer", String(state.layer));

@@ -147,7 +147,9 @@ const flag = (text: string): boolean | undefined => (text === "1" ? true : text 
 const word = (text: string): string | undefined => (/^[a-z ]{1,40}$/.test(text) ? text : undefined);
 
 // Names in the address that differ from the member.
-const kHashNames: Partial<Record<keyof UrlState, string>> = { withoutSinks: "aside" };
+const kHashNames: Partial<Record<keyof UrlState, string>> = { withoutSinks: "without_sinks" };
+// Names in addresses of version 0.1.
+const kOldHashNames: Partial<Record<keyof UrlState, string>> = { withoutSinks: "aside" };
 const hashName = (key: keyof UrlState): string => kHashNames[key] ?? key;
 
 // Parsers per member; undefined: invalid, so the default stays.
@@ -229,7 +231,7 @@ export function fromHash(hash: string, start: UrlState = kDefaultState): UrlStat
   const state: UrlState = { ...start };
   const keys = Object.keys(readers) as (keyof UrlState)[];
   for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ""))) {
-    const key = keys.find((each) => hashName(each) === name);
+    const key = keys.find((each) => hashName(each) === name || kOldHashNames[each] === name);
     if (!key) continue;
     const value = readers[key](text);
     if (value !== undefined) Object.assign(state, { [key]: value });

@@ -34,7 +34,7 @@ describe("exports", () => {
       view: "headview",
       format: "svg",
       kind: "self",
-      aside: 1,
+      without_sinks: 1,
       threshold: 0.02,
       layer: 1,
       heads: "2,0",

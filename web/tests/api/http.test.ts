@@ -78,7 +78,8 @@ describe("a recording that the server has dropped", () => {
     let id = "1";
     const asked = program((url, init) => {
       if (init.method === "POST") return json({ id: (id = "2") });
-      if (!url.includes(`specimens/${id}`) || (id === "1" && url.includes("/row"))) return json({ error: "gone" }, 404);
+      if (!url.includes(`recordings/${id}`) || (id === "1" && url.includes("/row")))
+        return json({ error: "gone" }, 404);
       return url.includes("/row") ? new Response(new Float32Array([0.5, 0.5])) : json({ ...made.facts(), id, origin });
     });
     const source = await ServedSource.open("1", false);
@@ -92,9 +93,9 @@ describe("a recording that the server has dropped", () => {
   });
 
   test("fails if its request is unknown", async () => {
-    program((url) => (url.includes("/row") ? json({ error: "no specimen" }, 404) : json(made.facts())));
+    program((url) => (url.includes("/row") ? json({ error: "no recording" }, 404) : json(made.facts())));
     const source = await ServedSource.open("1", false);
-    await expect(source.row(kHead, 0)).rejects.toThrow("no specimen");
+    await expect(source.row(kHead, 0)).rejects.toThrow("no recording");
   });
 });
 

@@ -42,13 +42,13 @@ describe("measures", () => {
     const head = { kind: "self" as const, layer: 1, head: 2 };
     expect((await value.tile(head, { level: 0, row: 0, column: 0 })).scale).toBe(3.25);
     await value.row(head, 1);
-    const aside = shelf.withMeasure(whole, "raw", true);
-    await Promise.all([aside.column(head, 1), aside.profile(head)]);
+    const withoutSinks = shelf.withMeasure(whole, "raw", true);
+    await Promise.all([withoutSinks.column(head, 1), withoutSinks.profile(head)]);
     expect(asked.slice(2)).toEqual([
-      "api/specimens/1/tile?kind=self&layer=1&head=2&level=0&row=0&column=0&measure=value",
-      "api/specimens/1/row?kind=self&layer=1&head=2&row=1&measure=value",
-      "api/specimens/1/column?kind=self&layer=1&head=2&column=1&aside=1",
-      "api/specimens/1/profile?kind=self&layer=1&head=2&aside=1",
+      "api/recordings/1/tile?kind=self&layer=1&head=2&level=0&row=0&column=0&measure=value",
+      "api/recordings/1/row?kind=self&layer=1&head=2&row=1&measure=value",
+      "api/recordings/1/column?kind=self&layer=1&head=2&column=1&without_sinks=1",
+      "api/recordings/1/profile?kind=self&layer=1&head=2&without_sinks=1",
     ]);
   });
 });

@@ -52,12 +52,12 @@ test("heads stand in the order and with the numbers of attnscope compare", async
 test("a cell has both weights and their difference, as both rows have them", async ({ page, served }) => {
   await page.goto(address(served, kCompared + "&row=3&column=2"));
   await compared(page);
-  const made = await page.request.post(address(served, "api/specimens"), {
+  const made = await page.request.post(address(served, "api/recordings"), {
     data: { model: "tiny-bert", text: kOther },
   });
   const { id } = (await made.json()) as { id: string };
   const weight = async (of: string) => {
-    const answer = await fetch(address(served, `api/specimens/${of}/row?kind=self&layer=2&head=1&row=3`));
+    const answer = await fetch(address(served, `api/recordings/${of}/row?kind=self&layer=2&head=1&row=3`));
     return new Float32Array(await answer.arrayBuffer())[2];
   };
   const [a, b] = [await weight("1"), await weight(id)];
@@ -108,7 +108,7 @@ test("long work says what it is, can be stopped, and goes on when it is wanted a
 test("whole words are compared too", async ({ page, served }) => {
   await page.goto(address(served, kCompared + "&words=1"));
   await compared(page);
-  const answer = await page.request.get(address(served, "api/specimens/1?words=1"));
+  const answer = await page.request.get(address(served, "api/recordings/1?words=1"));
   const { stacks } = (await answer.json()) as { stacks: { queries: number }[] };
   const { queries } = stacks[0];
   await expect(page.getByText(`${queries - 1} of ${queries} tokens of A are in B`)).toBeVisible();

@@ -154,13 +154,13 @@ test("a long text scrolls away from its pinned token", async ({ page }) => {
   await end(served);
 });
 
-test("sinks are set aside by one key, and rows sum to 1 again", async ({ page, served, context }) => {
+test("sinks are removed by one key, and rows sum to 1 again", async ({ page, served, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(address(served, "#view=matrix&layer=1&head=2&row=4&column=5"));
   await settled(page);
   await page.keyboard.press("s");
-  await expect(page).toHaveURL(/aside=1/);
-  await expect(page.locator("footer")).toContainText("sinks set aside");
+  await expect(page).toHaveURL(/without_sinks=1/);
+  await expect(page.locator("footer")).toContainText("without sinks");
   await settled(page);
   await panel(page).getByRole("button", { name: "Copy these numbers" }).click();
   const copied = await page.evaluate(() => navigator.clipboard.readText());

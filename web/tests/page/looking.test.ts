@@ -23,11 +23,11 @@ test.describe("measures", () => {
     const [weights] = [await rowOf(served, 1, 2, 4)];
     expect(row[3]).not.toBeCloseTo(weights[3], 4);
     const tile = await fetch(
-      address(served, "api/specimens/1/tile?kind=self&layer=1&head=2&level=0&row=0&column=0&measure=value"),
+      address(served, "api/recordings/1/tile?kind=self&layer=1&head=2&level=0&row=0&column=0&measure=value"),
     );
     const scale = Number(tile.headers.get("X-Scale"));
     await expect(page.locator(".scale")).toContainText(`norm of weight × value, up to ${three(scale)}`);
-    await expect(page.getByRole("button", { name: "Set sinks aside" })).toBeDisabled();
+    await expect(page.getByRole("button", { name: "Remove sinks" })).toBeDisabled();
     const bytes = new Uint8Array(await tile.arrayBuffer());
     expect(Math.max(...bytes)).toBe(255);
     row.forEach((value, j) =>
@@ -47,19 +47,21 @@ test.describe("measures", () => {
     expect(Math.abs(last - most)).toBeLessThan(0.004); // of the nearest byte
   });
 
-  test("sinks are set aside by the program", async ({ page, served }) => {
+  test("sinks are removed by the program", async ({ page, served }) => {
     const asked: string[] = [];
     page.on("request", (request) => asked.push(request.url()));
     await page.goto(address(served, kMatrix));
     await settled(page);
     asked.length = 0;
     await page.keyboard.press("s");
-    await expect(page.locator("footer")).toContainText("sinks set aside");
+    await expect(page.locator("footer")).toContainText("without sinks");
     const row = await rowOf(served, 1, 2, 4);
     const left = 1 - row[0] - row[row.length - 1]; // [CLS] and [SEP]
     await expect(panel(page).locator(".weight")).toContainText(three(row[3] / left));
-    expect(asked.some((url) => /\/tile\?.*aside=1/.test(url))).toBe(true);
-    expect(asked.filter((url) => /\/(row|column|tile|profile)\?/.test(url) && !/aside=1/.test(url))).toEqual([]);
+    expect(asked.some((url) => /\/tile\?.*without_sinks=1/.test(url))).toBe(true);
+    expect(asked.filter((url) => /\/(row|column|tile|profile)\?/.test(url) && !/without_sinks=1/.test(url))).toEqual(
+      [],
+    );
   });
 });
 

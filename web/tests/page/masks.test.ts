@@ -154,11 +154,11 @@ test("the model runs with a mask: every view shows it, predictions stand beside 
   await expect(page).toHaveURL(/mask=causal/);
   await expect(panel(page)).toContainText("All views now show the text under this mask.");
   await expect(panel(page).locator("table").first()).toBeVisible();
-  const made = await page.request.post(address(served, "api/specimens"), {
+  const made = await page.request.post(address(served, "api/recordings"), {
     data: { model: "tiny-bert", text: kText, mask: "causal & window(2)" },
   });
   const { id } = (await made.json()) as { id: string };
-  const row = await fetch(address(served, `api/specimens/${id}/row?kind=self&layer=1&head=0&row=8`));
+  const row = await fetch(address(served, `api/recordings/${id}/row?kind=self&layer=1&head=0&row=8`));
   const weights = [...new Float32Array(await row.arrayBuffer())];
   expect(weights).toHaveLength(size);
   expect(weights.flatMap((weight, j) => (weight > 0 ? [j] : []))).toEqual([6, 7, 8]);

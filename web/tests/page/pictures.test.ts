@@ -7,7 +7,7 @@ const pictures = {
   "overview-cividis": "#view=overview&layer=1&head=2&map=cividis&fit=1",
   lines: "#view=heads&layer=1&head=2&others=1.0,1.1",
   matrix: "#view=matrix&layer=1&head=2&row=3&column=2",
-  "matrix-aside": "#view=matrix&layer=2&head=0&aside=1",
+  "matrix-without-sinks": "#view=matrix&layer=2&head=0&without_sinks=1",
   "matrix-value": "#view=matrix&layer=2&head=0&measure=value",
   "matrix-rollout": "#view=matrix&layer=3&head=0&measure=rollout",
 };

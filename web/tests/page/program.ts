@@ -106,12 +106,12 @@ export interface Facts {
 }
 
 export async function factsOf(served: Served, query = ""): Promise<Facts> {
-  return (await fetch(address(served, `api/specimens/1${query}`))).json() as Promise<Facts>;
+  return (await fetch(address(served, `api/recordings/1${query}`))).json() as Promise<Facts>;
 }
 
 export async function rowOf(served: Served, layer: number, head: number, row: number, query = ""): Promise<number[]> {
   const answer = await fetch(
-    address(served, `api/specimens/1/row?kind=self&layer=${layer}&head=${head}&row=${row}${query}`),
+    address(served, `api/recordings/1/row?kind=self&layer=${layer}&head=${head}&row=${row}${query}`),
   );
   return [...new Float32Array(await answer.arrayBuffer())];
 }

@@ -104,9 +104,9 @@ test("a program that ended is told of, and the page goes on when it is back", as
   await page.close();
 });
 
-test("an address without a specimen says what is wrong", async ({ browser, served }) => {
+test("an address without a recording says what is wrong", async ({ browser, served }) => {
   const page = await browser.newPage();
-  await page.goto(address(served, "?specimen=nobody"));
+  await page.goto(address(served, "?recording=nobody"));
   await expect(page.getByRole("alert")).toContainText("nobody");
   await page.close();
 });

@@ -24,7 +24,7 @@ interface Predictions {
 }
 
 async function made(served: Served, body: unknown): Promise<string> {
-  const answer = await fetch(address(served, "api/specimens"), {
+  const answer = await fetch(address(served, "api/recordings"), {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
@@ -127,7 +127,7 @@ test("what takes long says how far it is, can be stopped, and what was there sta
   await settled(page);
   let letGo = () => {};
   const held = new Promise<void>((done) => (letGo = done));
-  await page.route("**/api/specimens", async (route) => {
+  await page.route("**/api/recordings", async (route) => {
     if (route.request().method() === "POST") await held;
     await route.continue().catch(() => undefined);
   });
@@ -160,12 +160,12 @@ test.describe("predictions", () => {
     await page.goto(address(served, hash(kGaps, "&temperature=0.3")));
     await expect(page.locator(".predictions")).toContainText("For the gap at 4");
     const id = await made(served, { model: "tiny-bert", text: kGaps });
-    const cold = await asked<Predictions>(served, `api/specimens/${id}/predictions?top=10&temperature=0.3`);
+    const cold = await asked<Predictions>(served, `api/recordings/${id}/predictions?top=10&temperature=0.3`);
     near((await table(page))[0][1], cold.places[0].choices[0].probability);
     await page.getByRole("slider", { name: "Temperature" }).focus();
     await page.keyboard.press("End");
     await expect(page).toHaveURL(/temperature=5/);
-    const hot = await asked<Predictions>(served, `api/specimens/${id}/predictions?top=10&temperature=5`);
+    const hot = await asked<Predictions>(served, `api/recordings/${id}/predictions?top=10&temperature=5`);
     await expect(async () => near((await table(page))[0][1], hot.places[0].choices[0].probability)).toPass();
     expect(hot.places[0].choices[0].probability).toBeLessThan(cold.places[0].choices[0].probability);
   });
@@ -179,7 +179,7 @@ test.describe("predictions", () => {
     await page.keyboard.press("ArrowRight");
     await expect(page.locator(".predictions")).toContainText("In the place of “was” at 3");
     const id = await made(served, { model: "tiny-bert", text: kText });
-    const here = await asked<Predictions>(served, `api/specimens/${id}/predictions?at=3`);
+    const here = await asked<Predictions>(served, `api/recordings/${id}/predictions?at=3`);
     expect((await table(page)).map(([word]) => word)).toEqual(here.places[0].choices.map(({ text }) => text));
   });
 
@@ -222,7 +222,7 @@ test.describe("generation", () => {
     await expect(page).toHaveURL(/step=2/);
     const body = { tokens: 8, temperature: 0, top_k: 0, top_p: 1, seed: 0 };
     const id = await made(served, { model: "tiny-gpt", text: kPrompt, generate: body });
-    const { generated } = await asked<{ generated: { from: number; steps: Choice[] } }>(served, `api/specimens/${id}`);
+    const { generated } = await asked<{ generated: { from: number; steps: Choice[] } }>(served, `api/recordings/${id}`);
     await expect(panel(page).locator(".weight")).toBeVisible();
     near(await panel(page).locator(".weight span").first().innerText(), generated.steps[2].probability);
 
@@ -230,7 +230,7 @@ test.describe("generation", () => {
     const layer = /layer=(\d)/.exec(page.url())![1];
     const head = /head=(\d)/.exec(page.url())![1];
     const bytes = await fetch(
-      address(served, `api/specimens/${id}/row?kind=self&layer=${layer}&head=${head}&row=${row}`),
+      address(served, `api/recordings/${id}/row?kind=self&layer=${layer}&head=${head}&row=${row}`),
     );
     const weights = [...new Float32Array(await bytes.arrayBuffer())];
     const most = Math.max(...weights);
@@ -276,13 +276,13 @@ test.describe("generation", () => {
   });
 });
 
-test("a specimen that was let go is made again without a word", async ({ page, served }) => {
+test("a recording that was dropped is made again without a word", async ({ page, served }) => {
   await page.goto(address(served, "#view=matrix&model=tiny-bert&text=A%20cat.&layer=1&head=2"));
   await settled(page);
   let refused = 0;
   await page.route(/\/row\?/, (route) =>
     refused++ === 0
-      ? route.fulfill({ status: 404, contentType: "application/json", body: '{"error":"there is no specimen 2"}' })
+      ? route.fulfill({ status: 404, contentType: "application/json", body: '{"error":"there is no recording 2"}' })
       : route.continue(),
   );
   page.removeAllListeners("console");

@@ -32,7 +32,7 @@ const three = (value: number) => new RegExp(value.toPrecision(3).slice(0, 4).rep
 
 test("the numbers of a weight are those that the command line prints", async ({ page, served }) => {
   const trace = traced("tiny-bert", kText, 1, 2, 4, 3);
-  const answer = await fetch(address(served, "api/specimens/1/trace?kind=self&layer=1&head=2&row=4&column=3"));
+  const answer = await fetch(address(served, "api/recordings/1/trace?kind=self&layer=1&head=2&row=4&column=3"));
   expect(await answer.json()).toEqual({ ...trace, missing: [] });
   await page.goto(address(served, kPlace));
   for (const term of ["dot", "score", "lse", "weight"] as const) {

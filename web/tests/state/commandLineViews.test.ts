@@ -19,7 +19,9 @@ describe("command lines", () => {
     expect(commandOf(facts, { ...matrix, measure: "value", withoutSinks: true })).toBe(
       `attnscope heatmap ${text} --measure value --layer 1 --head 2`,
     );
-    expect(commandOf(facts, { ...matrix, withoutSinks: true })).toContain("heatmap " + text + " --aside --layer 1");
+    expect(commandOf(facts, { ...matrix, withoutSinks: true })).toContain(
+      "heatmap " + text + " --without-sinks --layer 1",
+    );
     expect(commandOf(facts, { ...matrix, measure: "rollout" })).toBe(
       `attnscope rollout ${text} --layer 1 --scale sqrt`,
     );

@@ -6,8 +6,8 @@ import { measureQuery, modelsUrl, type Query, recordingPartUrl, recordingsUrl, r
 import type { Profile, Source, MapTile, MapTileName, Recording } from "./source";
 
 export async function listRecordings(): Promise<RecordingName[]> {
-  const { specimens } = await requestJson<{ specimens: RecordingName[] }>(recordingsUrl());
-  return specimens.filter(({ stays }) => stays !== false);
+  const { recordings } = await requestJson<{ recordings: RecordingName[] }>(recordingsUrl());
+  return recordings.filter(({ stays }) => stays !== false);
 }
 
 export async function listModels(): Promise<ModelFacts[]> {
