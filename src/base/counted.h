@@ -1,4 +1,4 @@
-// base/counted.h - numbers of things, as people write them.
+// base/counted.h - counts of things as text.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// base/csv.h - lines of cells, as RFC 4180 has them.
+// base/csv.h - reads CSV and TSV (RFC 4180).
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace attn::base {
 
-// Lines inside quotation marks belong to their cell. `text` and `path` must outlive it.
+// Reads lines of cells. Line breaks inside quotation marks belong to the cell. `text` and `path` must outlive this.
 class CsvLines {
  public:
   CsvLines(std::string_view text, const std::string& path, char separator = ',');
 
-  // The next line that is not blank; false: there is none. Throws attn::Error, with the line, for quotation marks that
-  // are not closed or that something follows.
+  // Reads the next line that is not blank into cells; returns false at the end. Throws attn::Error, with the line, for
+  // a quotation mark that is never closed or that is followed by anything but a separator.
   bool next(std::vector<std::string>& cells);
-  // Of the line that next() gave, from 1.
+  // The number of the line that next() read, from 1.
   [[nodiscard]] std::int64_t line() const noexcept { return line_; }
 
-  // Byte behind it.
+  // The offset of the byte after it.
   [[nodiscard]] std::size_t at() const noexcept { return at_; }
 
-  // Throws attn::Error: "line 7" and the problem.
+  // Throws attn::Error with "line 7" and the problem.
   [[noreturn]] void fail(std::int64_t line, const std::string& problem) const;
 
  private:

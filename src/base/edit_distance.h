@@ -1,4 +1,4 @@
-// base/edit_distance.h - how much two names differ, for messages that name the nearest ones.
+// base/edit_distance.h - the distance of two names, for messages that suggest similar ones.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace attn::base {
 
-// Levenshtein's distance, in bytes.
+// Levenshtein distance in bytes.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace attn::base

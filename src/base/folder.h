@@ -1,4 +1,4 @@
-// base/folder.h - a model's files, wherever they lie: in a folder on disk, or in the program itself.
+// base/folder.h - a folder of files, on disk or built into the program.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace attn::base {
 
-// A folder whose files lie in memory, for as long as anybody may ask.
+// A folder whose files lie in memory for the lifetime of the program.
 struct BuiltInFile {
   std::string_view name, bytes;
 };
@@ -18,7 +18,7 @@ struct BuiltInFolder {
   std::span<const BuiltInFile> files;
 };
 
-// Implicit from a path, so that whatever takes a Folder takes the path of one.
+// Converts implicitly from a path, so that functions that take a Folder also take a path.
 class Folder {
  public:
   Folder(std::filesystem::path path) : path_(std::move(path)) {}  // NOLINT(google-explicit-constructor)
@@ -30,13 +30,13 @@ class Folder {
   [[nodiscard]] bool is_folder() const;
   [[nodiscard]] bool has(const std::string& file) const;
 
-  // The path, or the name of what is built in.
+  // The path, or the name of the built-in folder.
   [[nodiscard]] std::string name() const { return path_.string(); }
-  // For messages: "folder/config.json", "tiny-bert/config.json (built in)". Of no file: the folder itself.
+  // For messages: "folder/config.json", "tiny-bert/config.json (built in)". Without a file: the folder itself.
   [[nodiscard]] std::string shown(const std::string& file = {}) const;
 
-  // A file's bytes where they lie; none for a folder on disk, whose files have a path. Throws attn::Error for a file
-  // that is not built in.
+  // The bytes of a built-in file, not copied; nothing for a folder on disk, whose files have a path. Throws attn::Error
+  // if the built-in folder has no such file.
   [[nodiscard]] std::optional<std::string_view> bytes(const std::string& file) const;
   [[nodiscard]] std::filesystem::path path(const std::string& file) const { return path_ / file; }
 

@@ -21,7 +21,7 @@ nlohmann::json parse_json(const std::string& text, const std::filesystem::path& 
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
-    // nlohmann counts from 1, up to and with the byte that it could not take.
+    // nlohmann counts from 1 and includes the byte that it could not parse.
     const auto byte = error.byte == 0 ? 0 : static_cast<std::int64_t>(error.byte) - 1;
     throw Error(file.string(), "not JSON in UTF-8 from here on", byte);
   }

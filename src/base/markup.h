@@ -1,4 +1,4 @@
-// base/markup.h - text and bytes inside XML and HTML.
+// base/markup.h - escapes text and encodes bytes for XML and HTML.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace attn::base {
 
-// As text between tags, or as the value of an attribute in double quotes.
+// Escapes text for use between tags or in an attribute in double quotes.
 std::string escaped(std::string_view text);
 
-// RFC 4648, section 4, with padding.
+// Base64 by RFC 4648, section 4, with padding.
 std::string base64(std::string_view bytes);
 
 }  // namespace attn::base

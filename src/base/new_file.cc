@@ -28,7 +28,7 @@ NewFile::NewFile(const std::filesystem::path& file) : file_(file) {
   if (exists) file_ = std::filesystem::canonical(file, unknown);
   if (unknown) file_ = file;
   static std::atomic<unsigned> count{0};
-  // Not made from the file's own name, which may already be as long as names can be.
+  // Does not contain the file's own name, which may already have the maximum length.
   const std::string start = ".attnscope-" + std::to_string(::getpid()) + "-";
   do {
     beside_ = file_.parent_path() / (start + std::to_string(count++) + ".part");
@@ -56,7 +56,7 @@ void NewFile::write(const void* data, std::size_t bytes) {
 
 void NewFile::reserve(std::int64_t bytes) {
   if (::fallocate(descriptor_, 0, 0, bytes) == 0) return;
-  // Not every file system can set room aside.
+  // Not every file system can reserve space.
   if (errno != EOPNOTSUPP || ::ftruncate(descriptor_, bytes) != 0) fail("cannot be written");
 }
 
@@ -68,7 +68,7 @@ void NewFile::commit() {
   if (beside_.empty()) return;
   if (::rename(beside_.c_str(), file_.c_str()) != 0) fail("cannot be moved into place");
   committed_ = true;
-  // So that the name, too, outlasts a power cut. Some file systems refuse; the file is in place all the same.
+  // Makes the new name survive a power cut. Some file systems refuse; the file is in place all the same.
   const std::filesystem::path folder = file_.has_parent_path() ? file_.parent_path() : ".";
   const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) return;

@@ -1,4 +1,4 @@
-// base/parallel_for.h - work that is done head by head, a head a thread.
+// base/parallel_for.h - a parallel loop with progress and exceptions.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace attn::base {
 
-// Calls work(n) once for every n in [0, count), each on one thread, and tells `progress` in between. What work throws
-// is thrown again here, once the heads that were begun are done: of several failures that of the first head.
+// Calls work(n) once for every n in [0, count), distributed over the pool, and `progress` in between. If work throws,
+// finishes the calls that have started and rethrows; of several exceptions, that of the lowest n.
 void parallel_for(std::int64_t count, const Progress& progress, ThreadPool& pool,
                   const std::function<void(std::int64_t)>& work);
 

@@ -1,4 +1,4 @@
-// base/progress.h - how long work tells how far it is.
+// base/progress.h - the callback by which long work reports progress.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace attn::base {
 
-// Called now and then on the caller's thread with done <= total. What it throws ends the work. Empty: nobody asks.
+// Called now and then on the caller's thread with done <= total. An exception from it ends the work. May be empty.
 using Progress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 inline void tell(const Progress& progress, std::int64_t done, std::int64_t total) {

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\uFFFD";
 
-// How long a character is that begins with `lead` (0: none does), and which second bytes it may have: this is where
-// overlong forms, surrogates and what lies beyond U+10FFFF are refused.
+// The length of a character that starts with `lead` (0: none does), and the range of its second byte, which excludes
+// overlong forms, surrogates and code points beyond U+10FFFF.
 struct Lead {
   std::size_t size = 0;
   unsigned char low = 0x80, high = 0xBF;

@@ -1,4 +1,4 @@
-// base/utf8.h - bytes as characters, and what to do where they are none.
+// base/utf8.h - splits bytes into UTF-8 characters and replaces invalid ones.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace attn::base {
 
-// What `bytes` (not empty) begin with. A character that is not whole is the longest beginning of one, at least one
-// byte: what Unicode wants to be replaced by a single U+FFFD. It is cut if more bytes might have made it whole.
+// The first character of `bytes`, which are not empty. An incomplete character is the longest valid prefix of one, at
+// least one byte: Unicode recommends replacing it by a single U+FFFD. It is cut if more bytes could complete it.
 struct Character {
   std::size_t size = 1;
   bool whole = false;
@@ -17,14 +17,14 @@ struct Character {
 };
 Character first_character(std::string_view bytes);
 
-// Where the first byte stands that belongs to no character.
+// The offset of the first byte that belongs to no character.
 std::optional<std::size_t> first_bad_byte(std::string_view text);
-// Throws std::invalid_argument with that byte; `name` is what the text is called.
+// Throws std::invalid_argument with that byte; `name` is the text's name in the message.
 void require_utf8(std::string_view text, const char* name);
 
-// Takes from `bytes` and returns all but a character that is cut at the end. What is not UTF-8 becomes U+FFFD.
+// Removes from `bytes` and returns everything except a character cut at the end. Invalid bytes become U+FFFD.
 std::string take_characters(std::string& bytes);
-// All of it; also what is cut at the end becomes U+FFFD.
+// Returns all of it; a character cut at the end becomes U+FFFD too.
 std::string replace_bad_bytes(std::string_view bytes);
 
 }  // namespace attn::base

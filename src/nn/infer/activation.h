@@ -1,4 +1,4 @@
-// nn/infer/activation.h - the functions between two products.
+// nn/infer/activation.h - activation functions and their gradients.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ void activate(View<float, 2> x, Activation f, ThreadPool& pool);
 // gate = f(gate) * up, element by element: the middle of a gated feed-forward layer.
 void activate_gate(View<float, 2> gate, View<const float, 2> up, Activation f, ThreadPool& pool);
 
-// y = f(x), where x is still needed.
+// y = f(x); x stays.
 void activate(View<const float, 2> x, Activation f, View<float, 2> y, ThreadPool& pool);
 
-// dy becomes dx = f'(x) dy. x is what f was given.
+// Replaces dy by dx = f'(x) dy. x is the input of f.
 void activate_backward(View<const float, 2> x, Activation f, View<float, 2> dy, ThreadPool& pool);
 
-// The gradients of y = f(gate) * up: dy becomes d_gate, and d_up is written.
+// The gradients of y = f(gate) * up: replaces dy by d_gate and writes d_up.
 void activate_gate_backward(View<const float, 2> gate, View<const float, 2> up, Activation f, View<float, 2> dy,
                             View<float, 2> d_up, ThreadPool& pool);
 

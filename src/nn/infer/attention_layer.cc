@@ -96,7 +96,7 @@ Options MultiHeadAttention::options(const LearnPass* pass) const {
   return options;
 }
 
-// What depends on where tokens stand: made anew if the sequences are others, or if the table has learned.
+// Updates what depends on positions: after a change of the sequences or a training step on the table.
 void MultiHeadAttention::take_positions(const In& in) {
   in_ = in;
   query_starts_.assign(in.packing.queries.begin(), in.packing.queries.end());
@@ -147,7 +147,7 @@ void MultiHeadAttention::forward(const In& in, View<const float, 2> add, View<fl
   dense(weights_.out, mixed, y, pass.pool, {.add = add});
 }
 
-// The gradient of a bias goes to the row of the table that it was read from.
+// Adds the gradient of each bias to the row of the table that it was read from.
 void MultiHeadAttention::add_relation_gradient(const DistanceBias& bias, View<const float, 2> d_bias) const {
   const std::int64_t rows = weights_.relation.value.shape[0];
   for (std::int64_t x = 0; x < d_bias.shape[1]; ++x) {
@@ -215,7 +215,7 @@ void MultiHeadAttention::weights(std::int64_t sequence, View<float, 3> to, Threa
   const Inputs in{by_head(rows_of(q_.view(), first, n), config_.heads, width_), by_head(k, key_heads_, width_), {}};
   const View<const float, 3> lse{lse_.view().data + first, {1, config_.heads, n}, {0, lse_.view().strides[0], 1}};
   Options all = options(nullptr);
-  if (bias_) {  // the part of the longest sequence's table that this one uses
+  if (bias_) {  // the part of the longest sequence's table for this one
     const std::int64_t skipped = longest(query_starts_) - n;
     all.bias = {bias_->view().data + skipped, {config_.heads, n + m - 1}, {bias_->view().shape[1], 1}};
   }

@@ -1,8 +1,8 @@
-// nn/infer/attention_layer.h - attention with its projections, forward and back.
+// nn/infer/attention_layer.h - attention with its projections, forward and backward.
 //
 //   y = W_o concat_h softmax(scale q_h k_h^T + bias) v_h      q = W_q x      k = W_k memory      v = W_v memory
 //
-// Weights are never stored: the way back rebuilds them from q, k and the log-sum-exp.
+// Weights are never stored: backward() rebuilds them from q, k and the log-sum-exp.
 #pragma once
 
 #include <cstdint>
@@ -20,58 +20,58 @@
 
 namespace attn::nn {
 
-// How an attention knows where its tokens stand, besides what x already says.
+// How an attention layer encodes positions, in addition to what x contains.
 enum class Relation : std::uint8_t {
   none,
-  rope,      // q and k are turned
+  rope,      // q and k are rotated
   alibi,     // -slope |i - j|
-  relative,  // a learned number for each distance from -R to R and head; farther ones count as -R and R
-  buckets,   // a learned number for each of T5's buckets and head
+  relative,  // a learned number per head and distance from -R to R; larger distances are clamped
+  buckets,   // a learned number per head and T5 bucket
 };
 
 struct AttentionConfig {
   std::int64_t width = 0;           // d_model
   std::int64_t heads = 1;           // H
   std::int64_t key_heads = 0;       // G; 0: as many as heads
-  Mask mask = {};                   // in the positions of a sequence
+  Mask mask = {};                   // in positions of a sequence
   std::optional<float> scale = {};  // default 1 / sqrt(D)
   float softcap = 0;                // 0: none
   Relation relation = Relation::none;
   Rope rope = {};            // Relation::rope
   T5Buckets bucketing = {};  // Relation::buckets
-  float dropout = 0;         // of weights
-  std::uint64_t place = 0;   // tells this attention's dropout from others'
+  float dropout = 0;         // rate of dropout on weights
+  std::uint64_t place = 0;   // distinguishes the dropout of this layer from that of others
 
-  // Throws std::invalid_argument if heads do not divide width (the message has both numbers), or key_heads heads.
+  // Throws std::invalid_argument if heads do not divide width, or key_heads do not divide heads; the message has both.
   [[nodiscard]] std::int64_t head_width() const;
 };
 
-// What the layer learns. Biases of the projections may be empty.
+// The parameters of the layer. Biases of the projections may be empty.
 struct AttentionWeights {
-  Dense q, k, v, out;        // [H D, width], [G D, memory's width] twice, [width, H D]
+  Dense q, k, v, out;        // [H D, width], [G D, memory width], [G D, memory width], [width, H D]
   Learned<2> relation = {};  // [2 R + 1, H] or [buckets, H]
 };
 
 // Registers them as "<name>q.weight", "<name>k.weight", "<name>v.weight", "<name>out.weight", their ".bias", and
-// "<name>relation". memory_width 0: the same width.
+// "<name>relation". memory_width 0: the same as width.
 AttentionWeights add_attention(Parameters& parameters, const std::string& name, const AttentionConfig& config,
                                std::int64_t memory_width = 0, std::int64_t distances = 0);
 
-// Sequences lie one behind the other (attn::Packing): x [T, width], memory [S, memory's width].
+// Sequences are concatenated (attn::Packing): x [T, width], memory [S, memory width].
 class MultiHeadAttention {
  public:
-  // Throws std::invalid_argument if a matrix has another shape than the configuration asks for.
+  // Throws std::invalid_argument if the shape of a matrix does not match the configuration.
   MultiHeadAttention(AttentionConfig config, const AttentionWeights& weights);
 
   struct In {
     View<const float, 2> x, memory;
     Packing packing;
   };
-  // y = attention + add (empty: nothing; may be y). x and memory must stay as they are until backward().
+  // y = attention(x, memory) + add. add may be empty or y itself. x and memory must not change until backward().
   void forward(const In& in, View<const float, 2> add, View<float, 2> y, const LearnPass& pass);
 
-  // Of the last forward(): dx is written, plus `add`; d_memory is added to. If memory is x, d_memory is empty and dx
-  // has all of it. Gradients of the weights are added to what is there.
+  // The gradients of the last forward(). Writes dx = gradient + add and adds to d_memory. If memory is x, d_memory is
+  // empty and dx has both. Adds to the gradients of the parameters.
   struct Back {
     View<const float, 2> dy;
     View<const float, 2> add;  // empty: nothing; may be dx
@@ -80,7 +80,7 @@ class MultiHeadAttention {
   };
   void backward(const Back& back, const LearnPass& pass);
 
-  // The weights of the last forward(), rebuilt: [H, N, M] of sequence s.
+  // Rebuilds the weights of the last forward(): [H, N, M] of sequence s.
   void weights(std::int64_t sequence, View<float, 3> to, ThreadPool& pool) const;
 
   [[nodiscard]] const AttentionConfig& config() const noexcept { return config_; }
@@ -99,12 +99,12 @@ class MultiHeadAttention {
   std::vector<std::int64_t> query_starts_, key_starts_;
   Buffer q_, k_, v_, mixed_;
   Buffer lse_;                        // [H, T]
-  std::optional<DistanceBias> bias_;  // of the longest sequence
+  std::optional<DistanceBias> bias_;  // for the longest sequence
   std::unique_ptr<RopeTable> turns_;
   std::vector<std::int64_t> turned_starts_;
 };
 
-// Keys and values are those of the sequence itself.
+// Self-attention: keys and values are those of the sequence itself.
 class SelfAttention {
  public:
   SelfAttention(AttentionConfig config, const AttentionWeights& weights) : all_(std::move(config), weights) {}
@@ -120,15 +120,15 @@ class SelfAttention {
   MultiHeadAttention all_;
 };
 
-// Queries of one text look at the keys of another.
+// Cross-attention: queries of one text, keys and values of another.
 class CrossAttention {
  public:
   CrossAttention(AttentionConfig config,
-                 const AttentionWeights& weights);  // throws std::invalid_argument for rotary positions
+                 const AttentionWeights& weights);  // throws std::invalid_argument for Relation::rope
   void forward(const MultiHeadAttention::In& in, View<float, 2> y, const LearnPass& pass) {
     all_.forward(in, {}, y, pass);
   }
-  // d_memory is added to.
+  // Adds to d_memory.
   void backward(View<const float, 2> dy, View<float, 2> dx, View<float, 2> d_memory, const LearnPass& pass) {
     all_.backward({dy, {}, dx, d_memory}, pass);
   }
@@ -138,7 +138,7 @@ class CrossAttention {
   MultiHeadAttention all_;
 };
 
-// Self-attention with a learned bias for each clamped distance and head.
+// Self-attention with a learned bias per head and clamped distance.
 class RelativePositionAttention : public SelfAttention {
  public:
   RelativePositionAttention(AttentionConfig config, const AttentionWeights& weights)

@@ -43,7 +43,7 @@ void embed_backward(std::span<const std::int32_t> ids, View<const float, 2> d_ou
                                 std::to_string(d_out.shape[1]) + "; " + std::to_string(ids.size()) + " rows of " +
                                 std::to_string(gradient.shape[1]) + " numbers are needed");
   }
-  // Each task owns columns of the table, whole cache lines of them: every row is added to in the order of i.
+  // Each task owns some columns of the table, in whole cache lines. So every row is added to in the order of i.
   constexpr std::int64_t kLine = 16;
   const std::int64_t width = gradient.shape[1];
   split_rows((width + kLine - 1) / kLine, d_out.shape[0] * kLine, pool, [&](std::int64_t first, std::int64_t count) {

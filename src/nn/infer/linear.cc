@@ -14,7 +14,7 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kPartBytes = std::int64_t{16} << 20;  // of panels, after which pages can be given back
+constexpr std::int64_t kPartBytes = std::int64_t{16} << 20;  // bytes of panels between two calls of Release
 
 std::int64_t inputs_of(const Weight& w) { return w.matrix.shape[w.input_first ? 0 : 1]; }
 std::int64_t outputs_of(const Weight& w) { return w.matrix.shape[w.input_first ? 1 : 0]; }
@@ -40,7 +40,7 @@ void check_weights(std::span<const Weight> weights) {
   }
 }
 
-// Matrices of several types become floats.
+// The common type of the matrices; float32 if they differ.
 Type common_type(std::span<const Weight> weights) {
   const Type type = weights.front().matrix.type;
   const bool alike =
@@ -140,7 +140,7 @@ Memory Linear::pack(std::span<const Weight> weights, const OnPacked& on_packed, 
   return memory;
 }
 
-// Null: this call takes the matrices from where they lie.
+// The panels, or null: this call reads the matrices in place.
 const std::byte* Linear::panels_for_call(ThreadPool& pool) const {
   if (!pending_) return panels_.data();
   if (const std::byte* ready = pending_->ready.load(std::memory_order_acquire)) return ready;

@@ -1,5 +1,4 @@
-// nn/infer/linear.h - products with weights that do not change, packed once into the order in which the kernel reads
-// them.
+// nn/infer/linear.h - linear layers with constant weights, packed once into the order in which the kernel reads them.
 #pragma once
 
 #include <cstddef>
@@ -24,33 +23,34 @@ struct Weight {
   bool input_first = false;  // matrix is [in, out]
 };
 
-// What happens to a product before it is written: y = f(x W^T + bias) + add.
+// What is applied to a product before it is written: y = f(x W^T + bias) + add.
 struct After {
   Activation activation = Activation::none;
-  View<const float, 2> add = {};  // as large as y, and may be y itself; empty: nothing
+  View<const float, 2> add = {};  // of the shape of y; may be y itself; empty: nothing
 };
 
-// Told of each part of a matrix that is needed no more.
+// Called for each part of a matrix that is no longer needed.
 using OnPacked = std::function<void(const Weight&)>;
 
-// Several matrices that are applied to the same input (Q, K and V; gate and up) lie one behind the other and are
-// computed by one call. Weights keep their 16 bits if they have 16; the sum is made in float.
+// Several matrices that are applied to the same input (Q, K and V; gate and up) are packed together and computed by one
+// call. 16-bit weights stay 16-bit; sums are in float.
 class Linear {
  public:
   Linear() noexcept;
-  // Copies and reorders. What it has read it needs no more. Throws std::invalid_argument if shapes disagree.
+  // Packs the matrices, which are not needed afterwards. Throws std::invalid_argument if shapes disagree.
   Linear(std::span<const Weight> weights, ThreadPool& pool);
   Linear(std::initializer_list<Weight> weights, ThreadPool& pool)
       : Linear(std::span<const Weight>(weights.begin(), weights.size()), pool) {}
-  // Uses the matrices where they lie: a text that is read once costs neither the memory nor the time of packing. The
-  // second use packs them, and the bits stay the same. They must live until then.
+  // Uses the matrices in place, which saves memory and time if the layer is used once. The second use packs them; the
+  // bits stay the same. The matrices must live until then.
   Linear(std::span<const Weight> weights, OnPacked on_packed);
   Linear(Linear&&) noexcept;
   Linear& operator=(Linear&&) noexcept;
   ~Linear();
 
-  // x [N, in], outs[w] [N, out of matrix w]. Each row's bits depend on that row alone, not on N, and not on the number
-  // of threads. outs must not overlap x. Throws std::invalid_argument before writing if shapes disagree.
+  // outs[w] [N, out of matrix w] = after(x W_w^T + bias_w), x [N, in]. The bits of a row depend on that row alone, not
+  // on N or the number of threads. outs must not overlap x. Throws std::invalid_argument before writing if shapes
+  // disagree.
   void operator()(View<const float, 2> x, std::span<const View<float, 2>> outs, ThreadPool& pool,
                   const After& after = {}) const;
   void operator()(View<const float, 2> x, std::initializer_list<View<float, 2>> outs, ThreadPool& pool) const {
@@ -74,7 +74,7 @@ class Linear {
   std::int64_t inputs_ = 0;
   Type type_ = Type::float32;
   std::vector<Piece> pieces_;
-  Memory panels_;                     // empty if there is or was something pending
+  Memory panels_;                     // empty if the matrices are or were pending
   std::unique_ptr<Pending> pending_;  // null: packed from the start
 
   void lay_out(std::span<const Weight> weights);

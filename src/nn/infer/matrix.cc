@@ -12,7 +12,7 @@ constexpr std::size_t kLine = 64;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-// A mapping that starts where a huge page can. What is mapped beyond both ends is given back at once.
+// A mapping aligned to a huge page. What is mapped beyond both ends is unmapped at once.
 std::byte* map_aligned(std::size_t bytes) {
   const std::size_t room = bytes + kHugePage;
   void* const mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,4 @@
-// nn/infer/matrix.h - rows of floats that somebody owns.
+// nn/infer/matrix.h - matrices of floats that own their memory.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace attn::nn {
 
-// Bytes aligned to a cache line and not initialised; large ones lie on huge pages where the system gives them, which
-// makes first use several times cheaper.
+// Uninitialised bytes aligned to a cache line. Large blocks use huge pages if the system has them, which makes the
+// first use several times cheaper.
 class Memory {
  public:
   Memory() noexcept = default;
@@ -70,7 +70,7 @@ class Matrix {
   std::int64_t rows_ = 0, columns_ = 0;
 };
 
-// Rows [first, first + count) of a window.
+// Rows [first, first + count) of a view.
 template <typename T>
 View<T, 2> rows_of(const View<T, 2>& x, std::int64_t first, std::int64_t count) noexcept {
   return {x.at(first), {count, x.shape[1]}, x.strides};

@@ -12,7 +12,7 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kNormWork = 2;  // a row is read more than once, but from the first cache
+constexpr std::int64_t kNormWork = 2;  // a row is read more than once, but then from the first cache
 
 void check_norm(const char* name, const View<const float, 2>& x, const View<const float, 2>& out, std::int64_t width) {
   if (x.shape == out.shape && x.shape[1] == width) return;
@@ -81,7 +81,7 @@ void norm(const Norm& layer, View<const float, 2> x, View<float, 2> y, ThreadPoo
   run_normalize(task, pool);
 }
 
-// Gradients of weight and bias are summed over blocks of rows first, and these in order.
+// Gradients of weight and bias are summed per block of rows, then over the blocks in order.
 void norm_backward(const Norm& layer, const NormBackward& task, ThreadPool& pool) {
   constexpr std::int64_t kBlock = 64;
   check_norm(layer, task.x, task.dy);

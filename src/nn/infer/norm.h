@@ -9,7 +9,7 @@
 
 namespace attn::nn {
 
-// out = (x - mean) / sqrt(variance + epsilon) * weight + bias, a row at a time; out may be x.
+// out = (x - mean) / sqrt(variance + epsilon) * weight + bias, row by row; out may be x.
 struct LayerNorm {
   std::vector<float> weight, bias;  // [width]; bias may be empty: 0
   float epsilon = 1e-5F;
@@ -25,7 +25,7 @@ struct RmsNorm {
   void operator()(View<const float, 2> x, View<float, 2> out, ThreadPool& pool) const;
 };
 
-// A norm that learns: LayerNorm, or RmsNorm if not centered.
+// A norm with gradients: LayerNorm, or RmsNorm if not centered.
 struct Norm {
   Learned<1> weight, bias;  // [width]; bias may be empty: 0
   float epsilon = 1e-5F;
@@ -34,9 +34,9 @@ struct Norm {
 
 void norm(const Norm& layer, View<const float, 2> x, View<float, 2> y, ThreadPool& pool);
 
-// dx = the gradient of x, or, if `add`, dx += it; dx may be dy if not `add`. Gradients of weight and bias are added to
-// what is there. Mean and deviation are computed from x again: nothing but x need be kept. The result has the same
-// bits whatever the number of threads.
+// Writes the gradient of x to dx, or adds it if `add`; dx may be dy unless `add`. Adds to the gradients of weight and
+// bias. Mean and deviation are recomputed from x, so nothing else need be kept. The result has the same bits for any
+// number of threads.
 struct NormBackward {
   View<const float, 2> x, dy;
   View<float, 2> dx;

@@ -1,5 +1,5 @@
-// nn/infer/numpy_random.h - the numbers that numpy.random.seed(S) and then randn, rand give, so that a lesson's numbers
-// are those of its Python text.
+// nn/infer/numpy_random.h - the same random numbers as numpy.random.seed(S) followed by randn or rand, so that a lesson
+// shows the numbers of its Python text.
 #pragma once
 
 #include <cstdint>

@@ -9,17 +9,17 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kTransposed = 8;                  // strips that are transposed at a time: whole cache lines
-constexpr std::int64_t kTasksPerThread = 4;              // so that nobody waits long for the last one
-constexpr std::int64_t kAlone = std::int64_t{16} << 10;  // floats of x that the caller packs while others would wake
-constexpr std::int64_t kRowBlock = 264;                  // rows whose part of x, kDepth wide, stays in the second cache
-constexpr std::int64_t kStretchBlocks = 4;               // such blocks that are packed before they are multiplied
+constexpr std::int64_t kTransposed = 8;                  // strips transposed at a time: whole cache lines
+constexpr std::int64_t kTasksPerThread = 4;              // so that no thread waits long for the last task
+constexpr std::int64_t kAlone = std::int64_t{16} << 10;  // floats of x that the caller packs before helpers could wake
+constexpr std::int64_t kRowBlock = 264;                  // rows of x, kDepth wide, that stay in the second cache
+constexpr std::int64_t kStretchBlocks = 4;               // blocks that are packed before they are multiplied
 constexpr std::int64_t kCached = std::int64_t{320} << 10;    // floats of x that stay there, 1.25 MB
 constexpr std::int64_t kOpenSums = std::int64_t{96} << 10;   // floats of sums that stay there beside x, 384 KB
-constexpr std::int64_t kSmall = std::int64_t{64} << 10;      // products that are done sooner than a helper wakes
+constexpr std::int64_t kSmall = std::int64_t{64} << 10;      // multiply-adds that take less time than waking a helper
 constexpr std::int64_t kKeepFloats = std::int64_t{8} << 20;  // scratch that survives a call: 32 MB
 
-// How a product is cut into tasks. The bits of the result depend on none of this.
+// How a product is cut into tasks. The bits of the result do not depend on it.
 struct Cut {
   std::int64_t blocks = 1;    // of strips of rows
   std::int64_t panels = 1;    // in a task
@@ -43,7 +43,7 @@ Cut cut_product(std::int64_t rows, std::int64_t inputs, std::int64_t panels, int
   return cut;
 }
 
-// Lays the rows out as the kernel reads them, unless there is only one that can be read as it is.
+// Packs the rows for the kernel, unless there is only one, which can be read in place.
 const float* packed_rows(const ProductRows& rows, float* to, ThreadPool& pool) {
   if (rows.rows() == 1 && !rows.transposed) return rows.x.data;
   kernels::PackRows task;
@@ -128,7 +128,7 @@ Panels pack_panels(View<const float, 2> w, View<const float, 1> bias, bool input
 
 namespace {
 
-// Tasks run through the panels of a block of rows before the next block, so that a block's rows stay in the cache.
+// Tasks go through all panels of a block of rows before the next block, so that the block's rows stay in the cache.
 void run_packed(std::span<kernels::Product> products, const ProductRows& of, ThreadPool& pool) {
   const std::int64_t rows = of.rows(), inputs = of.inputs();
   const auto panels_in = [](const kernels::Product& p) { return divide_up(p.outputs, kernels::panel_columns()); };
@@ -162,7 +162,7 @@ void run_packed(std::span<kernels::Product> products, const ProductRows& of, Thr
 
 }  // namespace
 
-// Many rows are packed and multiplied a stretch at a time, so that what was packed is still in the cache.
+// Packs and multiplies many rows stretch by stretch, so that packed rows are still in the cache.
 void run_products(std::span<kernels::Product> products, const ProductRows& of, ThreadPool& pool) {
   const std::int64_t step = kStretchBlocks * kRowBlock;
   if (of.transposed || of.rows() <= step || kernels::packed_floats(step, of.inputs()) <= kCached) {
@@ -180,7 +180,7 @@ void run_products(std::span<kernels::Product> products, const ProductRows& of, T
   }
 }
 
-// So many rows at a time as stay in the cache in both of their orders.
+// As many rows at a time as fit in the cache in both orders.
 void add_transposed_product(View<const float, 2> a, View<const float, 2> b, View<float, 2> to, ThreadPool& pool) {
   constexpr std::int64_t kStretchFloats = std::int64_t{512} << 10;
   const std::int64_t depths = kStretchFloats / (a.shape[1] + b.shape[1]) / kernels::kDepth;

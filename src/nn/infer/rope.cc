@@ -6,7 +6,7 @@
 namespace attn::nn {
 namespace {
 
-// Below this a helper takes longer to wake than the work takes.
+// Below this, waking a helper takes longer than the work.
 constexpr std::int64_t kNumbersWorthATask = 16384;
 
 template <bool kBack>

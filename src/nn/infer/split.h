@@ -1,4 +1,4 @@
-// nn/infer/split.h - rows shared out over threads, where that pays; sequences that lie one behind the other.
+// nn/infer/split.h - distributes rows over threads if that pays off; lengths of concatenated sequences.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace attn::nn {
 
-// Calls f(first, count) for stretches of rows that cover all of them. `work` is what a row costs, in numbers that are
-// read and written once: fewer than 16,384 a task are done sooner than a helper wakes.
+// Calls f(first, count) for stretches that cover all rows. `work` is the cost of a row, in numbers read and written
+// once: fewer than 16,384 per task take less time than waking a helper.
 template <typename F>
 void split_rows(std::int64_t rows, std::int64_t work, ThreadPool& pool, const F& f) {
   constexpr std::int64_t kLeast = 16384;
@@ -26,7 +26,7 @@ void split_rows(std::int64_t rows, std::int64_t work, ThreadPool& pool, const F&
   });
 }
 
-// Of sequences [starts[s], starts[s + 1]).
+// The longest of the sequences [starts[s], starts[s + 1]).
 inline std::int64_t longest(std::span<const std::int64_t> starts) noexcept {
   std::int64_t most = 0;
   for (std::size_t s = 0; s + 1 < starts.size(); ++s) most = std::max(most, starts[s + 1] - starts[s]);

@@ -12,7 +12,7 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kPiece = std::int64_t{32} << 10;  // numbers in a task
+constexpr std::int64_t kPiece = std::int64_t{32} << 10;  // numbers per task
 
 // A stretch of one parameter.
 struct ParameterPiece {
@@ -20,7 +20,7 @@ struct ParameterPiece {
   std::int64_t first = 0, count = 0;
 };
 
-// By shapes alone.
+// The stretches depend on the shapes alone.
 std::vector<ParameterPiece> pieces_of(const Parameters& parameters) {
   std::vector<ParameterPiece> pieces;
   for (std::size_t n = 0; n < parameters.all().size(); ++n) {
@@ -96,7 +96,7 @@ double gradient_norm(const Parameters& parameters, ThreadPool& pool) {
 }
 
 float clip_scale(double norm, double most) noexcept {
-  // As torch.nn.utils.clip_grad_norm_ has it: the 1e-6 keeps a norm just above `most` from being enlarged by rounding.
+  // As torch.nn.utils.clip_grad_norm_ does: the 1e-6 keeps rounding from enlarging a norm just above `most`.
   return most <= 0 ? 1.0F : static_cast<float>(std::min(1.0, most / (norm + 1e-6)));
 }
 

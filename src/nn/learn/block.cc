@@ -11,7 +11,7 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::uint64_t kPlaces = 8;  // of dropout in a block: its parts, and its attentions' weights
+constexpr std::uint64_t kPlaces = 8;  // dropout sites per block: its parts, and the weights of its attentions
 
 void copy(View<const float, 2> from, View<float, 2> to, ThreadPool& pool) {
   split_rows(from.shape[0], from.shape[1], pool, [&](std::int64_t first, std::int64_t count) {
@@ -68,7 +68,7 @@ void FeedForward::forward(View<const float, 2> x, View<const float, 2> add, View
   dense(weights_.down, wide, y, pass.pool, {.add = add});
 }
 
-// What the activation gave is computed again: it is cheaper than keeping it.
+// Recomputes the output of the activation, which is cheaper than keeping it.
 void FeedForward::backward(View<const float, 2> dy, View<const float, 2> add, View<float, 2> dx,
                            const LearnPass& pass) {
   const View<float, 2> up = up_.view();

@@ -1,5 +1,5 @@
-// nn/learn/block.h - what Transformers repeat: attention, perhaps cross-attention, feed-forward; each with a residual
-// and a norm, before it (GPT-2, Llama) or behind it (the original, BERT, BART).
+// nn/learn/block.h - the Transformer block: attention, optional cross-attention and feed-forward, each with a residual
+// connection and a norm before it (GPT-2, Llama) or after it (the original, BERT, BART).
 //
 //   norm first:  y = x + f(norm(x))          norm last:  y = norm(x + f(x))
 #pragma once
@@ -24,9 +24,10 @@ struct FeedForwardWeights {
 
 class FeedForward {
  public:
-  FeedForward(const FeedForwardWeights& weights, Activation activation);  // throws std::invalid_argument
+  // Throws std::invalid_argument if shapes disagree.
+  FeedForward(const FeedForwardWeights& weights, Activation activation);
 
-  // y = feed-forward + add (empty: nothing; may be y). x must stay as it is until backward().
+  // y = feed-forward(x) + add. add may be empty or y itself. x must not change until backward().
   void forward(View<const float, 2> x, View<const float, 2> add, View<float, 2> y, const LearnPass& pass);
   // dx = gradient + add.
   void backward(View<const float, 2> dy, View<const float, 2> add, View<float, 2> dx, const LearnPass& pass);
@@ -40,7 +41,7 @@ class FeedForward {
 
 struct BlockWeights {
   AttentionWeights self;
-  std::optional<AttentionWeights> cross;  // of a decoder that reads an encoder
+  std::optional<AttentionWeights> cross;  // for a decoder with an encoder
   FeedForwardWeights feed;
   Norm self_norm, cross_norm, feed_norm;
 };
@@ -49,11 +50,11 @@ struct BlockConfig {
   AttentionConfig self, cross;
   Activation activation = Activation::gelu;
   bool norm_first = false;
-  float dropout = 0;        // of what each part gives, before it is added
-  std::uint64_t place = 0;  // tells this block's dropout from others'; attentions take theirs from it
+  float dropout = 0;        // rate of dropout on the output of each part, before it is added
+  std::uint64_t place = 0;  // distinguishes the dropout of this block and its attentions from that of others
 };
 
-// Sequences that lie one behind the other, and what they look across to.
+// Concatenated sequences, and the memory for cross-attention.
 struct BlockIn {
   View<const float, 2> x;                // [T, width]
   std::span<const std::int64_t> starts;  // of x
@@ -65,16 +66,16 @@ class Block {
  public:
   Block(BlockConfig config, const BlockWeights& weights);
 
-  // The result is this block's own and lives until its next forward(). in.x must stay as it is until backward().
+  // The result belongs to this block and is valid until its next forward(). in.x must not change until backward().
   View<const float, 2> forward(const BlockIn& in, const LearnPass& pass);
-  // Of the last forward(): dy becomes dx; d_memory (empty: there is none) is added to.
+  // The gradients of the last forward(): replaces dy by dx and adds to d_memory (empty: no memory).
   void backward(View<float, 2> dy, View<float, 2> d_memory, const LearnPass& pass);
 
   [[nodiscard]] const MultiHeadAttention& self() const noexcept { return self_; }
   [[nodiscard]] const MultiHeadAttention* cross() const noexcept { return cross_ ? &*cross_ : nullptr; }
 
  private:
-  // One of the parts with its residual. kept: norm(x) if the norm comes first, x + f(x) if it comes last.
+  // One of the parts with its residual connection. kept: norm(x) if the norm comes first, x + f(x) if it comes last.
   struct Part {
     Norm norm;
     std::uint64_t place = 0;

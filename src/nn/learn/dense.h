@@ -1,4 +1,4 @@
-// nn/learn/dense.h - linear layers that learn: y = x w^T + b, and back.
+// nn/learn/dense.h - linear layers with gradients: y = x w^T + b.
 //
 //   dx = dy w      dw += dy^T x      db += sum of the rows of dy
 #pragma once
@@ -14,7 +14,7 @@
 namespace attn::nn {
 
 struct Dense {
-  Learned<2> w;              // [out, in]; or [in, out], as GPT-2 stores it: see input_first. Rows may lie apart
+  Learned<2> w;              // [out, in]; or [in, out], as GPT-2 stores it: see input_first. Rows may have any stride
   Learned<1> b = {};         // [out]; empty: none
   bool input_first = false;  // w is [in, out]
 
@@ -22,15 +22,14 @@ struct Dense {
   [[nodiscard]] std::int64_t outputs() const noexcept { return w.value.shape[input_first ? 1 : 0]; }
 };
 
-// ys[n] = x w_n^T + b_n. Layers that have the same input (Q, K and V) are computed by one call. Each row's bits depend
-// on that row alone. `after` only where there is one layer. Throws std::invalid_argument if shapes disagree.
+// ys[n] = x w_n^T + b_n. One call computes all layers with the same input (Q, K and V). The bits of a row depend on
+// that row alone. `after` is allowed for a single layer only. Throws std::invalid_argument if shapes disagree.
 void dense(std::span<const Dense> layers, View<const float, 2> x, std::span<const View<float, 2>> ys, ThreadPool& pool,
            const After& after = {});
 void dense(const Dense& layer, View<const float, 2> x, View<float, 2> y, ThreadPool& pool, const After& after = {});
 
-// What comes back to x: dx = sum_n dy_n w_n + add. `add` may be dx itself; empty: nothing. dx must overlap neither
-// dys nor x; empty: not wanted. Gradients of the weights are added to what is there. The result has the same bits
-// whatever the number of threads.
+// dx = sum_n dy_n w_n + add. `add` may be dx itself; empty: nothing. dx must overlap neither dys nor x; empty: not
+// wanted. Adds to the gradients of the weights. The result has the same bits for any number of threads.
 struct DenseBackward {
   View<const float, 2> x;
   std::span<const View<const float, 2>> dys;

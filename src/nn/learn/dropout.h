@@ -1,4 +1,4 @@
-// nn/learn/dropout.h - dropout of single numbers.
+// nn/learn/dropout.h - dropout on activations.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace attn::nn {
 
-// Each number is kept with probability 1 - rate and then divided by it; which ones depends on the seed and on its row,
-// from first_query on, and column alone. The gradient goes back through the same call with the same Dropout. Rate 0: x
-// stays as it is. Throws std::invalid_argument for a rate outside [0, 1).
+// Keeps each number with probability 1 - rate, divides it by 1 - rate, and sets the others to 0. The choice depends on
+// the seed, the row (from first_query on) and the column alone. The gradient is the same call with the same Dropout.
+// With rate 0, x stays unchanged. Throws std::invalid_argument for a rate outside [0, 1).
 void drop(View<float, 2> x, const Dropout& dropout, ThreadPool& pool);
 
 }  // namespace attn::nn

@@ -14,8 +14,8 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kLogitWork = 6;  // what a logit costs
-constexpr std::int64_t kRows = 256;     // of logits that there are at a time
+constexpr std::int64_t kLogitWork = 6;  // cost of a logit, see split.h
+constexpr std::int64_t kRows = 256;     // rows of logits in memory at a time
 
 void check_labels(const char* name, std::span<const std::int32_t> labels, std::int64_t rows, std::int64_t classes) {
   if (std::ssize(labels) != rows) {
@@ -30,7 +30,7 @@ void check_labels(const char* name, std::span<const std::int32_t> labels, std::i
   }
 }
 
-// The gradient is written if there is room for it.
+// Writes the gradient unless its pointer is null.
 Loss cross_entropy_rows(const View<const float, 2>& logits, std::span<const std::int32_t> labels, float weight,
                         const View<float, 2>& gradient, ThreadPool& pool) {
   const std::int64_t classes = logits.shape[1];
@@ -71,7 +71,7 @@ class LossHead {
     logits_ = reserve_scratch(Use::logits, kRows * (classes + 2 * inputs));
   }
 
-  // The loss of these rows, at most kRows.
+  // The loss of at most kRows rows.
   Loss add(std::span<const std::int32_t> rows) {
     const std::int64_t count = std::ssize(rows), inputs = layer_.inputs(), classes = layer_.outputs();
     const View<float, 2> logits{logits_, {count, classes}};

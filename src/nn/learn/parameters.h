@@ -1,4 +1,4 @@
-// nn/learn/parameters.h - the numbers that are learned, and their gradients.
+// nn/learn/parameters.h - trainable parameters and their gradients.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace attn::nn {
 
 struct Parameter {
-  std::string name;                 // as files call it
+  std::string name;                 // as in the model's files
   std::vector<std::int64_t> shape;  // one or two axes
   Matrix value, gradient;           // [shape[0], shape[1]], or [1, shape[0]]
   bool decays = false;              // whether weight decay applies: to matrices, not to biases and norms
@@ -22,15 +22,15 @@ struct Parameter {
   [[nodiscard]] std::int64_t size() const noexcept { return value.rows() * value.columns(); }
 };
 
-// Learned numbers, seen through windows: what a layer computes with.
+// Views of a parameter and its gradient: what a layer computes with.
 template <std::size_t Rank>
 struct Learned {
-  View<float, Rank> value, gradient;  // empty: there are none
+  View<float, Rank> value, gradient;  // empty: no such parameter
 
   [[nodiscard]] bool empty() const noexcept { return value.empty(); }
 };
 
-// Their addresses stay the same as long as this lives.
+// Owns the parameters of a model. Their addresses never change.
 class Parameters {
  public:
   Parameters() = default;
@@ -38,14 +38,14 @@ class Parameters {
   Parameters& operator=(const Parameters&) = delete;
   ~Parameters() = default;
 
-  // All zeros. Throws std::invalid_argument for a name that is there already, or a shape of no numbers.
+  // Adds a parameter of zeros. Throws std::invalid_argument if the name exists already or the shape is empty.
   Learned<2> matrix(std::string name, std::int64_t rows, std::int64_t columns, bool decays = true);
   Learned<1> vector(std::string name, std::int64_t size, float fill = 0);
 
   [[nodiscard]] std::deque<Parameter>& all() noexcept { return all_; }
   [[nodiscard]] const std::deque<Parameter>& all() const noexcept { return all_; }
-  [[nodiscard]] Parameter* find(std::string_view name) noexcept;  // null: there is none
-  [[nodiscard]] std::int64_t count() const noexcept;              // numbers in all of them
+  [[nodiscard]] Parameter* find(std::string_view name) noexcept;  // null: not found
+  [[nodiscard]] std::int64_t count() const noexcept;              // numbers in all parameters together
 
   void clear_gradients(ThreadPool& pool);
 

@@ -1,4 +1,4 @@
-// nn/learn/pass.h - what every layer is told on the way forward and on the way back.
+// nn/learn/pass.h - the context that every layer receives in forward() and backward().
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace attn::nn {
 
-// A matrix that keeps its memory from step to step and grows only if it must.
+// A matrix that keeps its memory from step to step and grows only if necessary.
 class Buffer {
  public:
   View<float, 2> take(std::int64_t rows, std::int64_t columns) {
     if (rows * columns > memory_.columns()) memory_ = Matrix(1, rows * columns);
     return view_ = {memory_.data(), {rows, columns}};
   }
-  // What was taken last.
+  // The view that was taken last.
   [[nodiscard]] View<float, 2> view() const noexcept { return view_; }
 
  private:
@@ -24,30 +24,30 @@ class Buffer {
   View<float, 2> view_;
 };
 
-// Memory that layers use one after the other. Nothing in it outlives a call.
+// Scratch memory that layers use one after the other. Nothing in it outlives a call.
 struct Scratch {
   Buffer wide, d_wide, d_up;  // [T, inner]
   Buffer rows, d_rows;        // [T, width]
   Buffer d_mixed, dq, dk, dv;
 };
 
-// Where a part of a batch stands in the whole: what is dropped and what a label weighs are then as if the whole were
-// learned from at once.
+// The place of a part of a batch in the whole. With it, dropout and the weight of a label are as if the whole batch
+// were computed at once.
 struct PartOf {
   std::int64_t first_sequence = 0;
-  std::int64_t first_row = 0;         // tokens before it
-  std::int64_t first_source_row = 0;  // of what an encoder-decoder reads
-  std::int64_t labels = 0;            // of the whole; 0: the part has them all
+  std::int64_t first_row = 0;         // tokens before this part
+  std::int64_t first_source_row = 0;  // the same for the encoder's tokens
+  std::int64_t labels = 0;            // in the whole batch; 0: this part is the whole
 };
 
 struct LearnPass {
   ThreadPool& pool;
   Scratch& scratch;
-  bool training = false;   // dropout only then
-  std::uint64_t seed = 0;  // of this step's dropout
+  bool training = false;   // enables dropout
+  std::uint64_t seed = 0;  // for dropout of this step
   PartOf part = {};
 
-  // Dropout of one place in the model: of attention's weights, or of tokens' rows. No two places drop the same numbers.
+  // Dropout at one place in the model: on attention weights, or on rows of tokens. No two places drop the same numbers.
   [[nodiscard]] Dropout dropout(float rate, std::uint64_t place) const noexcept {
     if (!training) rate = 0;
     return {.rate = rate, .seed = seed + place * 0x9E3779B97F4A7C15U, .first_sequence = part.first_sequence};

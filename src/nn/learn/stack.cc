@@ -13,7 +13,7 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::uint64_t kOwnPlaces = std::uint64_t{1} << 32;  // beyond those of all blocks
+constexpr std::uint64_t kOwnPlaces = std::uint64_t{1} << 32;  // after the places of all blocks
 
 void scale(View<float, 2> x, float factor) {
   if (factor == 1) return;

@@ -1,4 +1,4 @@
-// nn/learn/stack.h - an encoder or a decoder: embeddings, blocks, perhaps a last norm; and the two together.
+// nn/learn/stack.h - an encoder or a decoder: embeddings, blocks, an optional last norm; and the two together.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace attn::nn {
 
-// x = drop(norm(word_scale * words[id] + positions[first + i] + types[type])); what is empty is left out.
+// x = drop(norm(word_scale * words[id] + positions[first + i] + types[type])); empty members are left out.
 struct EmbeddingWeights {
   Learned<2> words;                 // [vocabulary, width]
-  Learned<2> positions;             // [first_position + most tokens, width]
-  View<const float, 2> fixed = {};  // positions that are not learned, in their place: see sinusoidal()
+  Learned<2> positions;             // [first_position + longest sequence, width]
+  View<const float, 2> fixed = {};  // fixed positions instead of learned ones: see sinusoidal()
   Learned<2> types;                 // [types, width]
   std::optional<Norm> norm;
   std::int64_t first_position = 0;
@@ -26,10 +26,10 @@ struct EmbeddingWeights {
   float dropout = 0;
 };
 
-// sin and cos of position / 10000^(2 i / width), side by side (Vaswani et al., 2017): [positions, width].
+// sin and cos of position / 10000^(2 i / width), interleaved (Vaswani et al., 2017): [positions, width].
 Matrix sinusoidal(std::int64_t positions, std::int64_t width);
 
-// Sequences one behind the other. Spans must live until backward().
+// Concatenated sequences. The spans must live until backward().
 struct Tokens {
   std::span<const std::int32_t> ids;
   std::span<const std::int64_t> starts;
@@ -38,17 +38,17 @@ struct Tokens {
 
 class Stack {
  public:
-  // place: tells this stack's dropout from others'; blocks have theirs already.
+  // place: distinguishes the dropout of this stack from that of others; blocks have their own.
   Stack(const EmbeddingWeights& embedding, std::vector<Block> blocks, const std::optional<Norm>& last,
         std::uint64_t place);
 
-  // Hidden states [T, width] after the last layer, this stack's own until its next forward(). Throws
-  // std::invalid_argument for an id or a position that the tables do not have.
+  // Hidden states [T, width] after the last layer. They belong to this stack and are valid until its next forward().
+  // Throws std::invalid_argument for an id or a position outside the tables.
   View<const float, 2> forward(const Tokens& tokens, const LearnPass& pass) { return forward(tokens, {}, {}, pass); }
-  // The same for a decoder that reads the encoder's hidden states.
+  // The same for a decoder with the encoder's hidden states as memory.
   View<const float, 2> forward(const Tokens& tokens, View<const float, 2> memory,
                                std::span<const std::int64_t> memory_starts, const LearnPass& pass);
-  // Of the last forward(): dy is used up; d_memory is added to.
+  // The gradients of the last forward(): overwrites dy and adds to d_memory.
   void backward(View<float, 2> dy, View<float, 2> d_memory, const LearnPass& pass);
 
   [[nodiscard]] const std::vector<Block>& blocks() const noexcept { return blocks_; }
@@ -68,14 +68,14 @@ class Stack {
   View<const float, 2> before_last_;
 };
 
-// The whole Transformer (Vaswani et al.: Attention Is All You Need, 2017): an encoder reads, a decoder writes and looks
-// across at what was read.
+// The whole Transformer (Vaswani et al.: Attention Is All You Need, 2017): a decoder with cross-attention to an
+// encoder.
 class Transformer {
  public:
   Transformer(Stack encoder, Stack decoder, Dense head)
       : encoder_(std::move(encoder)), decoder_(std::move(decoder)), head_(head) {}
 
-  // The loss of saying labels[i] behind target.ids[i]; with `learn`, gradients of its mean are added.
+  // The loss of predicting labels[i] after target.ids[i]. If `learn`, adds the gradients of its mean.
   Loss run(const Tokens& source, const Tokens& target, std::span<const std::int32_t> labels, bool learn,
            const LearnPass& pass);
 
