@@ -14,12 +14,12 @@
 namespace attn::python {
 namespace {
 
-const char* const kTaken = "float32, float16 and bfloat16 are taken";
+const char* const kTaken = "use float32, float16 or bfloat16";
 
-// An array before its elements are looked at. Strides count bytes.
+// The description of an array. Strides are in bytes.
 struct FoundArray {
   Raw raw;
-  std::optional<Type> type;  // none: not a type that the engine computes with
+  std::optional<Type> type;  // none: not a type that the engine reads
 };
 
 std::string str_of(nb::handle x) { return nb::cast<std::string>(nb::str(x)); }
@@ -50,7 +50,7 @@ bool is_a(nb::handle x, PyTypeObject* type) {
 std::optional<Type> numpy_type(nb::handle dtype, const Numpy& np) {
   if (dtype.ptr() == np.float32) return Type::float32;
   if (dtype.ptr() == np.float16) return Type::float16;
-  const std::string name = str_of(dtype);  // '>f4', with the byte order, where it is not the machine's
+  const std::string name = str_of(dtype);  // includes a foreign byte order: '>f4'
   if (name == "float32") return Type::float32;
   if (name == "float16") return Type::float16;
   if (name == "bfloat16") return Type::bfloat16;
@@ -61,11 +61,12 @@ FoundArray look_at_numpy(nb::handle x, const nb::object& dtype, const Wanted& wa
   const Numpy& np = numpy_now();
   static const Name view("view");
   if (Py_TYPE(x.ptr()) != np.ndarray && nb::hasattr(x, "filled"))
-    throw nb::type_error((std::string(wanted.name) + " is a masked array; pass its .data, and mask= apart").c_str());
+    throw nb::type_error(
+        (std::string(wanted.name) + " is a masked array; pass its .data, and the mask as mask=").c_str());
   FoundArray found;
   found.type = numpy_type(dtype, np);
   if (!found.type) return found;
-  // numpy's buffers know no bfloat16.
+  // numpy's buffers have no bfloat16.
   found.raw = found.type == Type::bfloat16 ? read_raw(view.call(x, np.uint16)) : read_raw(x);
   return found;
 }
@@ -95,8 +96,8 @@ std::optional<Type> type_of_dlpack(const nb::dlpack::dtype& dtype) {
   return std::nullopt;
 }
 
-// An ordinary tensor, read through torch's C table. Whatever is not ordinary has no type here and goes the long way,
-// which knows what to say about it.
+// Reads an ordinary tensor through torch's C table. Any other gets no type here and takes the slow path, which has the
+// error messages.
 FoundArray look_quickly(nb::handle x, const Torch& torch) {
   static const Name requires_grad("requires_grad");
   if (torch.describe == nullptr || Py_TYPE(x.ptr()) != torch.tensor || requires_grad.of(x).ptr() != Py_False) return {};
@@ -115,13 +116,13 @@ FoundArray look_quickly(nb::handle x, const Torch& torch) {
     raw.shape[axis] = tensor.shape[axis];
     raw.strides[axis] = tensor.strides[axis] * raw.item_size;
   }
-  // Only a view that is negated when it is read has such a stride, or one that must be copied anyway.
+  // Only a lazily negated view has such a stride, or one that must be copied anyway.
   if (raw.strides[raw.rank - 1] != raw.item_size) return {};
   raw.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   return found;
 }
 
-// data_ptr(), shape and stride(): 0.6 us a tensor, where nanobind's ndarray takes 5.
+// data_ptr(), shape and stride(): 0.6 us per tensor, against 5 us for nanobind's ndarray.
 FoundArray look_at_torch(nb::handle x, const nb::object& dtype, const Wanted& wanted) {
   static const Name is_cpu("is_cpu"), device("device"), layout("layout"), requires_grad("requires_grad");
   static const Name shape("shape"), stride("stride"), data_ptr("data_ptr"), is_neg("is_neg");
@@ -148,7 +149,7 @@ FoundArray look_at_torch(nb::handle x, const nb::object& dtype, const Wanted& wa
   const int last = raw.rank - 1;
   if (last >= 0 && last < 4 && raw.shape[last] == 1 && raw.strides[last] != raw.item_size &&
       is_neg.call(x).ptr() == Py_True)
-    throw nb::type_error((std::string(wanted.name) + " is negated when it is read: pass .resolve_neg()").c_str());
+    throw nb::type_error((std::string(wanted.name) + " is lazily negated: pass .resolve_neg()").c_str());
   return found;
 }
 
@@ -156,7 +157,7 @@ bool is_empty(const Raw& raw) {
   return std::any_of(raw.shape.begin(), raw.shape.begin() + raw.rank, [](std::int64_t n) { return n == 0; });
 }
 
-// Whether the engine can read it where it lies: last axis dense, elements on their natural boundaries.
+// Whether the engine can read it in place: contiguous last axis, aligned elements.
 bool is_readable(const Raw& raw) {
   if (is_empty(raw)) return true;
   if (reinterpret_cast<std::uintptr_t>(raw.data) % raw.item_size != 0) return false;
@@ -169,7 +170,7 @@ bool is_readable(const Raw& raw) {
 }
 
 AnyView<4> lifted(const Raw& raw, Type type) {
-  static const float nothing = 0;  // torch gives no address for an empty tensor; a null view would mean "none"
+  static const float nothing = 0;  // an empty tensor has no address, and a null view would mean "none"
   AnyView<4> view(is_empty(raw) ? &nothing : raw.data, type, {1, 1, 1, 1}, {0, 0, 0, 1});
   for (int axis = 0; axis < raw.rank; ++axis) {
     view.shape[4 - raw.rank + axis] = raw.shape[axis];
@@ -181,8 +182,8 @@ AnyView<4> lifted(const Raw& raw, Type type) {
 
 void check_rank(const Raw& raw, const Wanted& wanted) {
   if (raw.rank >= wanted.least_rank && raw.rank <= wanted.most_rank) return;
-  throw nb::value_error((std::string(wanted.name) + " has " + std::to_string(raw.rank) + " axes; " +
-                         std::to_string(wanted.least_rank) + " to " + std::to_string(wanted.most_rank) + " are taken")
+  throw nb::value_error((std::string(wanted.name) + " has " + std::to_string(raw.rank) + " axes; " + "it must have " +
+                         std::to_string(wanted.least_rank) + " to " + std::to_string(wanted.most_rank))
                             .c_str());
 }
 
@@ -190,9 +191,8 @@ nb::object dense_copy(nb::handle x, Kind kind, const Raw& raw, const Wanted& wan
   static const Name contiguous("contiguous"), resolve_neg("resolve_neg");
   const int last = raw.rank - 1;
   const bool dense = last < 0 || raw.shape[last] == 1 || raw.strides[last] == raw.item_size;
-  const std::string text =
-      std::string(wanted.name) +
-      " is copied: " + (dense ? "its numbers do not lie on their natural boundaries" : "its last axis is not contiguous");
+  const std::string text = std::string(wanted.name) +
+                           " is copied: " + (dense ? "its numbers are not aligned" : "its last axis is not contiguous");
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw nb::python_error();
   if (kind == Kind::torch) return contiguous.call(resolve_neg.call(x));
   return nb::borrow(numpy_now().ascontiguousarray)(x);
@@ -205,7 +205,7 @@ nb::object dense_copy(nb::handle x, Kind kind, const Raw& raw, const Wanted& wan
                            .c_str());
 }
 
-// x in float32, if it holds floats of any size.
+// Converts x to float32 if it holds floats of any size.
 nb::object as_float32(nb::handle x, nb::handle dtype, Kind kind, const Wanted& wanted) {
   const std::string name = str_of(dtype);
   if (name.find("float") == std::string::npos) refuse_type(dtype, kind, wanted);
@@ -251,8 +251,8 @@ nb::object by_dlpack(nb::handle x, const Wanted& wanted) {
   try {
     return nb::borrow(numpy_now().from_dlpack)(x);
   } catch (const nb::python_error& error) {
-    throw nb::type_error((std::string(wanted.name) + " cannot be taken over by numpy: " + str_of(error.value()) +
-                          "; bfloat16 and other devices' arrays come as torch tensors on the CPU")
+    throw nb::type_error((std::string(wanted.name) + " cannot be converted by numpy: " + str_of(error.value()) +
+                          "; pass bfloat16, and arrays on other devices, as torch tensors on the CPU")
                              .c_str());
   }
 }
@@ -292,7 +292,7 @@ Raw read_raw(nb::handle numpy_array) {
     raw.shape[axis] = buffer.shape[axis];
     raw.strides[axis] = buffer.strides[axis];
   }
-  PyBuffer_Release(&buffer);  // the array itself is held by whoever called
+  PyBuffer_Release(&buffer);  // the caller keeps the array alive
   return raw;
 }
 
@@ -319,9 +319,8 @@ Result with_address(nb::object array, Kind kind) {
   return {std::move(array), data == nullptr ? &nothing : static_cast<float*>(data)};
 }
 
-// Asks for huge pages under a large fresh tensor, as numpy does for its arrays: the faults of 4 KB pages would take
-// half as long as the attention that writes a table of 2,048 x 2,048 weights a head. Pages that are in use stay as they
-// are.
+// Requests huge pages for a large fresh tensor, as numpy does for its arrays: faults of 4 KB pages would take half as
+// long as the attention that writes a table of 2,048 x 2,048 weights per head. Pages in use stay unchanged.
 Result with_huge_pages(Result result, std::span<const std::int64_t> shape) {
   constexpr std::uintptr_t kPage = 4096;
   constexpr std::uintptr_t kLarge = std::uintptr_t{4} << 20;
@@ -334,7 +333,7 @@ Result with_huge_pages(Result result, std::span<const std::int64_t> shape) {
   return result;
 }
 
-// torch.empty_like() of it is dense float32 memory that nobody else's settings have touched.
+// torch.empty_like() of it is contiguous float32 memory, independent of torch's default dtype and device.
 bool is_plain(const Array& array) {
   if (array.kind != Kind::torch || array.view.type != Type::float32) return false;
   if (Py_TYPE(array.owner.ptr()) != torch_now().tensor) return false;
@@ -354,7 +353,7 @@ Result new_result(Kind kind, std::span<const std::int64_t> shape) {
 }
 
 Result new_result_like(const Array& array, const Shape<4>& shape) {
-  if (shape == array.view.shape && is_plain(array)) {  // 0.8 us, where torch.empty() takes 1.7
+  if (shape == array.view.shape && is_plain(array)) {  // 0.8 us, against 1.7 us for torch.empty()
     PyObject* args[] = {array.owner.ptr()};
     Result result = with_address(checked(PyObject_Vectorcall(torch_now().empty_like, args, 1, nullptr)), Kind::torch);
     return with_huge_pages(std::move(result), shape);

@@ -1,4 +1,4 @@
-// python/engine/arrays.h - numpy arrays and torch tensors as the engine sees them: borrowed, not copied.
+// python/engine/arrays.h - reads numpy arrays and torch tensors as views, without copying.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,7 +16,7 @@ namespace nb = nanobind;
 
 enum class Kind : std::uint8_t { numpy, torch };
 
-// An argument. Axes that the array lacks are 1 and stand in front: [N, D] is seen as [1, 1, N, D].
+// An argument. Missing leading axes are 1: [N, D] is read as [1, 1, N, D].
 struct Array {
   Kind kind = Kind::numpy;
   int rank = 0;
@@ -25,24 +25,24 @@ struct Array {
   nb::object dtype;
 };
 
-// What an argument may be.
+// Which arrays an argument accepts.
 struct Wanted {
-  const char* name;  // the parameter's, for messages
+  const char* name;  // of the parameter, for messages
   int least_rank = 2;
   int most_rank = 4;
-  bool any_float = false;  // other float types are converted to float32 instead of refused
+  bool any_float = false;  // convert other float types to float32 instead of rejecting them
 };
 
-// An argument that is watched by torch's autograd, where nothing is recorded for it.
+// Thrown for an argument that requires a gradient, in a call that computes none.
 struct GradientWanted : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Throws TypeError for anything but a dense array of floats in the machine's memory, ValueError for a wrong rank,
-// GradientWanted. A last axis that is not dense is copied once, with a UserWarning.
+// Throws TypeError for anything but a dense array of floats in CPU memory, ValueError for a wrong rank, GradientWanted
+// as above. Copies an array whose last axis is not contiguous, with a UserWarning.
 Array read_array(nb::handle x, const Wanted& wanted);
 
-// The last Rank axes of an array that any_float was asked for.
+// The last Rank axes of an array that was read with any_float.
 template <std::size_t Rank>
 View<const float, Rank> last_axes(const Array& array) {
   View<const float, Rank> view;
@@ -60,13 +60,13 @@ struct Result {
   float* data = nullptr;
 };
 Result new_result(Kind kind, std::span<const std::int64_t> shape);
-// Of the array's kind, and without the axes that it lacks.
+// Returns an array of the same library, without the axes that `array` lacks.
 Result new_result_like(const Array& array, const Shape<4>& shape);
 
-// The array in the element type of `like`: itself if that is float32.
+// Converts to the element type of `like`; returns the array itself if that is float32.
 nb::object in_type_of(const Array& like, nb::object array);
 
-// A numpy array's memory, whatever its element type. Strides count bytes.
+// The memory of a numpy array of any element type. Strides are in bytes.
 struct Raw {
   void* data = nullptr;
   int rank = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace nb::literals;
 
-// Computed in float32, whatever they came in.
+// Reads an output, converted to float32.
 Array read_output(nb::handle x, const char* name, int most_rank) {
   return read_array(x, {.name = name, .least_rank = most_rank - 2, .most_rank = most_rank, .any_float = true});
 }
@@ -39,8 +39,8 @@ Room make_room(nb::handle query, nb::handle key, nb::handle value) {
 
 nb::object or_none(const Result& result) { return result.data == nullptr ? nb::none() : result.array; }
 
-// outputs: (out, lse, d_out, d_lse or None, whether the gradient of the bias is wanted, and that of the sink). Returns
-// the gradients of q, k, v, bias and sink.
+// outputs: (out, lse, d_out, d_lse or None, whether to compute the gradient of the bias, and of the sink). Returns the
+// gradients of q, k, v, bias and sink.
 nb::tuple attention_backward(nb::handle query, nb::handle key, nb::handle value, const nb::tuple& given,
                              const nb::tuple& outputs) {
   Room room = make_room(query, key, value);

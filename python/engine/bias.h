@@ -5,8 +5,8 @@
 
 namespace attn::python {
 
-// Whether x is an attnscope.DistanceBias: its table, numpy or torch, [1|H, N+M-1], is a bias by distance and no dense
-// one. A class of Python's own, so that torch.compile can look into it.
+// Whether x is an attnscope.DistanceBias, whose table, numpy or torch, [1|H, N+M-1], is a bias by distance, not a dense
+// one. The class is written in Python, so that torch.compile can trace it.
 bool is_distance_bias(nanobind::handle x);
 
 void bind_bias(nanobind::module_& m);

@@ -100,8 +100,8 @@ void bind_cache(nb::module_& m) {
   nb::class_<CacheView>(m, "CacheView", kViewDoc)
       .def_prop_ro("shape", &shape_of)
       .def_prop_ro("dtype", [](const CacheView& view) { return type_name(view.view.type); })
-      .def("numpy", &as_numpy, "The same memory as a numpy array (bfloat16 needs ml_dtypes).")
-      .def("torch", &as_torch, "The same memory as a torch tensor.")
+      .def("numpy", &as_numpy, "Returns the same memory as a numpy array (bfloat16 needs ml_dtypes).")
+      .def("torch", &as_torch, "Returns the same memory as a torch tensor.")
       .def("__len__", [](const CacheView& view) { return view.view.shape[0]; })
       .def("__repr__", [](const CacheView& view) {
         return "CacheView(shape=" + shape_text(view.view.shape) + ", dtype=" + type_name(view.view.type) + ")";
@@ -118,8 +118,8 @@ void bind_cache(nb::module_& m) {
           "batch"_a, "heads"_a, "width"_a, "value_width"_a = nb::none(), "max_tokens"_a = 1 << 20,
           "dtype"_a = "float32")
       .def("append", &append, "k"_a.none(), "v"_a.none(),
-           "Adds k [B, G, n, D] and v [B, G, n, E], converted to the cache's dtype.")
-      .def("truncate", &KvCache::truncate, "tokens"_a, "Forgets all but the first tokens.")
+           "Appends k [B, G, n, D] and v [B, G, n, E], converted to the cache's dtype.")
+      .def("truncate", &KvCache::truncate, "tokens"_a, "Drops all but the first tokens.")
       .def("__len__", &KvCache::size)
       .def_prop_ro("k", &keys, "CacheView [B, G, len, D] of the keys so far.")
       .def_prop_ro("v", &values, "CacheView [B, G, len, E] of the values so far.")

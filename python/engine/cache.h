@@ -9,7 +9,7 @@ namespace attn::python {
 
 namespace nb = nanobind;
 
-// The keys or values that a cache held when it was asked. Tokens added later are not in it; the memory never moves.
+// A snapshot of the keys or values of a cache. Tokens added later are not in it; the memory never moves.
 struct CacheView {
   AnyView<4> view;
   nb::object cache;  // owns the memory

@@ -17,7 +17,7 @@ namespace {
 
 using namespace nb::literals;
 
-// What attention() is asked to return beside its output.
+// What attention() returns besides its output.
 constexpr int kLse = 1;
 constexpr int kWeights = 2;
 
@@ -92,7 +92,7 @@ nb::object linear_attention(nb::handle query, nb::handle key, nb::handle value, 
 
 void bind_calls(nb::module_& m) {
   const nb::exception<GradientWanted> gradient_wanted(m, "GradientWanted", PyExc_RuntimeError);
-  // None is taken here and refused by read_array, which can say what was wanted.
+  // Accepts None here, so that read_array rejects it with a better message.
   m.def("attention", &attention, "q"_a.none(), "k"_a.none(), "v"_a.none(), "options"_a, "returns"_a);
   m.def("weights", &weights, "q"_a.none(), "k"_a.none(), "lse"_a.none(), "options"_a, "window"_a);
   m.def("linear_attention", &linear_attention, "q"_a.none(), "k"_a.none(), "v"_a.none(), "options"_a);

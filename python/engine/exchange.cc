@@ -5,7 +5,7 @@
 namespace attn::python {
 namespace {
 
-// The table as dlpack.h 1.x lays it out. Of its functions we need one.
+// The function table as laid out in dlpack.h 1.x; only one of its functions is used.
 struct DlpackExchangeTable {
   std::uint32_t major, minor;
   DlpackExchangeTable* older;

@@ -1,5 +1,5 @@
-// python/engine/exchange.h - tensors through the C table that DLPack 1.3 has their type carry: 0.1 us each, where
-// asking for attributes takes 0.6.
+// python/engine/exchange.h - reads tensors through the C function table of DLPack 1.3: 0.1 us each, against 0.6 us
+// through attributes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,7 +7,7 @@
 
 namespace attn::python {
 
-// Describes a tensor without owning anything; -1, with a Python error, where it cannot.
+// Describes a tensor without taking ownership. Returns -1 and sets a Python error on failure.
 using DescribeTensor = int (*)(void* object, nanobind::dlpack::dltensor* out);
 
 // Null if this version of the library has no such table.

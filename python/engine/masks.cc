@@ -18,8 +18,7 @@ namespace {
 
 using namespace nb::literals;
 
-// A numpy array of any rank up to 4 with its strides in elements. Its last axis is dense: attnscope/_masks.py saw to
-// it.
+// A numpy array of rank 1 to 4, with strides in elements. attnscope/_masks.py has made its last axis contiguous.
 template <typename T>
 struct NumpyTable {
   const T* data = nullptr;
@@ -49,7 +48,7 @@ Mask mask_of(nb::handle array, const TableAxes& axes) {
   return additive(View<const float, 4>(table_of<float>(array).data, axes.shape, axes.strides));
 }
 
-// Axis t of the table is letters[t] of "BHNM"; those that are not named are 1.
+// Axis t of the table is letters[t] of "BHNM"; axes without a letter are 1.
 template <typename T>
 TableAxes named_axes(const NumpyTable<T>& table, const std::string& letters) {
   constexpr std::string_view all = "BHNM";
@@ -61,7 +60,7 @@ TableAxes named_axes(const NumpyTable<T>& table, const std::string& letters) {
   for (std::size_t axis = 0; axis < letters.size(); ++axis) {
     const std::size_t at = all.find(letters[axis]);
     if (at >= all.size() || (axis > 0 && at <= before) || (axis + 1 == letters.size() && at != 3))
-      throw nb::value_error(("axes '" + letters + "' must be letters of BHNM in that order, M the last").c_str());
+      throw nb::value_error(("axes '" + letters + "' must be letters of BHNM in that order, with M last").c_str());
     before = at;
     axes.shape[at] = table.shape[axis];
     axes.strides[at] = table.shape[axis] == 1 && at != 3 ? 0 : table.strides[axis];
@@ -107,13 +106,13 @@ nb::object whole_table(const Mask& mask, const Extent& extent) {
   return array;
 }
 
-// By what they say; masks that carry a bias do not say it, so only a copy is equal to one.
+// Compares masks by their text. A mask with a bias has no text, so it equals only its copies.
 bool same(const Mask& a, const Mask& b) {
   if (a.node() == b.node()) return true;
   return a.bias().empty() && b.bias().empty() && a.text() == b.text();
 }
 
-// A mask with another one, with the text of one or with a table.
+// Combines a mask with another mask, with text or with a table.
 template <typename Join>
 nb::object joined(const Mask& mask, nb::handle other, const Join& join) {
   if (nb::isinstance<Mask>(other)) return nb::cast(join(mask, nb::cast<const Mask&>(other)));
@@ -149,7 +148,7 @@ array([[ True, False, False],
 True
 )doc";
 
-const char* const kTableDoc = R"doc(Every pair as a numpy array of bool: [N, M], or [B, H, N, M].)doc";
+const char* const kTableDoc = R"doc(Returns every pair as a numpy array of bool: [N, M], or [B, H, N, M].)doc";
 
 const char* const kPlanDoc = R"doc(A mask compiled once for one shape, to be used in many calls: see plan().)doc";
 
@@ -207,7 +206,7 @@ MaskArgument read_mask(nb::handle x, const Extent& extent, int rank) {
 
 void bind_masks(nb::module_& m) {
   auto mask_type = nb::class_<Mask>(m, "Mask", kMaskDoc);
-  mask_type.attr("__array_ufunc__") = nb::none();  // else numpy would take `table & mask` apart, number by number
+  mask_type.attr("__array_ufunc__") = nb::none();  // or numpy would compute `table & mask` element by element
   mask_type
       .def("__and__", [](const Mask& a, nb::handle b) { return joined(a, b, [](auto& x, auto& y) { return x & y; }); })
       .def("__rand__", [](const Mask& b, nb::handle a) { return joined(b, a, [](auto& x, auto& y) { return y & x; }); })
@@ -216,7 +215,7 @@ void bind_masks(nb::module_& m) {
       .def("__invert__", [](const Mask& a) { return ~a; })
       .def("__eq__", &same, nb::is_operator())
       .def("__hash__", [](const Mask& mask) { return nb::hash(nb::str(mask.text().c_str())); })
-      .def("__deepcopy__", [](const Mask& mask, nb::handle) { return mask; })  // copies share what never changes
+      .def("__deepcopy__", [](const Mask& mask, nb::handle) { return mask; })  // immutable
       .def("__reduce__", &pickled)
       .def("__str__", &Mask::text)
       .def("__repr__", [](const Mask& mask) { return "attnscope.mask('" + mask.text() + "')"; })
@@ -239,7 +238,7 @@ void bind_masks(nb::module_& m) {
             if (lines.ends_with('\n')) lines.pop_back();
             return lines;
           },
-          "queries"_a, "keys"_a, "The pairs as text, a query a line.");
+          "queries"_a, "keys"_a, "Draws the pairs as text, one line per query.");
   bind_rules(m);
   bind_plan(m);
 }

@@ -16,8 +16,8 @@ struct Plan {
   TilePlan tiles;
 };
 
-// What the mask= of a call means for a problem of this extent: None, Mask, Plan or a numpy array of bool or float32.
-// rank is that of q: a table of as many axes as q is read axis by axis.
+// Resolves the mask= of a call for a problem of this extent: None, Mask, Plan or a numpy array of bool or float32.
+// `rank` is that of q: the axes of a table with as many axes as q correspond to q's.
 struct MaskArgument {
   Mask mask;
   const TilePlan* plan = nullptr;

@@ -1,4 +1,4 @@
-// python/engine/module.cc - the extension module that the package attnscope is made of.
+// python/engine/module.cc - the extension module of the engine, attnscope._attnscope.
 #include <nanobind/nanobind.h>
 
 #include "python/engine/backward.h"
@@ -9,7 +9,7 @@
 #include "python/engine/runtime.h"
 
 NB_MODULE(_attnscope, m) {
-  // torch ends before it has let go of its graphs, and these hold masks.
+  // torch exits without freeing its graphs, which hold masks: do not report them as leaks.
   nanobind::set_leak_warnings(false);
   attn::python::bind_masks(m);
   attn::python::bind_bias(m);

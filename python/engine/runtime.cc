@@ -12,7 +12,7 @@ nb::object stolen(PyObject* x) {
   return nb::steal(x);
 }
 
-// Kept for as long as the process lives, so that nothing is released after the interpreter has ended.
+// Never released, so that nothing is freed after the interpreter has exited.
 PyObject* kept(nb::object x) { return x.release().ptr(); }
 
 PyObject* loaded(const char* module) {
@@ -52,9 +52,10 @@ Torch* known_torch = nullptr;
 struct Pool {
   std::mutex mutex;
   int wanted = 0;               // 0: the default
-  int (*followed)() = nullptr;  // null: nobody else's number
+  int (*followed)() = nullptr;  // null: this module has its own number
   std::shared_ptr<ThreadPool> threads;
-  std::vector<std::shared_ptr<ThreadPool>> forgotten;  // destroying one would wait for threads that do not exist
+  std::vector<std::shared_ptr<ThreadPool>>
+      forgotten;  // pools of a forked child: destroying one would wait for threads that do not exist
 };
 
 const char* const kThreadCountName = "thread_count";
@@ -62,7 +63,7 @@ struct ThreadCount {
   int (*asked)();
 };
 
-// Never destroyed: helpers sleep until the process ends, and no order of destruction can then be wrong.
+// Never destroyed: worker threads sleep until the process exits, so there is no order of destruction to get wrong.
 Pool& the_pool() {
   static auto* const pool = new Pool;
   return *pool;
@@ -110,7 +111,7 @@ const Torch& torch_now() {
 
 std::shared_ptr<ThreadPool> pool() {
   Pool& p = the_pool();
-  std::shared_ptr<ThreadPool> replaced;  // ends outside of the lock
+  std::shared_ptr<ThreadPool> replaced;  // destroyed outside of the lock
   const std::lock_guard lock(p.mutex);
   if (p.followed != nullptr && p.followed() != p.wanted) {
     p.wanted = p.followed();

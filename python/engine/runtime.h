@@ -1,5 +1,5 @@
-// python/engine/runtime.h - what is looked up once and used in every call: names, types of numpy and torch, the thread
-// pool.
+// python/engine/runtime.h - what is looked up once and used in every call: attribute names, types of numpy and torch,
+// the thread pool.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,7 +13,7 @@ namespace attn::python {
 
 namespace nb = nanobind;
 
-// An attribute's name, made once: PyObject_GetAttrString would build a string at every call.
+// An interned attribute name: PyObject_GetAttrString would build a string in every call.
 class Name {
  public:
   explicit Name(const char* text) : text_(PyUnicode_InternFromString(text)) {}
@@ -34,7 +34,7 @@ struct Numpy {
 };
 struct Torch {
   PyTypeObject* tensor;
-  DescribeTensor describe;  // null: not in this version of torch
+  DescribeTensor describe;  // null if this version of torch has none
   PyObject *empty, *empty_names, *empty_like, *cpu;
   PyObject *float32, *float16, *bfloat16, *strided;
 };
@@ -43,11 +43,11 @@ const Numpy& numpy_now();
 const Torch* torch_if_imported();
 const Torch& torch_now();
 
-// The pool of all calls of this module. A call that is under way keeps the pool that it began with.
+// The pool for all calls of this module. A running call keeps the pool that it started with.
 std::shared_ptr<ThreadPool> pool();
 void replace_pool(int threads);
-// Each module has a pool of its own: their code for it, counters of forks included, is linked in twice. So that one
-// set_num_threads() rules them all, the engine's module offers the number that was asked for, and others follow it.
+// Each module has its own pool, because the code of the pool, fork counters included, is linked into both. The engine's
+// module exports the requested number of threads, and the other follows it, so that one set_num_threads() sets both.
 void offer_thread_count(nb::module_& module);
 void follow_thread_count(nb::handle of_module);
 // A forked child has the pool's memory but none of its threads.

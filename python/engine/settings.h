@@ -1,4 +1,4 @@
-// python/engine/settings.h - the options of a call as attnscope/_attention.py hands them over.
+// python/engine/settings.h - reads the options of a call as attnscope/_attention.py passes them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,7 +9,7 @@
 
 namespace attn::python {
 
-// Options, and what they borrow from.
+// Options, and the arrays that they borrow from.
 struct Settings {
   Options options;
   Array bias, sink;

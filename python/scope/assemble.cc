@@ -26,7 +26,7 @@ namespace {
 
 using namespace nb::literals;
 
-// id, piece, text, from, to, sequence, word, special: as text::Token.
+// The members of a text::Token: id, piece, text, from, to, sequence, word, special.
 using TokenParts = std::tuple<std::int32_t, std::string, std::string, std::int64_t, std::int64_t, std::int32_t,
                               std::optional<std::int64_t>, bool>;
 
@@ -41,11 +41,11 @@ std::vector<text::Token> tokens_of(std::vector<TokenParts> parts) {
 model::Form form_of(const std::string& name) {
   for (const model::Form form : {model::Form::encoder, model::Form::decoder, model::Form::encoder_decoder})
     if (model::name_of(form) == name) return form;
-  throw std::invalid_argument("form is '" + name + "'; 'encoder', 'decoder' or 'encoder-decoder' is needed");
+  throw std::invalid_argument("form is '" + name + "'; it must be 'encoder', 'decoder' or 'encoder-decoder'");
 }
 
-// Memory that Python fills and an Assembly takes over, so that long texts are in memory once. What was taken must not
-// be written to any more.
+// Memory that Python fills and an Assembly takes over, so that long texts are in memory once. Do not write to it after
+// that.
 struct RecordedRows {
   RecordedRows(std::int64_t rows, std::int64_t columns) : numbers(rows, columns) {}
 
@@ -58,13 +58,13 @@ nb::object array_of_rows(nb::handle self) {
   return nb::cast(nb::ndarray<nb::numpy, float, nb::ndim<2>>(numbers.data(), 2, shape, self));
 }
 
-// A copy, or RecordedRows themselves.
+// Copies an array, or takes over RecordedRows.
 nn::Matrix matrix_of(nb::handle array, const char* name) {
   if (nb::isinstance<RecordedRows>(array)) return std::move(nb::cast<RecordedRows&>(array).numbers);
   return copied(array, name);
 }
 
-// Takes one attention after the other, so that whoever has them can let each go; then the tokens.
+// Takes one attention at a time, so that the caller can free each, then the tokens.
 class Assembly {
  public:
   explicit Assembly(bool values) { recording_.log = model::AttentionLog(model::Keep{.values = values}); }
@@ -91,7 +91,7 @@ class Assembly {
     recording_.log.insert(std::move(record));
   }
 
-  // from: name of the model, its type, form, text, what its decoder was given.
+  // from: name of the model, its type, form, text, and the input of its decoder.
   using From = std::tuple<std::string, std::string, std::string, std::string, std::optional<std::string>>;
   Recording finish(const From& from, std::vector<TokenParts> tokens, std::vector<TokenParts> target,
                    std::vector<TokenParts> written) {
@@ -130,7 +130,7 @@ class Assembly {
     return rule;
   }
 
-  // What several layers pass as the same object is kept once.
+  // An object that several layers share is stored once.
   std::shared_ptr<const nn::Matrix> shared(nb::object array, const char* name) {
     if (array.is_none()) return nullptr;
     auto& [owner, table] = shared_[array.ptr()];
@@ -146,10 +146,10 @@ class Assembly {
 }  // namespace
 
 void bind_assemble(nb::module_& m) {
-  nb::class_<RecordedRows>(m, "Rows", "Memory [rows, columns] for an Assembly to take over.")
+  nb::class_<RecordedRows>(m, "Rows", "Memory [rows, columns] that an Assembly takes over.")
       .def(nb::init<std::int64_t, std::int64_t>(), "rows"_a, "columns"_a)
-      .def("array", &array_of_rows, "Its numbers, where they lie.");
-  nb::class_<Assembly>(m, "Assembly", "A recording that is put together from its parts: attentions, then tokens.")
+      .def("array", &array_of_rows, "Returns its numbers without copying.");
+  nb::class_<Assembly>(m, "Assembly", "Assembles a recording: attentions first, then tokens.")
       .def(nb::init<bool>(), "values"_a)
       .def("add", &Assembly::add, "kind"_a, "layer"_a, "arrays"_a, "rule"_a)
       .def("finish", &Assembly::finish, "origin"_a, "tokens"_a, "target"_a, "written"_a);

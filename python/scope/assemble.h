@@ -1,4 +1,4 @@
-// python/scope/assemble.h - recordings of models that ran elsewhere, from their parts.
+// python/scope/assemble.h - assembles recordings of models that ran in Python.
 #pragma once
 
 #include <nanobind/nanobind.h>

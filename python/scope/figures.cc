@@ -26,9 +26,9 @@ namespace {
 using namespace nb::literals;
 using insight::HeadId;
 
-// ---- what to draw, as the package says it ----
+// ---- options ----
 
-// The value of an option that was given; none: left as the figure has it.
+// The value of an option; none: keep the figure's default.
 template <typename T>
 std::optional<T> given(const nb::dict& options, const char* name) {
   if (!options.contains(name) || options[name].is_none()) return std::nullopt;
@@ -37,16 +37,16 @@ std::optional<T> given(const nb::dict& options, const char* name) {
 
 figure::Scale parse_scale(const std::string& name) {
   if (const auto scale = figure::parse_scale(name)) return *scale;
-  throw std::invalid_argument("there is no scale '" + name + "'; there are linear, sqrt and log");
+  throw std::invalid_argument("there is no scale '" + name + "'; choose linear, sqrt or log");
 }
 
 insight::Reduce parse_reduce(const std::string& name) {
   for (const auto reduce : {insight::Reduce::max, insight::Reduce::mean})
     if (name == figure::name_of(reduce)) return reduce;
-  throw std::invalid_argument("there is no reduce '" + name + "'; there are max and mean");
+  throw std::invalid_argument("there is no reduce '" + name + "'; choose max or mean");
 }
 
-// Puts what was asked for in place of what the figure says by itself.
+// Overrides the figure's defaults with the options that were passed.
 template <typename F>
 void dress(F& figure, const nb::dict& options) {
   const auto set = [&](std::string& text, const char* name) {
@@ -66,7 +66,7 @@ void dress(F& figure, const nb::dict& options) {
   if constexpr (requires { figure.threshold; }) {
     figure.threshold = given<double>(options, "threshold").value_or(figure.threshold);
     if (!(figure.threshold >= 0 && figure.threshold <= 1))
-      throw std::invalid_argument("threshold must lie between 0 and 1");
+      throw std::invalid_argument("threshold must be between 0 and 1");
   }
   if constexpr (requires { figure.columns = std::int64_t{}; })
     figure.columns = given<std::int64_t>(options, "columns").value_or(figure.columns);
@@ -134,7 +134,7 @@ Drawing overview(const Recording& recording, const nb::dict& options) {
   return task.dressed(figure::overview_of(task.drawn(), kind, task.pictures(names, figure::kOverviewCells)));
 }
 
-// ---- what becomes of it ----
+// ---- output ----
 
 nb::bytes draw(const Drawing& drawing, const std::string& format, double dpi) {
   const std::string bytes = unlocked([&](ThreadPool& /*pool*/) {
@@ -149,7 +149,7 @@ void save_drawing(const Drawing& drawing, const std::string& file, double dpi) {
   });
 }
 
-// As a terminal of so many columns shows it; 0: as standard output does, colours included.
+// Draws for a terminal of `width` columns; 0: for standard output, with its colours.
 nb::str as_text(const Drawing& drawing, int width) {
   const figure::Screen screen = width > 0 ? figure::Screen{.width = width} : figure::Terminal::of_stdout().screen();
   return text_of(unlocked([&](ThreadPool& /*pool*/) { return figure::draw(drawing.figure, screen); }));

@@ -7,7 +7,7 @@
 
 namespace attn::python {
 
-// A figure that has been composed; the package's class Figure holds one as `_held`.
+// A composed figure, which the package's class Figure holds as `_held`.
 struct Drawing {
   figure::Figure figure;
 };

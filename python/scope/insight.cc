@@ -88,7 +88,7 @@ nb::str trace(const Recording& recording, const nb::tuple& place, const Model* m
     return insight::trace(recorded, where, model == nullptr ? nullptr : model->reader.model.get(), pool);
   });
   if (!std::isfinite(found.dot) || !std::isfinite(found.weight))
-    throw std::runtime_error("scores are not numbers: the model's own weights are broken");
+    throw std::runtime_error("scores are not finite: the model's weights are broken");
   const auto text_at = [](const std::vector<text::Token>& tokens, std::int64_t at) {
     return tokens[static_cast<std::size_t>(at)].text;
   };
@@ -98,13 +98,13 @@ nb::str trace(const Recording& recording, const nb::tuple& place, const Model* m
 
 // ---- without some heads ----
 
-// A reading without its heads, at the places that are asked for.
+// A recording whose heads are switched off, and the positions to compare.
 class Ablated {
  public:
   Ablated(const Recording& recording, const Model& model, const std::vector<std::int64_t>& at)
       : recording_(recording.recorded("ablate()")), by_target_(!recording_.target.empty()) {
     insight::PredictionPlaces places = insight::places_of(model.reader, recording_, at);
-    if (places.at.empty()) throw std::invalid_argument("the text has no word whose prediction could move");
+    if (places.at.empty()) throw std::invalid_argument("the text has no word whose prediction could change");
     unlocked([&](ThreadPool& pool) {
       ablation_ = std::make_unique<insight::Ablation>(model.reader, recording_, std::move(places.at), pool);
     });
@@ -124,7 +124,7 @@ class Ablated {
 
 double finite(double kl) {
   if (std::isfinite(kl)) return kl;
-  throw std::runtime_error("the model's predictions are not numbers: its own weights are broken");
+  throw std::runtime_error("the model's predictions are not finite: its weights are broken");
 }
 
 nb::list choices_of(const Model& model, std::span<const float> logits, std::int64_t top) {
@@ -162,7 +162,7 @@ nb::list ablate(const Recording& recording, const Model& model, const nb::list& 
   return out;
 }
 
-// Each head off by itself, the largest effect first: [(kind, layer, head, KL, [(word, id)] of each place)].
+// Each head switched off by itself, the largest effect first: [(kind, layer, head, KL, [(word, id)] of each place)].
 nb::list ablate_each(const Recording& recording, const Model& model, const std::vector<std::int64_t>& at) {
   const Ablated ablated(recording, model, at);
   const auto effects = unlocked([&](ThreadPool& pool) {
@@ -180,7 +180,7 @@ nb::list ablate_each(const Recording& recording, const Model& model, const std::
 
 // ---- two recordings ----
 
-// What two have different, and the tables of it, which keep both alive.
+// The difference of two recordings, and its tables, which keep both alive.
 struct Difference {
   std::shared_ptr<const insight::AttentionTables> a, b;
   insight::Comparison found;

@@ -1,4 +1,4 @@
-// python/scope/insight.h - what recordings say, for Python.
+// python/scope/insight.h - analyses of recordings, for Python: find, rollout, flow, trace, ablate, compare.
 #pragma once
 
 #include <nanobind/nanobind.h>

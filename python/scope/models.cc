@@ -107,7 +107,7 @@ Recording record(Model& m, const std::string& text, const Maybe& pair, const May
   });
 }
 
-// [(token's place, [(word, id, probability)])] of every gap, and the tokens.
+// [(index of the token, [(word, id, probability)])] per gap, and the tokens.
 nb::tuple fill(const Model& m, const std::string& text, std::int64_t top) {
   const model::Filled filled = unlocked([&](ThreadPool& pool) { return model::fill(m.reader, text, top, pool); });
   nb::list tokens, gaps;
@@ -120,7 +120,7 @@ nb::tuple fill(const Model& m, const std::string& text, std::int64_t top) {
   return nb::make_tuple(tokens, gaps);
 }
 
-// What the first token attends to in a layer, the mean of all heads or one of them: [(word, weight, span, special)].
+// The attention of the first token in a layer, of one head or the mean over heads: [(word, weight, span, special)].
 nb::list words_seen(model::Recording recorded, std::int64_t layer, std::optional<std::int64_t> head) {
   const auto words = insight::merged_words(std::make_shared<insight::RecordedTables>(std::move(recorded)));
   std::vector<insight::HeadId> heads = words->heads();
@@ -138,8 +138,8 @@ nb::list words_seen(model::Recording recorded, std::int64_t layer, std::optional
   return out;
 }
 
-// [(label, probability, logit)], the likeliest first; words_seen(); how many tokens the text has, and how many were
-// read: what is too long is cut. where: (layer, head or None).
+// Returns [(label, probability, logit)], the likeliest first; words_seen(); the number of tokens of the text, and how
+// many of them the model read: a long text is cut. where: (layer, head or None).
 nb::tuple classify(const Model& m, const std::string& text, const Maybe& pair, const nb::tuple& where) {
   const model::Facts& facts = m.reader.model->facts();
   model::Recording recorded;
@@ -161,14 +161,15 @@ nb::tuple classify(const Model& m, const std::string& text, const Maybe& pair, c
   return nb::make_tuple(scores, words, whole, read);
 }
 
-// how: (tokens, temperature, top_k, top_p, seed). on_text is called with what has become whole; may be None.
+// how: (tokens, temperature, top_k, top_p, seed). on_text is called with each piece of text that is complete; may be
+// None.
 nb::dict generate(const Model& m, const std::string& prompt, const nb::tuple& how, const nb::object& on_text) {
   const model::Generation generation{.tokens = nb::cast<std::int64_t>(how[0]),
                                      .sampling = {.temperature = nb::cast<double>(how[1]),
                                                   .top_k = nb::cast<std::int64_t>(how[2]),
                                                   .top_p = nb::cast<double>(how[3]),
                                                   .seed = nb::cast<std::uint64_t>(how[4])}};
-  static_cast<void>(model::Sampler(generation.sampling));  // wrong numbers are wrong before anything is computed
+  static_cast<void>(model::Sampler(generation.sampling));  // throws for invalid options before anything is computed
   const std::vector<std::int32_t> ids = model::prompt_ids(m.reader, prompt);
   const bool continues = m.reader.model->facts().form == model::Form::decoder;
   text::TextStream stream(m.reader.tokenizer);

@@ -13,23 +13,23 @@
 
 namespace attn::python {
 
-// Any number of threads may use one.
+// Thread-safe.
 class Model {
  public:
   Model(model::Reader loaded, std::string given) : reader(std::move(loaded)), name(std::move(given)) {}
 
-  // insight::induction_scores(): asked once, since they are the model's alone.
+  // insight::induction_scores(), computed once: they depend on the model only.
   const nn::Matrix& induction(ThreadPool& pool);
 
   const model::Reader reader;
-  const std::string name;  // as the user gave it
+  const std::string name;  // as passed to load()
 
  private:
   std::once_flag asked_;
   nn::Matrix induction_;
 };
 
-// What an id says, on one line.
+// The text of an id, on one line.
 nanobind::str word_of(const Model& model, std::int32_t id);
 
 void bind_models(nanobind::module_& m);

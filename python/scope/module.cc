@@ -1,4 +1,4 @@
-// python/scope/module.cc - the extension module of what looks through the engine: models, recordings, insight, figures.
+// python/scope/module.cc - the extension module attnscope._scope: models, recordings, insight, figures, pages.
 #include <nanobind/nanobind.h>
 
 #include "attn/error.h"
@@ -39,7 +39,7 @@ NB_MODULE(_scope, m) {
   if (const nanobind::module_ os = nanobind::module_::import_("os"); nanobind::hasattr(os, "register_at_fork"))
     os.attr("register_at_fork")(nanobind::arg("after_in_child") = nanobind::cpp_function(&py::forget_pool));
   nanobind::object error = nanobind::module_::import_("attnscope._errors").attr("Error");
-  nanobind::register_exception_translator(py::translate, error.release().ptr());  // kept as long as the process lives
+  nanobind::register_exception_translator(py::translate, error.release().ptr());  // lives as long as the process
   py::bind_recordings(m);
   py::bind_models(m);
   py::bind_reports(m);

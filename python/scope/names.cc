@@ -35,7 +35,7 @@ nn::Matrix copied(nb::handle array, const char* name) {
 
 model::Kind parse_kind(const std::string& name) {
   if (const auto kind = model::parse_kind(name)) return *kind;
-  throw std::invalid_argument("there is no kind '" + name + "' of attention; there are self, decoder and cross");
+  throw std::invalid_argument("there is no kind '" + name + "' of attention; choose self, decoder or cross");
 }
 
 std::optional<insight::Kind> kind_of(const Recording& recording, const std::optional<std::string>& name) {

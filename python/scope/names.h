@@ -1,4 +1,4 @@
-// python/scope/names.h - small things between C++ and Python.
+// python/scope/names.h - conversions between C++ and Python: texts, arrays, kinds.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,20 +16,20 @@ namespace attn::python {
 
 namespace nb = nanobind;
 
-// A str. Bytes that are not UTF-8 (a part of a character) become U+FFFD.
+// Converts to str. Bytes that are not UTF-8 (parts of a character) become U+FFFD.
 nb::str text_of(std::string_view text);
 
-// A numpy array [rows, columns] that has the numbers; copied.
+// Copies to a numpy array [rows, columns].
 nb::object array_of(const nn::Matrix& table);
 nb::object array_of(std::span<const float> numbers);
 
-// The numbers of an array [rows, columns] of any float type; `name` is the parameter's, for messages.
+// Copies an array [rows, columns] of any float type; `name` is that of the parameter, for messages.
 nn::Matrix copied(nb::handle array, const char* name);
 
-// "self", "decoder", "cross"; std::invalid_argument for anything else.
+// Parses "self", "decoder" or "cross"; throws std::invalid_argument for anything else.
 model::Kind parse_kind(const std::string& name);
 
-// Of a kind that the recording has, if one is named.
+// Checks that the recording has this kind, unless it is none.
 std::optional<insight::Kind> kind_of(const Recording& recording, const std::optional<std::string>& name);
 
 }  // namespace attn::python

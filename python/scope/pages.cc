@@ -27,7 +27,7 @@ namespace {
 
 using namespace nb::literals;
 
-// All models that are built in, and the recording's own where it can be found again: texts can be changed on the page.
+// All built-in models, and the recording's own if it can be loaded again, so that the page can record other texts.
 server::ModelList models_with(const Recording& recording) {
   server::ModelList models;
   for (const base::BuiltInFolder& model : builtin::models())
@@ -43,7 +43,7 @@ server::ModelList models_with(const Recording& recording) {
   return models;
 }
 
-// A port that cannot be had is an OSError, as sockets of Python have it.
+// A port that is not available raises OSError, as Python's sockets do.
 std::unique_ptr<server::Server> serve(const Recording& recording, std::optional<int> port) {
   try {
     const nb::gil_scoped_release released;
@@ -86,7 +86,7 @@ std::vector<text::Token> tokens_of(const Names& names, std::optional<std::int64_
   return tokens;
 }
 
-// (kind, arrays of the layers, names of rows, names of columns or none, where the second text begins or none), each.
+// Each: (kind, arrays of the layers, names of rows, names of columns or none, start of the second text or none).
 Recording from_kinds(const nb::list& kinds, const std::string& name) {
   std::vector<insight::InMemoryTables::Part> parts;
   for (const nb::handle each : kinds) {

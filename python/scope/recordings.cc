@@ -92,10 +92,10 @@ nb::object weights(const Recording& recording, const std::string& kind, const nb
   return out.array;
 }
 
-// Number `index` of the hidden states, 0: what enters the first layer.
+// Hidden states `index`; 0 is the input of the first layer.
 nb::object hidden(const Recording& recording, std::int64_t index, bool decoder) {
   const std::vector<nn::Matrix>& all = recording.recorded("hidden()").log.hidden(decoder);
-  if (all.empty()) throw std::invalid_argument("no hidden states were kept: record with hidden=True");
+  if (all.empty()) throw std::invalid_argument("the recording has no hidden states: record with hidden=True");
   if (index < 0 || index >= std::ssize(all))
     throw nb::index_error(("there are hidden states 0 to " + std::to_string(all.size() - 1)).c_str());
   return array_of(all[static_cast<std::size_t>(index)]);
@@ -110,7 +110,7 @@ std::int64_t hidden_count(const Recording& recording, bool decoder) {
 
 std::string stem_of(const std::string& file) { return std::filesystem::path(file).stem().string(); }
 
-// As the program checks it: what is broken is refused, and says where.
+// Checks the recording as the command line does: throws with the place of a broken weight.
 Recording open_recording(const std::string& file) {
   return unlocked([&](ThreadPool& pool) {
     auto tables = std::make_shared<insight::RecordedTables>(model::load_recording(file));
@@ -134,7 +134,7 @@ Recording open_table(const std::string& file, const MaybeNames& queries, const M
   });
 }
 
-// Copies a table [L, H, N, M] behind what is there.
+// Appends a copy of a table [L, H, N, M].
 void copy_rows(const Array& array, float*& to) {
   const View<const float, 4> from = last_axes<4>(array);
   for (std::int64_t l = 0; l < from.shape[0]; ++l)
@@ -163,7 +163,7 @@ std::optional<std::string> problem(const Recording& recording) {
   return check.failure ? std::optional(to_string(*check.failure)) : std::nullopt;
 }
 
-// The same heads, seen in another way besides what this recording does already.
+// The same heads with more ViewOptions applied on top of those of this recording.
 Recording viewed(const Recording& recording, const std::string& measure, bool words, bool without_sinks) {
   const insight::ViewOptions more{insight::parse_measure(measure), words, without_sinks};
   insight::ViewOptions all = recording.view;
@@ -183,7 +183,7 @@ insight::InMemoryTables::Tables read_tables(const nb::list& layers) {
     const Shape<4>& one = arrays.back().view.shape;
     const Shape<4>& first = arrays.front().view.shape;
     if (!std::equal(one.begin() + 1, one.end(), first.begin() + 1))
-      throw std::invalid_argument("weights of all layers must have one shape; there are " + shape_text(first) +
+      throw std::invalid_argument("the weights of all layers must have the same shape, not " + shape_text(first) +
                                   " and " + shape_text(one));
     tables.layers += one[0];
   }
@@ -199,14 +199,14 @@ insight::InMemoryTables::Tables read_tables(const nb::list& layers) {
 const insight::AttentionTables& Recording::weights(const char* asking) const {
   const insight::Numbers numbers = tables->numbers();
   if (numbers == insight::Numbers::weights) return *tables;
-  throw std::invalid_argument(std::string(asking) + " takes weights of attention, and this one is of " +
+  throw std::invalid_argument(std::string(asking) + " takes attention weights, but this recording holds " +
                               std::string(name_of(numbers)) + ": use the " +
                               (numbers == insight::Numbers::norms ? "recording itself" : "two recordings themselves"));
 }
 
 const model::Recording& Recording::recorded(const char* asking) const {
   if (const model::Recording* found = tables->recording()) return *found;
-  throw std::invalid_argument(std::string(asking) + " takes a recording of a model: this one is a table of weights");
+  throw std::invalid_argument(std::string(asking) + " takes a model's recording, but this one is a table of weights");
 }
 
 void bind_recordings(nb::module_& m) {

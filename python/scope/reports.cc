@@ -77,11 +77,11 @@ nb::list statistics(const Recording& recording, const MaybeKind& kind, std::int6
 
 // ---- what heads do ----
 
-// Of one recording, or of many texts.
+// The report of one recording, or of many texts.
 struct Report {
-  std::shared_ptr<const insight::AttentionTables> tables;  // null: of many texts
-  insight::CheckResult check;                              // of the specimen
-  insight::CorpusCounts texts;                             // of many texts
+  std::shared_ptr<const insight::AttentionTables> tables;  // null for many texts
+  insight::CheckResult check;                              // of the tables
+  insight::CorpusCounts texts;                             // for many texts
   std::vector<insight::LayerStatistics> layers;
   insight::HeadsReport heads;
 };
@@ -128,13 +128,13 @@ insight::Json json_of(const Report& report) {
           {"layers", insight::to_json(report.layers)}};
 }
 
-// (passed, in words); none of many texts.
+// (passed, in words); none for many texts.
 nb::object check_of(const Report& report) {
   if (report.tables == nullptr) return nb::none();
   return nb::make_tuple(!report.check.failure, text_of(in_words(report.check)));
 }
 
-// What the program prints, without styles, so many columns wide.
+// What `attnscope analyze` prints, without styles, `width` columns wide.
 nb::str report_table(const Report& report, std::int64_t top, int width) {
   const figure::Terminal terminal({.width = width}, false);
   return text_of(figure::failed_check(report.check, terminal) + figure::first_line(report.heads, terminal) + "\n" +
@@ -143,7 +143,7 @@ nb::str report_table(const Report& report, std::int64_t top, int width) {
 
 // ---- of many texts ----
 
-// Sums over texts; any number of threads may add to them.
+// Sums over texts. Thread-safe: any number of threads may add.
 class Corpus {
   template <typename Work>
   auto locked(const Work& work) {
@@ -199,7 +199,7 @@ class Corpus {
   insight::Corpus sums_;
 };
 
-// All texts of a file, as the program finds them in it.
+// All texts of a file, as the command line reads them.
 nb::list read_texts(const std::string& file, const std::optional<std::string>& column) {
   text::DataSet texts(file, column);
   nb::list out;

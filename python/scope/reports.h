@@ -1,4 +1,4 @@
-// python/scope/reports.h - what heads do, in numbers and in words, for Python.
+// python/scope/reports.h - statistics and reports of heads, for Python.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// python/scope/work.h - long work beside Python: without its lock, and ended by Ctrl-C.
+// python/scope/work.h - runs long work without Python's lock, interruptible by Ctrl-C.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,7 +10,7 @@
 
 namespace attn::python {
 
-// work(pool), while other threads of Python go on.
+// Runs work(pool) without the GIL.
 template <typename Work>
 auto unlocked(Work&& work) {
   const auto threads = pool();
@@ -18,7 +18,7 @@ auto unlocked(Work&& work) {
   return std::forward<Work>(work)(*threads);
 }
 
-// For work that tells how far it is: throws what a signal's handler raises, KeyboardInterrupt as a rule.
+// A progress callback that throws what a signal handler raises, usually KeyboardInterrupt.
 void check_signals();
 inline base::Progress until_interrupted() {
   return [](std::int64_t /*done*/, std::int64_t /*total*/) { check_signals(); };

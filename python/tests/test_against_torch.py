@@ -164,7 +164,7 @@ def test_a_negated_view_is_seen_negated():
 
 def test_a_negated_view_of_width_one_is_refused_rather_than_misread():
     z = torch.randn(1, 1, 4, 1, dtype=torch.complex64)
-    with pytest.raises(TypeError, match="k is negated when it is read"):
+    with pytest.raises(TypeError, match="k is lazily negated"):
         at.attention(z.real.contiguous(), z.conj().imag, z.real.contiguous())
 
 

@@ -255,11 +255,11 @@ def test_a_notebook_keeps_pages_that_are_small_and_no_others(rec):
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ([[50, 20], [3, 1000]], "and 50 is none"),
-        ([[0.5, 0.5], [-0.5, 0.5]], "and -0.5 is none"),
-        ([[0.5, 0.5], [np.nan, 1]], "and NaN is none"),
-        ([[0.5, 0.5], [np.inf, 1]], "and inf is none"),
-        ([[0.5, 0.5], [0, 1.01]], "and 1.01 is none"),
+        ([[50, 20], [3, 1000]], "and 50 is not one"),
+        ([[0.5, 0.5], [-0.5, 0.5]], "and -0.5 is not one"),
+        ([[0.5, 0.5], [np.nan, 1]], "and NaN is not one"),
+        ([[0.5, 0.5], [np.inf, 1]], "and inf is not one"),
+        ([[0.5, 0.5], [0, 1.01]], "and 1.01 is not one"),
     ],
 )
 def test_numbers_that_are_no_weights_are_refused(table, says, tmp_path):

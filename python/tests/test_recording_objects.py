@@ -291,9 +291,9 @@ def test_tables_that_are_none_are_refused_in_words(weights, tokens, error, words
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda r: r.save("x.attn"), r"save\(\) takes a recording of a model"),
-        (lambda r: r.trace(0, 0, 0), r"trace\(\) takes a recording of a model"),
-        (lambda r: r.hidden(), r"hidden\(\) takes a recording of a model"),
+        (lambda r: r.save("x.attn"), r"save\(\) takes a model's recording"),
+        (lambda r: r.trace(0, 0, 0), r"trace\(\) takes a model's recording"),
+        (lambda r: r.hidden(), r"hidden\(\) takes a model's recording"),
         (lambda r: r.value_weighted(), "needs? a model"),
         (lambda r: r.find("prevoius"), "neither a name .* nor a mask"),
         (lambda r: r.find(-np.eye(3)), "negative|from 0 up"),

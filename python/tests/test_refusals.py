@@ -48,7 +48,7 @@ OF_WEIGHTS = {
 def test_norms_are_not_taken_for_shares_of_attention(rec, name, words):
     weighted = rec.value_weighted().words() if words else rec.value_weighted()
     said = refusal(ValueError, lambda: OF_WEIGHTS[name](weighted))
-    assert said == f"{name.split()[0]}() takes weights of attention, and this one is of weights times norms: " + (
+    assert said == f"{name.split()[0]}() takes attention weights, but this recording holds weights times norms: " + (
         "use the recording itself"
     )
     assert not os.path.exists("not.attn")
@@ -57,7 +57,7 @@ def test_norms_are_not_taken_for_shares_of_attention(rec, name, words):
 @pytest.mark.parametrize("name", OF_WEIGHTS)
 def test_differences_are_not_taken_for_shares_of_attention(rec, model, name):
     difference = rec.compare(model.record(TEXT.replace("cat", "dog"))).difference()
-    assert "is of differences of weights: use the two recordings themselves" in refusal(
+    assert "holds differences of weights: use the two recordings themselves" in refusal(
         ValueError, lambda: OF_WEIGHTS[name](difference)
     )
 
