@@ -1,4 +1,4 @@
-// lessons/numbers.h - how the steps of a lesson tell their numbers to the tests: one line of JSON.
+// lessons/numbers.h - prints the numbers of a lesson's steps for the tests: one line of JSON.
 #pragma once
 
 #include <cmath>

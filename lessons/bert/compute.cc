@@ -1,4 +1,4 @@
-// lessons/bert/compute.cc - a model that reads: its heads on two sentences, as lines and as a heatmap.
+// lessons/bert/compute.cc - the heads of an encoder on two sentences, as lines and as a heatmap.
 #include <algorithm>
 #include <stdexcept>
 
@@ -31,7 +31,8 @@ void add_facts(LessonOutput& output, const model::Reader& reader) {
   add("parameters", facts.parameters);
 }
 
-// The most that any head of `all` [L, H, N, N] gives from a token to each, [N, 1], and its layer and head, [N, 2].
+// The largest weight from a token to each token over all heads of `all` [L, H, N, N]: [N, 1]; its layer and head: [N,
+// 2].
 struct Strongest {
   LessonArray weights, where;
 };
@@ -52,7 +53,7 @@ Strongest strongest(const LessonArray& all, std::int64_t from) {
   return out;
 }
 
-// Where a word looks.
+// The attention of one word.
 void add_word(LessonOutput& output, const RecordedTables& cat, const LessonArray& all, std::int64_t word) {
   insight::need_index("word", word, all.shape[2]);
   const auto [looks, where] = strongest(all, word);
@@ -71,7 +72,7 @@ void add_word(LessonOutput& output, const RecordedTables& cat, const LessonArray
   output.arrays.add("most_head", LessonArray::scalar(where.at(most, 1)));
 }
 
-// How much of a layer's attention lies on the last token, [SEP]: the mean over heads and words.
+// The share of a layer's attention on the last token, [SEP]: the mean over heads and words.
 LessonArray on_last(const LessonArray& all) {
   const std::int64_t layers = all.shape[0], rows = all.shape[1] * all.shape[2], n = all.shape[3];
   LessonArray out = LessonArray::zeros({layers});
@@ -87,7 +88,7 @@ figure::Bars resting_bars(const LessonArray& shares, std::string title) {
   return bars;
 }
 
-// The table of one head, and where its attention rests.
+// The table of one head, and the tokens with most of its attention.
 void add_fox(LessonOutput& output, const model::Reader& reader, const std::string& text, const insight::HeadId& at,
              ThreadPool& pool) {
   const RecordedTables fox = read_text(reader, text, pool);

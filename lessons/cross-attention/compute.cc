@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kTexts = 2;
 
-// x [B, N, C] times a random W [C, C], whose numbers are small enough that the product is as large as x.
+// x [B, N, C] times a random W [C, C], scaled so that the product is as large as x.
 LessonArray random_projection(const LessonArray& x, nn::NumpyRandom& random) {
   const std::int64_t width = x.shape.back();
   const LessonArray w = times(normal({width, width}, random), 1 / std::sqrt(static_cast<double>(width)));
@@ -22,7 +22,7 @@ LessonArray random_projection(const LessonArray& x, nn::NumpyRandom& random) {
   return out;
 }
 
-// Weights as they are multiplied with values: some dropped, the others larger.
+// The weights after dropout: some are 0, the others scaled up.
 LessonArray after_dropout(LessonArray weights, const Dropout& dropout) {
   const std::vector<std::int64_t> shape = weights.shape;
   std::size_t n = 0;
@@ -53,10 +53,10 @@ figure::Grid heads_grid(const LessonArray& heads) {
   return grid;
 }
 
-// What the engine says of a mask that belongs to the other text.
+// The engine's error for a mask of the other text.
 std::string mask_refusal(const LessonArray& q, const LessonArray& k, const LessonArray& v, ThreadPool& pool) {
   const std::int64_t target =
-      q.shape[2] == k.shape[2] ? q.shape[2] + 1 : q.shape[2];  // of equal lengths it says nothing
+      q.shape[2] == k.shape[2] ? q.shape[2] + 1 : q.shape[2];  // with equal lengths there would be no error
   const std::vector<std::uint8_t> seen(static_cast<std::size_t>(kTexts * target), 1);
   Options options;
   options.mask = padding_table(View<const std::uint8_t, 2>(seen.data(), {kTexts, target}));

@@ -12,7 +12,7 @@ namespace {
 struct Projections {
   LessonArray q, k, v;
 
-  // X times the three tables whose names end in `suffix`.
+  // X times the three matrices whose names end in `suffix`.
   Projections(const LessonInput& input, const std::string& suffix)
       : q(product(input.array("X" + suffix), input.array("W_q" + suffix))),
         k(product(input.array("X" + suffix), input.array("W_k" + suffix))),
@@ -52,7 +52,7 @@ void add_first(LessonOutput& output, const LessonInput& input, ThreadPool& pool)
   output.arrays.add("unscaled_output", problem.result(heads, unscaled(), pool));
 }
 
-// X a twentieth as large: scores are small enough for the scale to matter.
+// X divided by 20, so that scores are small enough for the scale to matter.
 void add_calm(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
   LessonInput less = input;
   less.arrays["X"] = times(input.array("X"), 1.0 / 20);

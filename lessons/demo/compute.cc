@@ -1,4 +1,4 @@
-// lessons/demo/compute.cc - attention in five parts: itself, Q K V, causal, heads, a picture.
+// lessons/demo/compute.cc - attention in five parts: the formula, Q K V, causal, heads, a picture.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -14,7 +14,7 @@ namespace {
 
 LessonArray scalar(double number) { return LessonArray::scalar(number); }
 
-// Nats, the mean over rows.
+// The mean entropy of the rows, in nats.
 double mean_entropy(const LessonArray& weights) {
   double sum = 0;
   for (const double w : weights.numbers) sum -= w > 0 ? w * std::log(w) : 0;
@@ -27,7 +27,7 @@ double mean_diagonal(const LessonArray& weights) {
   return sum / static_cast<double>(weights.height());
 }
 
-// How far a table is from being its own mirror image.
+// How far a table is from symmetric.
 double asymmetry(const LessonArray& table) {
   double most = 0;
   for (std::int64_t i = 0; i < table.height(); ++i)
@@ -75,7 +75,7 @@ void add_projected(LessonOutput& output, const Parts& parts, ThreadPool& pool) {
       std::move(causal.result).named(parts.names, {}).from({MadeFrom::By::product, "causal_weights", "V"}));
 }
 
-// The same Q, K and V cut into heads: how widely each looks, and how far they are from the first.
+// The same Q, K and V split into heads: the entropy of each, and its distance from the first.
 void add_heads(LessonOutput& output, const Parts& parts, std::int64_t heads, ThreadPool& pool) {
   const std::int64_t width = parts.q.width() / heads, n = parts.q.height();
   LessonArray tables{.shape = {heads, n, n}, .numbers = {}}, entropy = LessonArray::zeros({heads}), first;
@@ -97,7 +97,7 @@ void add_heads(LessonOutput& output, const Parts& parts, std::int64_t heads, Thr
   output.arrays.add("heads_differ", scalar(differ));
 }
 
-// Random rows that sum to 1: no attention at all, and the same picture.
+// Random rows that sum to 1: a picture that looks like attention and is none.
 void add_picture(LessonOutput& output, std::int64_t n, std::uint32_t seed) {
   nn::NumpyRandom random(seed);
   LessonArray picture = LessonArray::zeros({n, n}).named(numbered("", n), numbered("", n));

@@ -1,4 +1,4 @@
-// lessons/dot-product/compute.cc - a query asks, keys answer, values are mixed.
+// lessons/dot-product/compute.cc - one query, its scores with keys, and the weighted mean of values.
 #include <cmath>
 
 #include "course/compute/attend.h"
@@ -19,7 +19,7 @@ figure::Bars weight_bars(const LessonArray& weights, const std::vector<std::stri
   return bars;
 }
 
-// Q, K and V under names with a number behind them: the exercises.
+// The exercises: Q, K and V under names that end in a number.
 void exercise(LessonOutput& output, const LessonInput& input, const std::string& number, ThreadPool& pool) {
   const std::string q = "Q" + number, k = "K" + number, v = "V" + number;
   for (const std::string& name : {q, k, v}) add_input(output, input, name);

@@ -1,4 +1,4 @@
-// lessons/gpt/compute.cc - a decoder goes on with a text, a token at a time.
+// lessons/gpt/compute.cc - a decoder continues a text, token by token.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -17,9 +17,9 @@ namespace {
 using insight::Kind;
 using model::Choice;
 
-constexpr std::int64_t kShown = 8;  // of the likeliest tokens
+constexpr std::int64_t kShown = 8;  // number of likeliest tokens
 
-// To be read beside a number: the space in front of a word is seen.
+// A token as a label, with its leading space visible.
 std::string visible(const std::string& token) { return token.starts_with(' ') ? "␣" + token.substr(1) : token; }
 
 class TextWriter {
@@ -29,7 +29,7 @@ class TextWriter {
 
   [[nodiscard]] std::string name(std::int32_t id) const { return visible(reader_.tokenizer.tokens({&id, 1})[0].text); }
 
-  // What the model says of the token behind the prompt.
+  // The model's prediction for the token after the prompt.
   [[nodiscard]] std::vector<float> logits() const {
     const model::Model& model = *reader_.model;
     const nn::Matrix hidden = model.decode(model::Batch(prompt_), {.pool = pool_});
@@ -39,7 +39,7 @@ class TextWriter {
 
   struct Written {
     std::string text;
-    LessonArray steps;  // [tokens, 2]: the probability of what was chosen, and that of the likeliest
+    LessonArray steps;  // [tokens, 2]: probabilities of the chosen and of the likeliest token
   };
   [[nodiscard]] Written write(const model::Sampling& sampling) const {
     std::vector<std::vector<float>> seen;
@@ -97,7 +97,7 @@ void add_next(LessonOutput& output, const TextWriter& writer, const std::vector<
   output.figures.add("next", std::move(bars));
 }
 
-// The same logits at several temperatures, and the reader's own.
+// The same logits at several temperatures, including the reader's.
 void add_temperatures(LessonOutput& output, const TextWriter& writer, const std::vector<float>& logits, double own) {
   const std::vector<Choice> best = model::likeliest(logits, kShown);
   const std::vector<double> temperatures = {0.5, 1, 2, own};

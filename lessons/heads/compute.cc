@@ -1,4 +1,4 @@
-// lessons/heads/compute.cc - many heads beside each other, and what can be counted of each.
+// lessons/heads/compute.cc - many heads side by side, and the statistics of each.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +20,7 @@ LessonArray identity(std::int64_t n) {
   return out;
 }
 
-// softmax(randn(heads, N, N)): the engine's, of queries that are scores and keys that pick one of them each.
+// softmax(randn(heads, N, N)) by the engine: queries are the scores, and keys are unit vectors that select one each.
 LessonArray random_heads(const std::vector<std::string>& tokens, std::int64_t heads, nn::NumpyRandom& random,
                          ThreadPool& pool) {
   const std::int64_t n = std::ssize(tokens);
@@ -47,7 +47,7 @@ LessonArray mean_over_heads(const LessonArray& numbers) {
   return times(out, 1 / static_cast<double>(heads));
 }
 
-// Entropy, received, outgoing and diagonal: of each head, and of the mean of all.
+// Entropy, received, outgoing and diagonal per head, and of the mean over heads.
 class HeadAnalysis {
  public:
   HeadAnalysis(LessonOutput& output, std::string prefix, const LessonArray& numbers)
@@ -72,7 +72,7 @@ class HeadAnalysis {
   }
 
  private:
-  // [heads, tokens], and behind it as "mean_..." those of the mean over heads.
+  // Adds [heads, tokens] and, as "mean_...", the same of the mean over heads.
   void put(const char* name, const std::vector<insight::HeadStatistics>& found,
            std::vector<float> insight::HeadStatistics::* part, const std::vector<float>& of_mean) {
     LessonArray table{.shape = {std::ssize(found), std::ssize(of_mean)}, .numbers = {}};
@@ -89,7 +89,7 @@ class HeadAnalysis {
   const LessonArray& tables_;
 };
 
-// What goes wrong: the entropy of the mean is not the mean of entropies.
+// A mistake: the entropy of the mean is not the mean of the entropies.
 void add_mean(LessonOutput& output, const LessonArray& numbers) {
   const LessonArray mean = mean_over_heads(numbers);
   double entropy = 0;
@@ -99,7 +99,7 @@ void add_mean(LessonOutput& output, const LessonArray& numbers) {
   output.arrays.add("entropy_of_mean", LessonArray::scalar(entropy));
 }
 
-// Where the mean over heads has most, and what is always so.
+// The token that receives most attention in the mean over heads, and the entropy of an even row.
 void add_most(LessonOutput& output, const LessonArray& numbers) {
   const LessonArray& received = *output.arrays.find("mean_received");
   const auto most = std::ranges::max_element(received.numbers) - received.numbers.begin();

@@ -1,5 +1,4 @@
-// lessons/imdb/compute.cc - attention over reviews, from their words to the picture, and what a trained model sees
-// beside it.
+// lessons/imdb/compute.cc - attention over reviews, from words to a heatmap, and the same review in a trained model.
 #include <algorithm>
 
 #include "attn/attention.h"
@@ -18,12 +17,12 @@ struct ReviewSizes {
   std::int64_t samples, length, width, batch;
 };
 
-// Of one way to treat pads.
+// The results of one way to treat padding.
 struct Seen {
   nn::Matrix weights, result;  // of the first sample
-  // What a word's attention lies on, the mean over all words:
-  double diagonal = 0;   // its own place
-  double same_word = 0;  // wherever the same word stands
+  // Shares of a word's attention, means over all words:
+  double diagonal = 0;   // its own position
+  double same_word = 0;  // all positions of the same word
   double on_pads = 0;
 };
 
@@ -31,7 +30,7 @@ class ReviewAttention {
  public:
   ReviewAttention(const ReviewSizes& sizes, const ReviewWords& words, std::uint32_t seed)
       : sizes_(sizes), words_(words), table_(words.vocabulary, sizes.width) {
-    // Row by row, as numpy.random.seed(S); numpy.random.randn(vocabulary, width) fills them.
+    // Row by row, as numpy.random.seed(S); numpy.random.randn(vocabulary, width) does.
     nn::NumpyRandom random(seed);
     for (std::int64_t i = 0; i < words.vocabulary * sizes.width; ++i)
       table_.data()[i] = static_cast<float>(random.normal());
@@ -51,7 +50,7 @@ class ReviewAttention {
   }
 
  private:
-  // Query, key and value are all the embedded words.
+  // Query, key and value are the embedded words.
   void attend(std::int64_t from, std::int64_t size, bool masked, Seen& all, ThreadPool& pool) const {
     const std::int64_t N = sizes_.length, D = sizes_.width;
     nn::Matrix x(size * N, D), out(size * N, D), weights(size * N, N);
@@ -126,7 +125,7 @@ figure::Heatmap heatmap(const ReviewWords& words, const Seen& seen) {
   return map;
 }
 
-// The first review once more, by a model that has learned: its judgement, and the words that it looks at.
+// The first review in a trained classifier: its label, and the words it attends to.
 void add_trained_review(LessonOutput& output, const std::string& text, ThreadPool& pool) {
   constexpr std::size_t kMost = 8;
   const model::Reader reader = open_model("imdb-sentiment");

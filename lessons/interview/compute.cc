@@ -1,4 +1,4 @@
-// lessons/interview/compute.cc - questions that are often asked, with a proof beside each answer.
+// lessons/interview/compute.cc - common interview questions, each answer with a computation that proves it.
 #include <algorithm>
 #include <cmath>
 
@@ -32,7 +32,7 @@ double mean_square(const std::vector<double>& numbers) {
 struct Sharpness {
   double largest = 0, gradient = 0;  // means over rows
 };
-// How far softmax is from giving everything to one key; its gradient is a norm over all pairs of weights and scores.
+// The largest weight of softmax, and the norm of its Jacobian over all pairs of weights and scores.
 Sharpness mean_sharpness(const LessonArray& weights) {
   Sharpness mean;
   const std::int64_t n = weights.width();
@@ -51,7 +51,7 @@ LessonArray first_rows(const LessonArray& matrix, std::int64_t count) {
   return {{count, matrix.width()}, {matrix.numbers.begin(), matrix.numbers.begin() + count * matrix.width()}};
 }
 
-// Random queries and keys: how large products become, and what softmax makes of them.
+// Random queries and keys: the size of their products, and the softmax of these.
 void scaling(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
   constexpr std::int64_t kPairs = 1000, kKeys = 6;
   const std::int64_t d_k = input.whole("d_k");
@@ -76,7 +76,7 @@ void scaling(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
   }
 }
 
-// Shares, emphasis, and a slope everywhere.
+// Softmax against dividing by the sum: shares, emphasis, and the slope, by formula and measured.
 void roles(LessonOutput& output, const LessonInput& input) {
   const LessonArray& scores = input.array("scores_of_softmax");
   const LessonArray weights = softmax_rows(scores);
@@ -99,7 +99,7 @@ void self_and_cross(LessonOutput& output, const LessonInput& input, ThreadPool& 
   output.arrays.add("cross_weights", attend(own, other, other, {}, pool).weights);
 }
 
-// What each head of a trained layer looks at: the token before, itself, the token behind.
+// The attention of each head of a trained layer to the previous token, the token itself and the next.
 void learned_heads(LessonOutput& output, const model::Reader& bert, const LessonInput& input, ThreadPool& pool) {
   const insight::RecordedTables tables(
       model::read(bert, {.text = input.text("text"), .pair = {}, .target = {}}, {}, pool));
@@ -114,7 +114,7 @@ void learned_heads(LessonOutput& output, const model::Reader& bert, const Lesson
   output.arrays.add("learned", std::move(table).named(numbered("head ", heads), {"before", "itself", "behind"}));
 }
 
-// How far the states of a text's tokens move when a word is put behind it.
+// How far the states of a text's tokens move when a word is appended.
 double moved_by_more(const model::Reader& reader, const std::string& text, const std::string& longer,
                      ThreadPool& pool) {
   const auto states = [&](const std::string& of) {
@@ -127,7 +127,7 @@ double moved_by_more(const model::Reader& reader, const std::string& text, const
   return most;
 }
 
-// The share of attention that goes to tokens that come later, the mean over all heads and tokens.
+// The share of attention on later tokens, the mean over all heads and tokens.
 double to_the_right(const model::Reader& reader, const std::string& text, ThreadPool& pool) {
   const insight::RecordedTables tables(model::read(reader, {.text = text, .pair = {}, .target = {}}, {}, pool));
   const LessonArray all = all_tables(tables, Kind::self, pool);

@@ -1,4 +1,4 @@
-// lessons/linear/compute.cc - phi(Q) (phi(K)^T V): the same products in another order, and no table.
+// lessons/linear/compute.cc - phi(Q) (phi(K)^T V): the same products in another order, without a table.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ LessonArray each(LessonArray x, double (*f)(double)) {
   return x;
 }
 
-// phi(Q) phi(K)^T with rows that sum to 1; causal: of keys up to the query.
+// phi(Q) phi(K)^T with rows that sum to 1; causal: over keys up to the query.
 LessonArray shares_of(const LessonArray& phi_q, const LessonArray& phi_k, bool causal) {
   LessonArray out = transposed(phi_q, phi_k);
   for (std::int64_t i = 0; i < out.height(); ++i) {
@@ -44,7 +44,7 @@ void add_difference(LessonOutput& output, const std::string& name, double differ
 
 double elu_plus_one(double x) { return x > 0 ? x + 1 : std::exp(x); }
 
-// exp(x) and exp(-x), twice as wide as x: a feature map of the reader's own would stand here.
+// exp(x) and exp(-x), twice as wide as x: an example of a custom feature map.
 LessonArray both_powers(const LessonArray& x) {
   LessonArray out = LessonArray::zeros({x.height(), 2 * x.width()});
   for (std::int64_t i = 0; i < x.height(); ++i)
@@ -60,7 +60,7 @@ struct Given3 {
   std::vector<std::string> names;
 };
 
-// The short way, with everything on it, and the long way.
+// The linear order with every step, and the quadratic order.
 void steps(LessonOutput& output, const Given3& x, ThreadPool& pool) {
   const LessonArray phi_q =
       output.arrays.add("phi_Q", each(x.q, elu_plus_one).named(x.names, {}).from({MadeFrom::By::each, "Q"}));

@@ -1,4 +1,4 @@
-// lessons/masks/compute.cc - who may look at whom: causal, padding, windows, tables, and what goes wrong with them.
+// lessons/masks/compute.cc - which query may see which key: causal, padding, windows, tables, and their pitfalls.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -67,7 +67,7 @@ void padding(LessonOutput& output, const LessonInput& input) {
   output.arrays.add("combined", std::move(combined));
 }
 
-// Which share of all pairs a mask keeps, for longer and longer texts.
+// The share of all pairs that a mask keeps, for growing lengths.
 LessonArray densities(const Mask& mask, const std::vector<double>& lengths) {
   LessonArray out = LessonArray::vector(lengths);
   for (double& n : out.numbers) {
@@ -144,7 +144,7 @@ void additive_table(LessonOutput& output, const LessonInput& input, const Words3
       std::move(with.result).named(numbered("word ", 3), {}).from({MadeFrom::By::product, "masked_weights", "V"}));
 }
 
-// What a program does that adds -1e9 in float32 and knows nothing more of the mask.
+// Masking by adding -1e9 in float32, as many programs do.
 LessonArray softmax_of_floats(const LessonArray& scores, const LessonArray& added) {
   LessonArray out = scores;
   for (std::int64_t i = 0; i < out.height(); ++i) {

@@ -1,4 +1,4 @@
-// lessons/multi-head/compute.cc - several heads look at once: the film critic, and a whole layer of heads.
+// lessons/multi-head/compute.cc - several heads at once: the film critic, and a whole layer of heads.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -13,7 +13,7 @@ namespace attn::course {
 namespace {
 
 constexpr std::int64_t kMultiHeadWidth = 8;
-constexpr double kClear = 2;  // how clearly a critic's question and an aspect's key are said
+constexpr double kClear = 2;  // size of the numbers in a critic's query and an aspect's key
 
 // A critic asks about four aspects at once, one number each; the value of an aspect is its mark, in its own column.
 struct Film {
@@ -71,7 +71,7 @@ struct MultiHeadLayer {
   }
 };
 
-// How far the heads' tables are apart: 0 if all look at the same.
+// How far the tables of heads are apart: 0 if they are equal.
 double apart(const LessonArray& weights) {
   double most = 0;
   for (std::int64_t h = 1; h < weights.shape[0]; ++h)

@@ -1,5 +1,4 @@
-// lessons/positional-encoding/compute.cc - how attention is told where words stand: added waves, a learned table,
-// turns, biases.
+// lessons/positional-encoding/compute.cc - positions for attention: sinusoids, a learned table, rotations, biases.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -39,7 +38,7 @@ LessonArray waves(std::int64_t positions, std::int64_t width, double base) {
   return out;
 }
 
-// How far numbers of one diagonal lie apart, at most: 0 where a table depends on the distance alone.
+// The largest spread within a diagonal: 0 if a table depends on the distance alone.
 double diagonal_spread(const LessonArray& table) {
   const std::int64_t n = table.height();
   double most = 0;
@@ -54,7 +53,7 @@ double diagonal_spread(const LessonArray& table) {
   return most;
 }
 
-// Three words in two orders, without and with places.
+// Three words in two orders, without and with positions.
 void order(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
   const std::vector<std::string>& words = input.words("words");
   const LessonArray x = output.arrays.add("X", LessonArray(input.array("X")).named(words, {})), other = reversed(x);
@@ -82,7 +81,7 @@ void sinusoidal(LessonOutput& output, const LessonInput& input) {
                                      .from({MadeFrom::By::transposed, "waves", "waves"}));
 }
 
-// The positions that a model has learned: how alike they are.
+// The learned positions of a model: how similar they are.
 void learned_positions(LessonOutput& output, const LessonInput& input) {
   const std::int64_t n = input.whole("n");
   const model::Weights weights(builtin::folder_of(input.text("model")));
@@ -115,7 +114,7 @@ void learned_positions(LessonOutput& output, const LessonInput& input) {
   output.arrays.add("alike", alike);
 }
 
-// x [1, width] at every position, turned there.
+// x [1, width] rotated for every position.
 LessonArray turned(const LessonArray& x, std::int64_t n, double base, ThreadPool& pool) {
   const std::int64_t width = x.width();
   nn::Matrix rows(n, width);
@@ -129,7 +128,7 @@ LessonArray turned(const LessonArray& x, std::int64_t n, double base, ThreadPool
   return LessonArray::of(rows).named(numbered("", n), {});
 }
 
-// The pairs (0, 1), (2, 3) ... in the places where (0, width / 2), (1, width / 2 + 1) ... are wanted, or back.
+// Reorders the pairs (0, 1), (2, 3) ... to (0, width / 2), (1, width / 2 + 1) ..., or back.
 LessonArray paired(const LessonArray& x, bool back) {
   LessonArray out = x;
   const std::int64_t half = x.width() / 2;

@@ -1,4 +1,4 @@
-// lessons/relative-position/compute.cc - how far a key is from its query: a learned table, T5's buckets, ALiBi.
+// lessons/relative-position/compute.cc - biases by the distance of a key: a learned table, T5's buckets, ALiBi.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace attn::course {
 namespace {
 
 constexpr std::int64_t kWidth = 8, kTokens = 16;
-constexpr std::int64_t kLooksAt[] = {-1, 1, 0, -2};  // what head h learns: the key this far from its query
+constexpr std::int64_t kLooksAt[] = {-1, 1, 0, -2};  // the distance of the key that head h learns
 
 std::int64_t row_of(std::int64_t distance, std::int64_t reach) { return std::clamp(distance, -reach, reach) + reach; }
 
@@ -60,8 +60,8 @@ void index(LessonOutput& output, std::int64_t n, std::int64_t reach) {
   output.arrays.add("question_index", LessonArray::scalar(static_cast<double>(row_of(-5, reach))));
 }
 
-// A random table, the bias that it is, and what it does to the weights; and what happens where texts stand in the
-// place of heads.
+// A random table, its bias, and the effect on the weights; and what happens if the batch axis is in the place of the
+// heads.
 void show_bias(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
   const std::int64_t n = input.whole("n"), heads = input.whole("heads"), reach = input.whole("reach");
   nn::NumpyRandom random(static_cast<std::uint32_t>(input.whole("seed")));
@@ -80,7 +80,7 @@ void show_bias(LessonOutput& output, const LessonInput& input, ThreadPool& pool)
 }
 
 struct Learning {
-  LessonArray q, k, v, target, counted;  // [H, N, D]; counted [H, N]: whether there is a key to look at
+  LessonArray q, k, v, target, counted;  // [H, N, D]; counted [H, N]: whether there is a key at that distance
   double count = 0;
 };
 
@@ -105,7 +105,7 @@ Learning task_of(const LessonInput& input) {
   return task;
 }
 
-// One step forward and back: the loss, and its gradient for every row of the table.
+// One forward and backward step: the loss, and its gradient for every row of the table.
 class RelativePass {
  public:
   RelativePass(const Learning& task, ThreadPool& pool)
@@ -237,7 +237,7 @@ void alibi_of(LessonOutput& output, const LessonInput& input, ThreadPool& pool) 
   for (std::int64_t h = 0; h < heads; ++h)
     for (std::int64_t j = 0; j < n; ++j) last.at(h, j) = static_cast<double>(bias.view()(h, j)) + 0.0;
   output.arrays.add("alibi_last", std::move(last).named(numbered("head ", heads), numbered("", n)));
-  // Keys that fit equally well: what is left is the distance.
+  // Equal scores, so that only the distance matters.
   Options options;
   options.bias = bias.view();
   const LessonArray q = LessonArray::zeros({1, heads, 1, kWidth}), k = LessonArray::zeros({1, heads, n, kWidth});

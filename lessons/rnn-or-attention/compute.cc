@@ -1,4 +1,4 @@
-// lessons/rnn-or-attention/compute.cc - word by word, or every pair at once: steps, paths, what is forgotten, and time.
+// lessons/rnn-or-attention/compute.cc - an RNN against attention: steps, path lengths, forgetting, and time.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -13,7 +13,7 @@ namespace attn::course {
 
 namespace {
 
-// One word asks all words of its sentence: bars, and which of them it looks at most.
+// The attention of one word to its sentence: bars, and the word with the largest weight.
 void ask(LessonOutput& output, const LessonInput& input, const std::string& name, ThreadPool& pool) {
   const std::vector<std::string>& words = input.words(name + "_words");
   const std::string& asks = input.text(name + "_asks");
@@ -47,7 +47,7 @@ void ask(LessonOutput& output, const LessonInput& input, const std::string& name
        .keys = words});
 }
 
-// h W + x U through tanh, a row after the other.
+// tanh(h W + x U), row by row.
 LessonArray states_of(const LessonArray& x, const LessonArray& w, const LessonArray& u) {
   LessonArray states = product(x, u);
   for (std::int64_t i = 0; i < states.height(); ++i)
@@ -81,8 +81,8 @@ void costs(LessonOutput& output, const LessonInput& input) {
                                          {"steps", "path", "products"}));
 }
 
-// How much of a first word is left after each further word: two texts that differ in it alone. And what a query that
-// looks for that word still finds.
+// How much of the first word is left after each further word, from two texts that differ in it alone; and what a query
+// for that word still finds.
 void forgetting(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
   const std::int64_t n = input.whole("n"), width = 16;
   nn::NumpyRandom random(static_cast<std::uint32_t>(input.whole("seed")));

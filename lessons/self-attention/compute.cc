@@ -1,4 +1,4 @@
-// lessons/self-attention/compute.cc - every word makes a query, a key and a value of itself.
+// lessons/self-attention/compute.cc - every word is projected to a query, a key and a value.
 #include <cmath>
 
 #include "course/compute/attend.h"
@@ -36,7 +36,7 @@ double mean_of_largest(const LessonArray& weights) {
   return sum;
 }
 
-// The largest weight of a row, the mean over many sentences, for several widths.
+// The mean largest weight of a row over many sentences, for several widths.
 LessonArray sharpness_by_width() {
   constexpr std::int64_t kWidths[] = {2, 3, 8, 64};
   constexpr std::uint32_t kSentences = 100;
@@ -63,7 +63,7 @@ void add_wrong_axis(LessonOutput& output) {
   output.arrays.add("wrong_sums", std::move(sums));
 }
 
-// softmax(Q [hole 1] [hole 2]) V: what the reader has put into the holes.
+// softmax(Q [hole 1] [hole 2]) V with the reader's choices for the holes.
 void add_holes(LessonOutput& output, const LessonInput& input) {
   const LessonArray &q = *output.arrays.find("Q"), &k = *output.arrays.find("K"), &v = *output.arrays.find("V");
   const bool turned = input.whole("hole1") == 1;
@@ -126,7 +126,7 @@ LessonOutput self_attention(const LessonInput& input, const LessonWork& work) {
   for (const std::int64_t other : {2, 8})
     output.arrays.add("weights_" + std::to_string(other),
                       DrawnScores(seed, other).attended(work.pool).weights.named(names, names));
-  // Of seed 42 and d_k 3, whatever the reader has set: the text compares them with what is known.
+  // For seed 42 and d_k 3, whatever the reader sets: the text compares them with published numbers.
   output.arrays.add("known_weights", DrawnScores(42, 3).attended(work.pool).weights.named(names, names));
   output.arrays.add("sharpness", sharpness_by_width());
   add_five_words(output, input, seed, work.pool);

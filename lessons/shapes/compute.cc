@@ -14,7 +14,7 @@ namespace attn::course {
 
 namespace {
 
-// Lines of a name, the shape in letters and the shape in numbers.
+// One line per array: its name, its shape in letters and in numbers.
 class ShapeFlow {
  public:
   void add(const std::string& name, const std::string& letters, const std::vector<std::int64_t>& shape) {
@@ -26,7 +26,7 @@ class ShapeFlow {
   std::string lines_;
 };
 
-// [B, N, d] times [d, e], each sentence for itself.
+// [B, N, d] times [d, e], sentence by sentence.
 LessonArray project_batch(const LessonArray& x, const LessonArray& w) {
   const LessonArray rows{{x.shape[0] * x.shape[1], x.shape[2]}, x.numbers};
   LessonArray out = product(rows, w);
@@ -34,12 +34,12 @@ LessonArray project_batch(const LessonArray& x, const LessonArray& w) {
   return out;
 }
 
-// The same numbers, read in another shape.
+// The same numbers in another shape.
 LessonArray viewed(const LessonArray& array, std::vector<std::int64_t> shape) {
   return {std::move(shape), array.numbers};
 }
 
-// At most so many numbers of each row.
+// Cuts each row to `most` numbers.
 LessonArray begin_of(const LessonArray& matrix, std::int64_t most) {
   LessonArray out = LessonArray::zeros({matrix.height(), std::min(matrix.width(), most)});
   for (std::int64_t i = 0; i < out.height(); ++i)
@@ -103,7 +103,7 @@ void add_many_heads(LessonOutput& output, const BatchedLayer& layer, std::int64_
   output.arrays.add("output_start", begin_of(slice(result, 0), 8));
 }
 
-// Twelve numbers that are told apart at a glance: split, joined, and split without the transpose.
+// Twelve easily distinguished numbers: split, merged, and split without the transpose.
 void add_small(LessonOutput& output, const LessonInput& input) {
   const LessonArray& small = input.array("small");
   if (small.rank() != 3) throw std::invalid_argument("'small' must have three axes, [sentences, words, numbers]");
@@ -123,7 +123,7 @@ LessonArray widths_of(const LessonInput& input) {
   return out;
 }
 
-// What is said to a reader whose heads do not fit.
+// The error message for heads that do not divide the width.
 std::string heads_refusal(const LessonArray& x) {
   std::int64_t heads = 2;
   while (x.shape.back() % heads == 0) ++heads;
@@ -140,7 +140,7 @@ std::string heads_refusal(const LessonArray& x) {
 LessonOutput shapes(const LessonInput& input, const LessonWork& work) {
   LessonOutput output;
   const std::int64_t heads = input.whole("heads"), d_model = input.whole("d_model");
-  split_heads(LessonArray::zeros({1, d_model}), heads);  // refuses before any work is done
+  split_heads(LessonArray::zeros({1, d_model}), heads);  // throws before any work is done
   const BatchedLayer layer(input);
   output.arrays.add("X_shape", shape_of(layer.x));
   output.arrays.add("heads", LessonArray::scalar(static_cast<double>(heads)));

@@ -1,4 +1,4 @@
-// lessons/speed/compute.cc - naive, fused and linear attention: how long, how much memory, and why.
+// lessons/speed/compute.cc - naive, fused and linear attention: time, memory, and why.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -15,7 +15,7 @@ namespace {
 constexpr Way kAllWays[] = {Way::naive, Way::fused, Way::linear};
 constexpr double kMegabyte = 1 << 20;
 
-// Softmax and mixture of one row, a part of the keys at a time: what is kept between parts are three numbers.
+// Online softmax of one row, a part of the keys at a time: three numbers are kept between parts.
 void in_parts(LessonOutput& output, const LessonInput& input) {
   const LessonArray& scores = input.array("scores");
   const LessonArray& values = input.array("values");
@@ -53,7 +53,7 @@ void in_parts(LessonOutput& output, const LessonInput& input) {
   output.arrays.add("whole", LessonArray::scalar(whole));
 }
 
-// What has to lie in memory at once beside Q, K, V and the output, in MB, for one head of float32.
+// Memory besides Q, K, V and the output, in MB, for one head in float32.
 void memory(LessonOutput& output, const LessonInput& input) {
   const auto d = static_cast<double>(input.whole("d"));
   const std::vector<double> lengths = {256, 1024, 4096, 16384, 65536};
@@ -84,7 +84,7 @@ void memory(LessonOutput& output, const LessonInput& input) {
   output.arrays.add("gigabytes", LessonArray::scalar(4.0 * 32768 * 32768 / kMegabyte / 1024));
 }
 
-// Fused and naive give the same numbers.
+// The difference of fused and naive.
 void same(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
   nn::NumpyRandom random(static_cast<std::uint32_t>(input.whole("seed")));
   const LessonArray q = normal({64, 16}, random), k = normal({64, 16}, random), v = normal({64, 16}, random);

@@ -1,4 +1,4 @@
-// lessons/text-attention/compute.cc - sentences of words that have vectors, and whom each word looks at.
+// lessons/text-attention/compute.cc - sentences of words with vectors, and the attention of each word.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,14 +25,14 @@ struct Vocabulary {
       throw std::invalid_argument(
           fmt::format("{} words need as many vectors, not {}", words.size(), shape_text(vectors.shape)));
   }
-  // More words; a word that is there already keeps its vector.
+  // Adds words; a known word keeps its vector.
   void add(const std::vector<std::string>& names, const LessonArray& rows) {
     words.insert(words.end(), names.begin(), names.end());
     vectors.numbers.insert(vectors.numbers.end(), rows.numbers.begin(), rows.numbers.end());
     vectors.shape[0] += rows.height();
   }
 
-  // The words' vectors. Throws std::invalid_argument that names the words without one.
+  // The vectors of words. Throws std::invalid_argument that lists the words without one.
   [[nodiscard]] LessonArray of(const std::vector<std::string>& sentence) const {
     if (sentence.empty()) throw std::invalid_argument("there is no word in the text");
     std::vector<std::string> unknown;
@@ -60,7 +60,7 @@ std::vector<std::string> sentence_words(const std::string& text) {
   return words;
 }
 
-// The reader's sentence, every step of it.
+// The reader's sentence, step by step.
 void add_text(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
   const Vocabulary vocabulary(input.words("words"), input.array("vectors"));
   const std::vector<std::string> words = sentence_words(input.text("text"));
@@ -77,7 +77,7 @@ void add_text(LessonOutput& output, const LessonInput& input, ThreadPool& pool) 
   output.figures.add("text", std::move(picture));
 }
 
-// Another sentence: its weights and whom its words look at.
+// Another sentence: its weights, and the largest of each word.
 void add_sentence(LessonOutput& output, const std::string& name, const std::string& text, const Vocabulary& vocabulary,
                   ThreadPool& pool) {
   const std::vector<std::string> words = sentence_words(text);
@@ -98,7 +98,7 @@ LessonArray lengths_of(const LessonArray& x) {
   return out;
 }
 
-// How long each vector is, what it receives, and the weights of vectors that are all of length 1.
+// The length of each vector, the attention it receives, and the weights if all vectors had length 1.
 void add_lengths(LessonOutput& output, const std::string& text, const Vocabulary& vocabulary, ThreadPool& pool) {
   const std::vector<std::string> words = sentence_words(text);
   LessonArray x = vocabulary.of(words);
@@ -128,7 +128,7 @@ std::string complaint_of(const Vocabulary& vocabulary, const std::string& text) 
 LessonOutput text_attention(const LessonInput& input, const LessonWork& work) {
   LessonOutput output;
   add_text(output, input, work.pool);
-  // What the text speaks of is computed from the lesson's own words, whatever the reader's are.
+  // The numbers in the text come from the lesson's own words, whatever the reader's are.
   const LessonInput& own = find_lesson("text-attention")->input;
   Vocabulary vocabulary(own.words("words"), own.array("vectors"));
   const std::vector<std::string>& sentences = own.words("sentences");

@@ -1,4 +1,4 @@
-// lessons/trace/compute.cc - a small input through attention, every array on the way.
+// lessons/trace/compute.cc - follows a small input through attention, with every array on the way.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostOnASide = 32;
 
-// Names of the reader's rows, else the lesson's words if there are as many, else numbers.
+// The names of the reader's rows; without them the lesson's words if there are as many, else numbers.
 std::vector<std::string> names_of_rows(const LessonArray& x, const std::vector<std::string>& words) {
   if (std::ssize(x.rows) == x.height()) return x.rows;
   return std::ssize(words) == x.height() ? words : numbered("word ", x.height());

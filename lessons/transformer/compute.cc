@@ -59,7 +59,7 @@ void add_attentions(LessonOutput& output, const insight::AttentionTables& tables
   }
 }
 
-// What each row of the decoder writes, and how sure it is.
+// The word that each row of the decoder predicts, and its probability.
 void add_writing(LessonOutput& output, const model::Reader& reader, const model::Recording& recording,
                  ThreadPool& pool) {
   const nn::Matrix logits = reader.model->logits(recording.target_hidden.view(), pool);
@@ -77,7 +77,7 @@ void add_writing(LessonOutput& output, const model::Reader& reader, const model:
   output.arrays.add("writes", std::move(writes).named(steps, {"p", "next best"}));
 }
 
-// All rows at once against one row more at a time: the mask sees to it that they are the same.
+// All rows at once against one row at a time: equal, because of the causal mask.
 double one_at_a_time(const model::Reader& reader, const model::Recording& recording, ThreadPool& pool) {
   const model::Memory memory{
       .hidden = reader.model->encode(model::Batch(text::Encoding{recording.tokens}.ids()), {.pool = pool}),
@@ -94,7 +94,7 @@ double one_at_a_time(const model::Reader& reader, const model::Recording& record
   return most;
 }
 
-// What it writes where the decoder cannot look at the source.
+// The output of a decoder that cannot see the source.
 std::string written_blind(const model::Reader& reader, const model::Recording& recording, ThreadPool& pool) {
   std::vector<model::HeadOff> off;
   const model::Facts& facts = reader.model->facts();

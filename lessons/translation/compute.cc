@@ -1,4 +1,4 @@
-// lessons/translation/compute.cc - cross-attention of a small translator lines up the words of two languages.
+// lessons/translation/compute.cc - the cross-attention of a small translator aligns the words of two languages.
 #include <algorithm>
 #include <stdexcept>
 
@@ -14,7 +14,7 @@ namespace {
 
 using insight::Kind;
 
-// Which column of each row is largest.
+// The column of the largest weight in each row.
 LessonArray picked(const LessonArray& table) {
   LessonArray out = LessonArray::zeros({table.height()});
   for (std::int64_t i = 0; i < table.height(); ++i) {
@@ -24,7 +24,7 @@ LessonArray picked(const LessonArray& table) {
   return out;
 }
 
-// "我 → I, 爱 → love", of the rows that write a word.
+// "我 → I, 爱 → love", for the rows that predict a word.
 std::string aligned(const LessonArray& table, const std::vector<text::Token>& written) {
   const LessonArray columns = picked(table);
   std::vector<std::string> pairs;
@@ -34,7 +34,7 @@ std::string aligned(const LessonArray& table, const std::vector<text::Token>& wr
   return joined(pairs, ", ");
 }
 
-// Of the first layer, the mean of its heads.
+// The mean over the heads of the first layer.
 LessonArray first_mean(const insight::AttentionTables& tables, ThreadPool& pool) {
   const LessonArray all = layer_tables(tables, Kind::cross, 0, pool);
   LessonArray out = LessonArray::zeros({all.shape[1], all.shape[2]});
@@ -60,7 +60,7 @@ figure::Heatmap blue(const LessonArray& table, const std::string& title) {
   return map;
 }
 
-// One sentence, under a prefix: what it becomes, and where each written word looks.
+// Adds one sentence under a prefix: its translation, and the attention of each output word.
 LessonArray add_translation(LessonOutput& output, const std::string& prefix, const insight::AttentionTables& tables,
                             const insight::HeadId& head, ThreadPool& pool) {
   const model::Recording& recording = *tables.recording();

@@ -1,4 +1,4 @@
-// lessons/why-scale/compute.cc - what sqrt(d_k) is for: variance, saturation, gradients; and how softmax overflows.
+// lessons/why-scale/compute.cc - the purpose of sqrt(d_k): variance, saturation, gradients; and overflow of softmax.
 #include <cmath>
 #include <stdexcept>
 
@@ -18,7 +18,7 @@ double entropy(const LessonArray& weights) {
   return sum;
 }
 
-// Of d weight / d score = diag(p) - p p^T: the root of the sum of its squares.
+// The Frobenius norm of d weight / d score = diag(p) - p p^T.
 double gradient_norm(const LessonArray& weights) {
   double sum = 0;
   for (std::int64_t i = 0; i < weights.width(); ++i)
@@ -47,7 +47,7 @@ LessonArray dot_spread(std::uint32_t seed, std::int64_t d_k) {
   return out;
 }
 
-// Entropy and gradient norm of a query's weights, the means over several queries, for widths 1, 2, 4 ...
+// Entropy and gradient norm of a query's weights, means over several queries, for widths 1, 2, 4 ...
 LessonArray by_width(std::uint32_t seed, std::int64_t keys, std::int64_t trials) {
   LessonArray out = LessonArray::zeros({kDoublings + 1, 4});
   out.columns = {"entropy", "entropy /√d_k", "gradient", "gradient /√d_k"};
@@ -82,7 +82,7 @@ figure::Curves curves_of(const LessonArray& table, std::int64_t first, std::stri
   return out;
 }
 
-// exp(score - less) of each row divided by its sum, `less` as it is given: how it is not done.
+// The wrong way: exp(score - less) of each row divided by its sum, with a fixed `less` instead of the row's maximum.
 LessonArray softmax_less(const LessonArray& scores, double less) {
   LessonArray out = scores;
   for (double& number : out.numbers) number = std::exp(number - less);
@@ -142,7 +142,7 @@ LessonOutput why_scale(const LessonInput& input, const LessonWork& work) {
   output.arrays.add("d_k", LessonArray::scalar(static_cast<double>(d_k)));
   output.arrays.add("root", LessonArray::scalar(root_of(d_k)));
   output.arrays.add("keys", LessonArray::scalar(static_cast<double>(keys)));
-  const std::int64_t trials = kDraws / keys;  // as much work for many keys as for few
+  const std::int64_t trials = kDraws / keys;  // the same work for any number of keys
   output.arrays.add("trials", LessonArray::scalar(static_cast<double>(trials)));
   output.arrays.add("even", LessonArray::scalar(std::log(static_cast<double>(keys))));
   output.arrays.add("spread", dot_spread(seed, d_k));
