@@ -309,8 +309,8 @@ class PairBatches final : public BatchSource {
 void check_plan(const BatchPlan& plan, const TrainingCorpus& corpus) {
   const std::int64_t least = plan.task == Task::lm ? 2 : 3;
   if (plan.length < least) {
-    throw std::invalid_argument("the sequence length is " + std::to_string(plan.length) +
-                                " tokens; it must be at least " + std::to_string(least));
+    throw std::invalid_argument("the sequence length is " + std::to_string(plan.length) + "; it must be at least " +
+                                std::to_string(least));
   }
   if (plan.batch < 1) throw std::invalid_argument("the batch must have at least one sequence");
   const std::int64_t joined = corpus.tokens() + std::ssize(corpus.learned.ids);

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "nn/infer/attention_layer.h"
+#include "nn/learn/attention_layer.h"
 #include "nn/learn/stack.h"
 #include "train/training_random.h"
 

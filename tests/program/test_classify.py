@@ -225,7 +225,7 @@ def test_models_without_labels_and_wrong_places_are_refused(tmp_path):
     one = tmp_path / "one"
     one.mkdir()
     make(one, "bert", labels=["stars"])
-    assert "one number" in refused(1, "classify", "--model", one, "--text", "a")
+    assert "a single number" in refused(1, "classify", "--model", one, "--text", "a")
 
 
 def in_terminal(*arguments, **environment):

@@ -330,7 +330,7 @@ TEST(BatchSource, InvalidPlansAreRefused) {
   EXPECT_THAT(refused({.task = Task::lm, .length = 10}, lm, nine),
               AllOf(HasSubstr("have 10 tokens"), HasSubstr("sequence of 10"), HasSubstr("at most 9")));
   EXPECT_EQ(refused({.task = Task::lm, .length = 9}, lm, nine), "nothing was thrown");
-  EXPECT_THAT(refused({.task = Task::lm, .length = 1}, lm, nine), AllOf(HasSubstr("of 1 "), HasSubstr("at least 2")));
+  EXPECT_THAT(refused({.task = Task::lm, .length = 1}, lm, nine), AllOf(HasSubstr("is 1;"), HasSubstr("at least 2")));
   EXPECT_THAT(refused({.task = Task::mlm, .length = 2}, mlm, nine), HasSubstr("at least 3"));
   EXPECT_THAT(refused({.task = Task::mlm, .batch = 0}, mlm, nine), HasSubstr("at least one sequence"));
   EXPECT_THAT(refused({.task = Task::mlm}, lm, nine), HasSubstr("[CLS]"));

@@ -172,7 +172,7 @@ bool HeaderParser::key(string_t& k) {
   if (in_ == In::metadata) {
     if (!header_.metadata.try_emplace(name_).second) fail("__metadata__ " + in_quotes(name_) + " appears twice");
   } else if (name_ == "__metadata__") {
-    if (std::exchange(saw_metadata_, true)) fail("__metadata__ is given twice");
+    if (std::exchange(saw_metadata_, true)) fail("__metadata__ appears twice");
   } else if (!header_.tensors.try_emplace(name_).second) {
     fail(tensor() + " appears twice");
   }

@@ -44,7 +44,7 @@ float largest(std::span<const float> logits) {
     most = std::max(most, logits[i]);
     broken = broken || std::isnan(logits[i]);
   }
-  if (broken) throw std::runtime_error("the model produced NaN logits: its weights are broken");
+  if (broken) throw std::runtime_error("the model's logits are not numbers (NaN): its weights are broken");
   if (!std::isfinite(most)) {
     throw std::runtime_error(std::string("the model's largest logit is ") + (most > 0 ? "infinite" : "-infinite") +
                              ": there is nothing to choose from");

@@ -153,10 +153,10 @@ TEST(Config, TopLevelMustBeAnObject) {
 }
 
 TEST(Config, HostileTextIsRefusedInOneShortLine) {
-  EXPECT_THAT(config_refusal(std::string(1 << 20, '[')), HasSubstr("nested more than 64 deep"));
+  EXPECT_THAT(config_refusal(std::string(1 << 20, '[')), HasSubstr("nested more than 64 levels deep"));
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
-  EXPECT_THAT(config_refusal(objects), HasSubstr("nested more than 64 deep"));
+  EXPECT_THAT(config_refusal(objects), HasSubstr("nested more than 64 levels deep"));
   EXPECT_LT(config_refusal("{\"" + std::string(1 << 20, 'x')).size(), 250);
   EXPECT_LT(config_refusal("{\"a\": \"\xff\n\"}").size(), 250);
   EXPECT_THAT(config_refusal(R"({"a": 1e999})"), HasSubstr("number overflow"));
