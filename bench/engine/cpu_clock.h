@@ -1,4 +1,4 @@
-// bench/engine/cpu_clock.h - the CPU time of this thread: what a neighbour on a shared machine cannot stretch.
+// bench/engine/cpu_clock.h - the CPU time of this thread, which other processes on a shared machine hardly affect.
 #pragma once
 
 #include <ctime>

@@ -1,4 +1,4 @@
-// bench/engine/fma_peak.cc - how many fused multiply-adds this core can do.
+// bench/engine/fma_peak.cc - the peak rate of fused multiply-adds of this core.
 
 #include <cstdint>
 
@@ -15,17 +15,16 @@ HWY_BEFORE_NAMESPACE();
 namespace bench::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Chains that do not depend on each other: enough to keep two units of four or five cycles' latency busy, few enough
-// for sixteen registers.
+// Independent chains: enough to keep two units of four or five cycles' latency busy, few enough for sixteen registers.
 constexpr int kChains = 12;
 
-// Returns the FLOP that were done; leaves in *sink what keeps the compiler honest.
+// Returns the number of FLOP; writes the results to *sink, so that the compiler cannot remove the work.
 HWY_NOINLINE double spin(std::int64_t rounds, float* sink) {
   const hn::ScalableTag<float> d;
-  const auto shrink = hn::Set(d, 0.999F);  // the chains settle at 1: neither infinite nor denormal
+  const auto shrink = hn::Set(d, 0.999F);  // the chains converge to 1: neither infinite nor denormal
   const auto grow = hn::Set(d, 0.001F);
   hn::Vec<decltype(d)> chain[kChains];
-  // Each starts elsewhere: g++ computes chains that start alike only once.
+  // Each starts from another number: g++ merges chains that start alike.
 #pragma GCC unroll 12
   for (int i = 0; i < kChains; ++i) chain[i] = hn::Set(d, *sink + 0.01F * static_cast<float>(i));
   for (std::int64_t r = 0; r < rounds; ++r) {

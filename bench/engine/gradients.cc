@@ -1,4 +1,4 @@
-// bench/engine/gradients.cc - attention and its gradients, called from Python without any overhead worth naming.
+// bench/engine/gradients.cc - attention and its gradients, called from Python with negligible overhead.
 #include <cstdint>
 #include <exception>
 #include <vector>
@@ -26,7 +26,7 @@ struct BenchGradients {
 void* bench_pool_open(int threads) noexcept { return new attn::ThreadPool(threads); }
 void bench_pool_close(void* pool) noexcept { delete static_cast<attn::ThreadPool*>(pool); }
 
-// Forward alone, as a program in C++ calls it; of d_out, dq, dk and dv nothing is asked. 0, or -1 for a problem.
+// Forward only, as a C++ program calls it; does not use d_out, dq, dk and dv. Returns 0, or -1 on error.
 int bench_attention(void* pool, const BenchGradients* t) noexcept {
   try {
     const attn::Shape<4> queries{t->b, t->h, t->n, t->d}, keys{t->b, t->g, t->m, t->d};
@@ -40,7 +40,7 @@ int bench_attention(void* pool, const BenchGradients* t) noexcept {
   }
 }
 
-// Forward and backward. 0, or -1 for a problem.
+// Forward and backward. Returns 0, or -1 on error.
 int bench_gradients(void* pool, const BenchGradients* t) noexcept {
   try {
     const attn::Shape<4> queries{t->b, t->h, t->n, t->d}, keys{t->b, t->g, t->m, t->d};

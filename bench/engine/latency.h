@@ -1,4 +1,4 @@
-// bench/engine/latency.h - how long single calls take, one by one, on the wall clock.
+// bench/engine/latency.h - wall time of single calls.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ template <typename F>
 Latency latency(int calls, F&& call) {
   std::vector<double> took;
   took.reserve(static_cast<std::size_t>(calls));
-  for (int i = 0; i < calls / 10; ++i) call();  // caches and helpers get warm
+  for (int i = 0; i < calls / 10; ++i) call();  // warms up caches and helpers
   for (int i = 0; i < calls; ++i) took.push_back(microseconds(call));
   std::sort(took.begin(), took.end());
   return {took[took.size() / 2], took[took.size() * 9 / 10]};

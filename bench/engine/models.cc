@@ -1,4 +1,4 @@
-// bench/engine/models.cc - whole models, called from Python without any overhead worth naming.
+// bench/engine/models.cc - whole models, called from Python with negligible overhead.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Opened {
 
 thread_local std::string problem;
 
-// What f returns, or `otherwise` with the reason in `problem`.
+// The result of f, or `otherwise` with the reason in `problem`.
 template <typename R, typename F>
 R guarded(R otherwise, F&& f) noexcept {
   try {
@@ -49,7 +49,7 @@ void* bench_model_open(const char* folder, int threads) noexcept {
 
 void bench_model_close(void* opened) noexcept { delete static_cast<Opened*>(opened); }
 
-// Hidden states [n, width] into out, every attention recorded if asked. 0, or -1 for a problem.
+// Writes hidden states [n, width] to out, and records every attention if requested. Returns 0, or -1 on error.
 int bench_model_read(void* opened, const std::int32_t* ids, std::int64_t n, int record, float* out) noexcept {
   return guarded(-1, [&] {
     auto& it = *static_cast<Opened*>(opened);
@@ -61,7 +61,7 @@ int bench_model_read(void* opened, const std::int32_t* ids, std::int64_t n, int 
   });
 }
 
-// Up to `tokens` new ids into out, greedily; how many there are, or -1.
+// Generates up to `tokens` ids greedily into out. Returns their number, or -1 on error.
 std::int64_t bench_model_generate(void* opened, const std::int32_t* ids, std::int64_t n, std::int64_t tokens,
                                   std::int32_t* out) noexcept {
   return guarded<std::int64_t>(-1, [&] {
@@ -91,7 +91,7 @@ void* bench_model_record(void* opened, const std::int32_t* ids, std::int64_t n) 
 
 void bench_tables_close(void* tables) noexcept { delete static_cast<attn::insight::RecordedTables*>(tables); }
 
-// Statistics of all heads, on the model's threads; entropy and distance of each into out. 0, or -1 for a problem.
+// Writes entropy and distance of all heads to out, computed on the model's threads. Returns 0, or -1 on error.
 int bench_tables_statistics(void* tables, void* opened, double* out) noexcept {
   return guarded(-1, [&] {
     const auto& it = *static_cast<attn::insight::RecordedTables*>(tables);
@@ -104,7 +104,7 @@ int bench_tables_statistics(void* tables, void* opened, double* out) noexcept {
   });
 }
 
-// Bytes of all that the weights are rebuilt from.
+// The size in bytes of everything from which weights are rebuilt.
 std::int64_t bench_tables_kept(void* tables) noexcept {
   std::int64_t floats = 0;
   for (const auto& a : static_cast<attn::insight::RecordedTables*>(tables)->recording()->log.attentions()) {
@@ -113,7 +113,7 @@ std::int64_t bench_tables_kept(void* tables) noexcept {
   return floats * std::int64_t{sizeof(float)};
 }
 
-// Reads so many bytes once, on the model's threads, in pieces as small as a product's.
+// Reads this many bytes once, on the model's threads, in pieces of the size that products use.
 void bench_model_plain_read(void* opened, const std::byte* data, std::size_t bytes) noexcept {
   constexpr std::size_t kPiece = std::size_t{256} << 10;
   const auto count = static_cast<std::int64_t>((bytes + kPiece - 1) / kPiece);

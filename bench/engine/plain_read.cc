@@ -1,5 +1,5 @@
-// bench/engine/plain_read.cc - how fast this core can read memory: the floor of decoding, which must see every key and
-// value.
+// bench/engine/plain_read.cc - how fast this core can read memory: the lower bound of decoding, which must read every
+// key and value.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace bench::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kAhead = 2048 / sizeof(std::uint32_t);  // the prefetch runs this far ahead
+constexpr std::size_t kAhead = 2048 / sizeof(std::uint32_t);  // prefetch distance
 
 HWY_NOINLINE std::uint32_t sum_words(const std::uint32_t* HWY_RESTRICT p, std::size_t count) {
   const hn::ScalableTag<std::uint32_t> d;

@@ -1,6 +1,6 @@
-// bench/engine/plan.cc - what compiling a mask costs, against the call that uses it: 8 heads, 4,096 tokens, D = 64.
+// bench/engine/plan.cc - the cost of compiling a mask, beside the call that uses it: 8 heads, 4,096 tokens, D = 64.
 //
-// Prints JSON: for each mask the time of a plan, of a call that is given the plan, and the plan's share of both.
+// Prints JSON: for each mask the time of a plan, of a call with that plan, and the plan's share of both.
 
 #include <algorithm>
 #include <cstdint>
@@ -43,7 +43,7 @@ std::vector<Named> masks() {
   };
 }
 
-// Median of CPU seconds.
+// Median CPU seconds.
 template <typename F>
 double seconds(int rounds, F&& call) {
   std::vector<double> took;

@@ -1,4 +1,4 @@
-// bench/engine/problem.h - one attention problem, filled with normal numbers.
+// bench/engine/problem.h - an attention problem filled with normally distributed numbers.
 #pragma once
 
 #include <cstddef>

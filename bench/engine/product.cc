@@ -1,10 +1,10 @@
-// bench/engine/product.cc - products of model layers: ours beside OpenBLAS and oneDNN, on the shapes of BERT-base.
+// bench/engine/product.cc - products of model layers: ours, OpenBLAS and oneDNN, on the shapes of BERT-base.
 //
-// Prints JSON: microseconds a call (median), of CPU time with one thread, on the wall clock with two. The others run
-// with one thread each inside our pool, half of the outputs a thread; oneDNN has its weights in the layout it asks for.
-// Every call takes the next of as many copies of the weights as make 340 MB, what all layers of BERT-base have: so it
-// finds them as a layer of a model does. "read" is the time to read the weights and nothing else. Contenders take
-// turns, call by call.
+// Prints JSON: median microseconds per call, CPU time with one thread, wall time with two. The other libraries run
+// single-threaded inside our pool, with half of the outputs per thread; oneDNN gets its weights in the layout it
+// prefers. Every call uses the next of so many copies of the weights that they take 340 MB, the size of all layers of
+// BERT-base. So weights come from memory, as in a layer of a model. "read" is the time to read the weights and nothing
+// else. Contenders take turns, call by call.
 
 #include <cblas.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ struct Sizes {
   std::int64_t rows = 0, in = 0, out = 0;
 };
 
-// What all contenders are given.
+// The input of all contenders.
 struct Layer {
   Sizes sizes;
   attn::nn::Matrix x, y, weights;
@@ -77,7 +77,7 @@ struct Columns {
       : first(all * t / parts), count(all * (t + 1) / parts - first) {}
 };
 
-// Without the bias, which it does not know.
+// Without the bias, which OpenBLAS does not support.
 class OpenBlas : public Contender {
  public:
   OpenBlas(Layer& layer, std::size_t copies) : layer_(layer) {
@@ -108,7 +108,7 @@ class OpenBlas : public Contender {
   std::vector<attn::nn::Matrix> weights_;
 };
 
-// One inner product for each thread, into a result of its own where there are two: it writes dense rows only.
+// One inner product per thread; with two threads each has its own result, because oneDNN writes dense rows only.
 class OneDnn : public Contender {
  public:
   OneDnn(Layer& layer, std::size_t copies, std::int64_t parts) : layer_(layer) {
@@ -224,9 +224,9 @@ void measure(const Sizes& sizes, int threads, bool quick, bool last) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (std::getenv("OMP_NUM_THREADS") == nullptr) {  // both are read when the program is loaded
-    setenv("OMP_NUM_THREADS", "1", 1);              // oneDNN's threads are ours
-    // OpenBLAS 0.3.21 does not know CPUs that came after it and gives them kernels of 2004.
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) {  // both variables are read when the program is loaded
+    setenv("OMP_NUM_THREADS", "1", 1);              // oneDNN runs in our threads
+    // OpenBLAS 0.3.21 does not know newer CPUs and uses kernels of 2004 for them.
     if (__builtin_cpu_supports("avx512f")) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
     execv("/proc/self/exe", argv);
   }

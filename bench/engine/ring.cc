@@ -1,9 +1,8 @@
-// bench/engine/ring.cc - ring attention by ranks of one thread each, against one process with two threads; 2 heads, D
-// = 64.
+// bench/engine/ring.cc - ring attention, one thread per rank, against one process with two threads: 2 heads, D = 64.
 //
-//   bench_ring_LIBRARY time TOKENS ROUNDS    both take turns; masks full and causal, forward and backward
+//   bench_ring_LIBRARY time TOKENS ROUNDS    both in turn; masks full and causal, forward and backward
 //   bench_ring_LIBRARY memory TOKENS         growth of a rank's peak resident size, causal, 4 heads
-//   bench_ring_LIBRARY hops                  a parcel from one rank to another
+//   bench_ring_LIBRARY hops                  latency of a message from one rank to another
 //
 // Rank 0 prints JSON.
 
@@ -44,7 +43,7 @@ double cpu_seconds_of_process() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Seconds that all cores of this machine were busy, with whatever.
+// Busy seconds of all cores of this machine, whatever the process.
 double busy_seconds() {
   std::ifstream stat("/proc/stat");
   std::string name;
@@ -54,7 +53,7 @@ double busy_seconds() {
   for (int column = 0; column < kColumns && stat >> ticks; ++column) {
     if (column != kIdle && column != kWaitsForDisk) busy += ticks;
   }
-  return busy / 100;  // Linux has 100 ticks a second, whatever its own clock
+  return busy / 100;  // Linux reports 100 ticks per second, whatever its own clock
 }
 
 double peak_memory() {
@@ -79,7 +78,7 @@ double total(attn::Ranks& ranks, double mine) {
   return numbers[0];
 }
 
-// Rank 0 works, and the others leave their cores to it: MPI's own waiting would not.
+// Rank 0 works while the others sleep: MPI's own wait would keep their cores busy.
 template <typename F>
 void only_rank_0(attn::Ranks& ranks, const F& work) {
   if (ranks.rank() != 0) {
@@ -111,7 +110,7 @@ struct Both {
   std::vector<float> d_out, dq, dk, dv;
 };
 
-// A rank's rows of [1, H, N, D], as ring_attention() wants them.
+// A rank's rows of [1, H, N, D], in the order of ring_attention().
 std::vector<float> rows_of(const std::vector<float>& whole, const attn::RingSplit& split, int rank) {
   std::vector<float> rows;
   const auto heads = std::ssize(whole) / (split.length() * kWidth);
@@ -135,8 +134,8 @@ double difference(const std::vector<float>& a, const std::vector<float>& b) {
 
 struct Round {
   double one = 0, one_cpu = 0;              // seconds of the one process
-  double ring = 0, ring_cpu = 0;            // of the slowest rank; of all of them
-  double waiting = 0;                       // the worst rank's share of its time
+  double ring = 0, ring_cpu = 0;            // seconds of the slowest rank; CPU seconds of all ranks
+  double waiting = 0;                       // the largest share of its time that a rank waits
   double bytes = 0, sent = 0, skipped = 0;  // of all ranks
   double others = 0;                        // share of this machine that other processes took
 };
@@ -201,7 +200,7 @@ class Race {
     round.skipped = total(ranks_, static_cast<double>(report.skipped));
   }
 
-  // Right before fast: rank 0 has the whole.
+  // Correctness before speed: rank 0 has the whole problem.
   void check() {
     double worst = 0;
     if (ranks_.rank() == 0) {
@@ -275,7 +274,7 @@ void measure_memory(attn::Ranks& ranks, std::int64_t tokens) {
   if (ranks.rank() == 0) std::printf("{\"ranks\": %d, \"bytes\": %.0f}\n", ranks.size(), grown);
 }
 
-// There and back, halved; the median.
+// Median of half a round trip.
 double hop_seconds(attn::Ranks& ranks, std::int64_t bytes, int rounds) {
   std::vector<std::byte> parcel(static_cast<std::size_t>(bytes));
   const std::unique_ptr<attn::Transfers> way = ranks.transfers();

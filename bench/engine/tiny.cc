@@ -1,7 +1,7 @@
-// bench/engine/tiny.cc - latency of a call that has hardly anything to compute: 12 heads of 16 tokens, D = 64.
+// bench/engine/tiny.cc - latency of a call with very little to compute: 12 heads of 16 tokens, D = 64.
 //
-// Prints JSON: median and 90th percentile, in microseconds, with one thread, with a helper that is awake, and with a
-// helper whose core another process keeps busy. Such a helper must never be waited for.
+// Prints JSON: median and 90th percentile in microseconds, with one thread, with a helper that is awake, and with a
+// helper whose core is kept busy by another process. The caller must never wait for such a helper.
 
 #include <sched.h>
 #include <sys/wait.h>
@@ -18,8 +18,7 @@
 
 namespace {
 
-// This process and its children share the first two cores they have, whatever else the machine has. False if there is
-// only one.
+// Limits this process and its children to the first two cores of its affinity. Returns false if there is only one.
 bool keep_to_two_cores() {
   cpu_set_t allowed, two;
   CPU_ZERO(&two);
@@ -30,7 +29,7 @@ bool keep_to_two_cores() {
   return CPU_COUNT(&two) == 2 && sched_setaffinity(0, sizeof two, &two) == 0;
 }
 
-// A process that does nothing but take a core, as long as this object lives.
+// A process that keeps a core busy as long as this object lives.
 class BusyNeighbour {
  public:
   BusyNeighbour() : child_(fork()) {
@@ -71,7 +70,7 @@ int main(int argc, char** argv) {
   std::printf("{\n");
   if (two_cores) {
     print("warm_helper", measure(2, calls), ",");
-    std::fflush(stdout);  // else the child would have these lines too
+    std::fflush(stdout);  // otherwise the child would print these lines too
     const BusyNeighbour neighbour;
     print("busy_neighbour", measure(2, calls), ",");
   }

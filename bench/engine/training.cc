@@ -1,4 +1,4 @@
-// bench/engine/training.cc - steps of a model that learns, called from Python without any overhead worth naming.
+// bench/engine/training.cc - training steps, called from Python with negligible overhead.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -47,7 +47,7 @@ void* bench_training_open(const BenchTraining* t, int threads) {
 
 void bench_training_close(void* opened) { delete static_cast<Opened*>(opened); }
 
-// Where the numbers of this name lie; how many there are in *size. Null: no such name.
+// The numbers of the parameter of this name, and their count in *size. Null: no such name.
 const float* bench_training_numbers(void* opened, const char* name, std::int64_t* size) {
   const attn::nn::Parameter* found = static_cast<Opened*>(opened)->model->parameters().find(name);
   if (found == nullptr) return nullptr;
@@ -55,7 +55,8 @@ const float* bench_training_numbers(void* opened, const char* name, std::int64_t
   return found->value.data();
 }
 
-// One step of AdamW on sequences of ids [batch, length + 1], each token asked for from those before it. The loss.
+// One AdamW step on sequences of ids [batch, length + 1]; each token is predicted from those before it. Returns the
+// loss.
 double bench_training_step(void* opened, const std::int32_t* ids, std::int64_t batch, std::int64_t length, float rate) {
   auto& it = *static_cast<Opened*>(opened);
   attn::train::TrainingBatch given;

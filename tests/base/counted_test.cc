@@ -5,14 +5,14 @@
 namespace attn::base {
 namespace {
 
-TEST(Counted, ThousandsArePartedByCommas) {
+TEST(Counted, ThousandsAreSeparatedByCommas) {
   EXPECT_EQ(grouped(0), "0");
   EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(grouped(1000), "1,000");
   EXPECT_EQ(grouped(1234567), "1,234,567");
 }
 
-TEST(Counted, OneThingIsNotSeveral) {
+TEST(Counted, OneIsSingular) {
   EXPECT_EQ(counted(1, "head"), "1 head");
   EXPECT_EQ(counted(0, "head"), "0 heads");
   EXPECT_EQ(counted(1200, "head"), "1,200 heads");

@@ -5,13 +5,13 @@
 namespace attn::base {
 namespace {
 
-TEST(Markup, WhatWouldEndATagOrAnAttributeIsEscaped) {
+TEST(Markup, SpecialCharactersAreEscaped) {
   EXPECT_EQ(escaped("a < b && \"c\" > d"), "a &lt; b &amp;&amp; &quot;c&quot; &gt; d");
   EXPECT_EQ(escaped("今天"), "今天");
 }
 
 // RFC 4648, section 10.
-TEST(Markup, Base64IsThatOfTheStandard) {
+TEST(Markup, Base64MatchesTheStandard) {
   EXPECT_EQ(base64(""), "");
   EXPECT_EQ(base64("f"), "Zg==");
   EXPECT_EQ(base64("fo"), "Zm8=");

@@ -18,7 +18,7 @@ TEST(Utf8, WellFormedTextHasNoBadByte) {
   }
 }
 
-TEST(Utf8, FirstBadByteIsFoundWhereverItStands) {
+TEST(Utf8, FirstBadByteIsFoundAtAnyPosition) {
   for (std::size_t before = 0; before < 40; ++before) {
     EXPECT_EQ(first_bad_byte(std::string(before, 'a') + "\xFFzzzzzzzzzzzz"), before);
     EXPECT_EQ(first_bad_byte(std::string(before, 'a') + "\xE8\x80"), before);
@@ -42,7 +42,7 @@ TEST(Utf8, BadBytesAreReplacedByTheLongestBeginning) {
   EXPECT_EQ(replace_bad_bytes("\xC0\x80"), "\uFFFD\uFFFD");
 }
 
-TEST(Utf8, OnlyACutCharacterIsLeft) {
+TEST(Utf8, OnlyACutCharacterRemains) {
   std::string bytes = "a\xE8\x80";
   EXPECT_EQ(base::take_characters(bytes), "a");
   EXPECT_EQ(bytes, "\xE8\x80");

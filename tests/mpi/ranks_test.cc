@@ -9,7 +9,7 @@
 namespace attn::test {
 namespace {
 
-TEST(MpiRanks, GatherGivesEveryRankWhatAllSaid) {
+TEST(MpiRanks, GatherReturnsAllMessagesOnEveryRank) {
   const std::string mine(static_cast<std::size_t>(world().rank()) * 1000, static_cast<char>('a' + world().rank()));
   const std::vector<std::string> all = world().gather(mine);
   ASSERT_EQ(std::ssize(all), world().size());
@@ -19,7 +19,7 @@ TEST(MpiRanks, GatherGivesEveryRankWhatAllSaid) {
   }
 }
 
-TEST(MpiRanks, ParcelsOfOneTagArriveInOrder) {
+TEST(MpiRanks, MessagesOfOneTagArriveInOrder) {
   const int next = (world().rank() + 1) % world().size(),
             before = (world().rank() + world().size() - 1) % world().size();
   std::vector<std::vector<int>> sent(5), got(5);
@@ -39,7 +39,7 @@ TEST(MpiRanks, ParcelsOfOneTagArriveInOrder) {
   }
 }
 
-TEST(MpiRanks, SumsAreThoseInTheOrderOfRanksOnEveryRank) {
+TEST(MpiRanks, SumsAreInRankOrderOnEveryRank) {
   // Numbers whose sum depends on the order.
   const auto number = [](int rank, std::size_t n) { return std::ldexp(1.0F, (rank * 13 + static_cast<int>(n)) % 40); };
   std::vector<float> numbers(1000), right(1000);
@@ -82,7 +82,7 @@ TEST(MpiRanks, LettersOfAnyLengthAreFoundInOrder) {
   world().flush();
 }
 
-TEST(MpiRanks, WhatGoesWrongOnOneIsKnownToAll) {
+TEST(MpiRanks, FailureOnOneRankIsKnownToAll) {
   const int last = world().size() - 1;
   try {
     together(world(), [&] {

@@ -33,7 +33,7 @@ bool same_everywhere(const RingRun& run) {
 // Of many things to look at, those of this rank.
 bool is_mine(std::size_t n) { return static_cast<int>(n) % world().size() == world().rank(); }
 
-TEST(RingOverMpi, GivesWhatTheTextbookSays) {
+TEST(RingOverMpi, AgreesWithTheTextbook) {
   std::map<std::size_t, RingRun> runs;  // by seed
   for (std::size_t seed = 7001; seed <= 7060; ++seed) {
     const Problem p = random_problem(seed);
@@ -62,7 +62,7 @@ double largest(const Tensor& tensor) {
 }
 
 // Parcels of megabytes, which do not go without asking.
-TEST(RingOverMpi, IsTheOneProcessAnswerToAHundredThousandth) {
+TEST(RingOverMpi, EqualsOneProcessWithinAHundredThousandth) {
   const std::array<const char*, 2> masks{"causal", "window(300)"};
   Problem p = plain_problem({.H = 4, .G = 4, .N = 4099, .M = 4099, .D = 64, .E = 64});
   const Tensor d_out = random_d_out(p);
@@ -86,7 +86,7 @@ TEST(RingOverMpi, IsTheOneProcessAnswerToAHundredThousandth) {
   }
 }
 
-TEST(RingOverMpi, AnotherShapeOnOneRankIsToldByAll) {
+TEST(RingOverMpi, AnotherShapeOnOneRankIsReportedByAll) {
   const Problem p = plain_problem({.N = 64, .M = 64, .D = 8, .E = 8});
   RingPart part(p, world());
   const int last = world().size() - 1;
@@ -98,7 +98,7 @@ TEST(RingOverMpi, AnotherShapeOnOneRankIsToldByAll) {
   EXPECT_NE(said.find("rank " + std::to_string(last) + ": there are 3 queries"), std::string::npos) << said;
 }
 
-TEST(RingOverMpi, MoreRanksThanTokensAreToldByAll) {
+TEST(RingOverMpi, MoreRanksThanTokensAreReportedByAll) {
   const std::int64_t few = world().size() - 1;
   if (few == 0) GTEST_SKIP() << "one rank is never too many";
   const Tensor q({1, 1, 1, 8});

@@ -78,7 +78,7 @@ TEST(AdamW, FirstStepIsTheRateInTheDirectionOfTheGradient) {
   });
 }
 
-TEST(AdamW, OnlyWhatDecaysDecays) {
+TEST(AdamW, DecayAppliesOnlyWhereItIsEnabled) {
   Parameters parameters;
   fill(parameters, 5, 7);
   ThreadPool pool(1);
@@ -92,7 +92,7 @@ TEST(AdamW, OnlyWhatDecaysDecays) {
   for (int n = 0; n < 77; ++n) EXPECT_EQ(parameters.all()[1].value.data()[n], before.all()[1].value.data()[n]);
 }
 
-TEST(AdamW, GoesOnFromKeptMomentsToTheSameBits) {
+TEST(AdamW, ResumesFromSavedMomentsToTheSameBits) {
   Parameters unbroken, resumed;
   fill(unbroken);
   fill(resumed);
@@ -119,7 +119,7 @@ TEST(AdamW, ParametersOfAnotherModelThrow) {
   EXPECT_EQ(optimiser.steps(), 0);
 }
 
-TEST(GradientNorm, OfANumberThatIsNoneIsNone) {
+TEST(GradientNorm, OfNanIsNan) {
   test::on_every_target([](const char* target) {
     Parameters parameters;
     fill(parameters);

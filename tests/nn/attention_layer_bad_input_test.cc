@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <vector>
 
-#include "nn/infer/attention_layer.h"
+#include "nn/learn/attention_layer.h"
 #include "tests/nn/learning_support.h"
 #include "tests/support/errors.h"
 
@@ -12,6 +13,7 @@ namespace attn::nn {
 namespace {
 
 using test::argument_error;
+using test::GappedRows;
 using test::small_attention;
 using testing::HasSubstr;
 
@@ -55,7 +57,15 @@ TEST(CrossAttentionLayer, RefusesRotaryPositions) {
   config.relation = Relation::rope;
   config.rope = {.frequencies = rope_frequencies(100, 6)};
   const AttentionWeights weights = add_attention(parameters, "", config);
-  EXPECT_THAT(argument_error([&] { CrossAttention(config, weights); }), HasSubstr("rotary"));
+  MultiHeadAttention layer(config, weights);
+  const std::vector<std::int64_t> starts = {0, 4};
+  const GappedRows x = GappedRows(4, 12).fill(1), memory = GappedRows(4, 12).fill(2);
+  GappedRows y(4, 12);
+  ThreadPool pool(1);
+  Scratch scratch;
+  const LearnPass pass{.pool = pool, .scratch = scratch};
+  EXPECT_THAT(argument_error([&] { layer.forward({x.view(), memory.view(), {starts, starts}}, {}, y.view(), pass); }),
+              HasSubstr("rotary"));
 }
 
 }  // namespace

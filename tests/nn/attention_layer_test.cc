@@ -1,6 +1,6 @@
 // tests/nn/attention_layer_test.cc - attention with its projections: gradients against differences in double, with
 // every option.
-#include "nn/infer/attention_layer.h"
+#include "nn/learn/attention_layer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -206,7 +206,7 @@ TEST(AttentionLayer, GradientsAreRightUnderDropout) {
   expect_attention_right({.config = config, .distances = 5, .training = true});
 }
 
-TEST(AttentionLayer, NothingIsDroppedUnlessItLearns) {
+TEST(AttentionLayer, NothingIsDroppedUnlessTraining) {
   AttentionConfig config = small_attention(3);
   config.dropout = 0.4F;
   const AttentionStep dropping({.config = config, .training = true}), whole({.config = config, .training = false});
@@ -274,7 +274,7 @@ TEST(AttentionLayer, WeightsAreTheSoftmaxOfEachSequence) {
   }
 }
 
-TEST(AttentionLayer, WeightsAskedForInAnotherShapeAreRefusedWithBoth) {
+TEST(AttentionLayer, WeightsOfAnotherShapeAreRefusedWithBothShapes) {
   const AttentionStep run({.config = small_attention(3)});
   std::vector<float> room(3 * 5 * 4);
   ThreadPool pool(1);
@@ -283,7 +283,7 @@ TEST(AttentionLayer, WeightsAskedForInAnotherShapeAreRefusedWithBoth) {
 }
 
 // y = attention + add, and dx = gradient + add; both may be added in place.
-TEST(AttentionLayer, AddsWhatItIsGiven) {
+TEST(AttentionLayer, AddsItsAddArgument) {
   Parameters parameters;
   const AttentionConfig config = small_attention(3);
   MultiHeadAttention layer(config, add_attention(parameters, "", config));
@@ -308,7 +308,7 @@ TEST(AttentionLayer, AddsWhatItIsGiven) {
 }
 
 // A table of turns or distances that was made for other sequences must not be used again.
-TEST(AttentionLayer, OtherSequencesAreNotMistakenForTheLastOnes) {
+TEST(AttentionLayer, TablesAreRebuiltForOtherSequences) {
   for (const Relation relation : {Relation::rope, Relation::alibi, Relation::relative}) {
     AttentionConfig config = small_attention(2);
     config.relation = relation;
@@ -329,29 +329,6 @@ TEST(AttentionLayer, OtherSequencesAreNotMistakenForTheLastOnes) {
     fresh.forward({x.view(), x.view(), {after, after}}, {}, b.view(), pass);
     EXPECT_TRUE(a.same_bits(b)) << static_cast<int>(relation);
   }
-}
-
-TEST(AttentionLayer, SelfAttentionAndRelativePositionAttentionAreTheSameLayer) {
-  AttentionConfig config = small_attention(3);
-  Parameters parameters;
-  const AttentionWeights weights = add_attention(parameters, "", config, 0, 5);
-  test::fill(parameters);
-  RelativePositionAttention by_name(config, weights);
-  EXPECT_EQ(by_name.all().config().relation, Relation::relative);
-  config.relation = Relation::relative;
-  MultiHeadAttention by_option(config, weights);
-  const std::vector<std::int64_t> starts = {0, 4, 9};
-  const GappedRows x = GappedRows(9, 12).fill(1), dy = GappedRows(9, 12).fill(2);
-  GappedRows y(9, 12), dx(9, 12), want_y(9, 12), want_dx(9, 12);
-  ThreadPool pool(2);
-  Scratch scratch;
-  const LearnPass pass{.pool = pool, .scratch = scratch};
-  by_name.forward(x.view(), starts, y.view(), pass);
-  by_name.backward(dy.view(), dx.view(), pass);
-  by_option.forward({x.view(), x.view(), {starts, starts}}, {}, want_y.view(), pass);
-  by_option.backward({dy.view(), {}, want_dx.view(), {}}, pass);
-  EXPECT_TRUE(y.same_bits(want_y));
-  EXPECT_TRUE(dx.same_bits(want_dx));
 }
 
 }  // namespace

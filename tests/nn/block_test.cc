@@ -61,7 +61,7 @@ TEST(FeedForward, GradientsAreRightForEveryActivationWithAndWithoutAGate) {
   }
 }
 
-TEST(FeedForward, MatricesThatDoNotMeetAreRefusedWithBothNumbers) {
+TEST(FeedForward, MatricesThatDoNotFitAreRefusedWithBothNumbers) {
   Parameters parameters;
   FeedForwardWeights weights{
       .up = add_dense(parameters, "up", 8, 12), .down = add_dense(parameters, "down", 11, 8), .gate = {}};
@@ -176,7 +176,7 @@ TEST(TransformerBlock, GradientsAreRightWhereTheNormComesFirstAndLast) {
   });
 }
 
-TEST(TransformerBlock, GradientsOfADecoderThatLooksAcrossAreRight) {
+TEST(TransformerBlock, GradientsOfADecoderWithCrossAttentionAreRight) {
   for (const bool norm_first : {false, true}) {
     SCOPED_TRACE(norm_first);
     BlockConfig config = block_config(norm_first);

@@ -33,7 +33,7 @@ double kept(const GappedRows& x) {
 }
 
 // 500,000 tries: six standard deviations are 0.0042 at most.
-TEST(Dropout, DropsTheShareAskedForAndEnlargesTheRest) {
+TEST(Dropout, DropsTheRequestedShareAndScalesTheRest) {
   test::on_every_target([](const char* target) {
     for (const float rate : {0.1F, 0.5F, 0.9F}) {
       auto x = ones(1000, 500);
@@ -93,7 +93,7 @@ TEST(Dropout, PartOfTheRowsIsDroppedAsInTheWhole) {
     for (std::int64_t j = 0; j < 33; ++j) ASSERT_EQ(part.at(i, j), whole.at(50 + i, j)) << i << ", " << j;
 }
 
-TEST(Dropout, GradientComesBackThroughTheSameNumbers) {
+TEST(Dropout, GradientDropsTheSameNumbers) {
   auto x = ones(20, 33), dy = GappedRows(20, 33).fill(3);
   const auto before = dy;
   ThreadPool pool(1);
@@ -103,7 +103,7 @@ TEST(Dropout, GradientComesBackThroughTheSameNumbers) {
     for (std::int64_t j = 0; j < 33; ++j) EXPECT_FLOAT_EQ(dy.at(i, j), before.at(i, j) * x.at(i, j));
 }
 
-TEST(Dropout, OfNothingLeavesEveryBit) {
+TEST(Dropout, RateZeroLeavesEveryBit) {
   auto x = GappedRows(5, 9).fill(1);
   x.at(2, 3) = std::numeric_limits<float>::denorm_min();
   const auto before = x;

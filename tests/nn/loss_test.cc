@@ -158,7 +158,7 @@ TEST(CrossEntropy, WithoutLabelsThereIsNoLossAndNoGradient) {
   EXPECT_EQ(cross_entropy(none.view(), {}, 1, pool).counted, 0);
 }
 
-TEST(CrossEntropy, LabelsThatAreNoClassThrowBeforeAnythingIsWritten) {
+TEST(CrossEntropy, InvalidLabelsThrowBeforeAnythingIsWritten) {
   auto x = GappedRows(2, 4).fill(1);
   const auto before = x;
   ThreadPool pool(1);

@@ -25,7 +25,7 @@ TEST(Memory, OfNothingIsNull) {
   EXPECT_EQ(Memory().data(), nullptr);
 }
 
-TEST(Memory, ThatCannotBeHadThrows) {
+TEST(Memory, FailedAllocationThrows) {
   EXPECT_THROW(Memory(-1), std::bad_alloc);
   EXPECT_THROW(Memory(std::int64_t{1} << 60), std::bad_alloc);
 }

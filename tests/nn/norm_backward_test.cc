@@ -153,7 +153,7 @@ TEST(NormBackward, SameBitsForAnyNumberOfThreads) {
   });
 }
 
-TEST(NormBackward, ForwardHasTheBitsOfTheNormsThatDoNotLearn) {
+TEST(NormBackward, ForwardHasTheBitsOfTheInferenceNorms) {
   NormNumbers numbers(50);
   const auto x = GappedRows(6, 50).fill(5);
   const std::vector<float> weight(numbers.weight.view().data, numbers.weight.view().data + 50);
@@ -168,7 +168,7 @@ TEST(NormBackward, ForwardHasTheBitsOfTheNormsThatDoNotLearn) {
   EXPECT_TRUE(got.same_bits(want));
 }
 
-TEST(NormBackward, NoRowsAndOneNumberARow) {
+TEST(NormBackward, NoRowsAndOneNumberPerRow) {
   NormNumbers numbers(1);
   const auto before = numbers.d_weight;
   GappedRows none(0, 1), dx(2, 1);

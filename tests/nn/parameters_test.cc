@@ -44,7 +44,7 @@ TEST(Parameters, MatricesDecayUnlessSaidOtherwiseAndVectorsDoNot) {
   EXPECT_EQ(parameters.find("nothing"), nullptr);
 }
 
-TEST(Parameters, StayWhereTheyAreHoweverManyFollow) {
+TEST(Parameters, KeepTheirAddressesHoweverManyFollow) {
   Parameters parameters;
   const Learned<2> w = parameters.matrix("w", 3, 4);
   const Parameter* const before = parameters.find("w");
@@ -70,7 +70,7 @@ TEST(Parameters, ClearingGradientsLeavesValues) {
   EXPECT_EQ(b.value(6), 2);
 }
 
-TEST(Parameters, TwoOfOneNameOrOneOfNoNumbersThrow) {
+TEST(Parameters, DuplicateNamesAndEmptyShapesThrow) {
   Parameters parameters;
   parameters.matrix("w", 3, 4);
   EXPECT_THAT(argument_error([&] { parameters.vector("w", 3); }), HasSubstr("two of the name \"w\""));

@@ -31,7 +31,7 @@ double product(const GappedRows& a, const GappedRows& b) {
 
 // Turning is linear, so the gradient goes back through the transposed matrix: <dy, turn(x)> = <turn_back(dy), x>. Heads
 // are wider than what turns, and cos and sin are enlarged.
-TEST(RopeTable, TurningBackIsTheTransposedOfTurning) {
+TEST(RopeTable, TurnBackIsTheTransposeOfTurn) {
   for (const std::int64_t pairs : {1, 3, 8, 20}) {
     const std::int64_t heads = 3, width = 2 * pairs + 5;
     const RopeTable table = turns(7, pairs, 1.25F);

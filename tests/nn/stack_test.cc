@@ -249,7 +249,7 @@ TEST(Sinusoidal, IsTheFormulaOfThePaper) {
 
 // By torch 2.15: position = torch.arange(4.).unsqueeze(1); div = torch.exp(torch.arange(0, 4, 2) * (-math.log(1e4) /
 // 4))
-TEST(Sinusoidal, IsWhatTorchsTutorialMakes) {
+TEST(Sinusoidal, EqualsTheTorchTutorial) {
   const Matrix table = sinusoidal(4, 4);
   const float want[4][4] = {{0.0F, 1.0F, 0.0F, 1.0F},
                             {0.841470957F, 0.540302336F, 0.00999983307F, 0.999949992F},
@@ -259,7 +259,7 @@ TEST(Sinusoidal, IsWhatTorchsTutorialMakes) {
     for (std::int64_t j = 0; j < 4; ++j) EXPECT_NEAR(table.row(p)[j], want[p][j], 1e-7);
 }
 
-TEST(Stack, IdsTypesAndPositionsThatAreNotThereAreRefused) {
+TEST(Stack, UnknownIdsTypesAndPositionsAreRefused) {
   Parameters parameters;
   Model model(parameters, "", {.types = true, .first_position = 2});
   test::fill(parameters);

@@ -14,7 +14,7 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kPartBytes = std::int64_t{16} << 20;  // bytes of panels between two calls of Release
+constexpr std::int64_t kPartBytes = std::int64_t{16} << 20;  // bytes of panels between two calls of OnPacked
 
 std::int64_t inputs_of(const Weight& w) { return w.matrix.shape[w.input_first ? 0 : 1]; }
 std::int64_t outputs_of(const Weight& w) { return w.matrix.shape[w.input_first ? 1 : 0]; }

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "nn/infer/activation.h"
-#include "nn/infer/attention_layer.h"
 #include "nn/infer/norm.h"
+#include "nn/learn/attention_layer.h"
 #include "nn/learn/dense.h"
 #include "nn/learn/pass.h"
 

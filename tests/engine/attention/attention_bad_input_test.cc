@@ -65,7 +65,7 @@ testing::Matcher<std::string> has(const std::vector<std::int64_t>& numbers) {
   return testing::AllOfArray(all);
 }
 
-TEST(BadInput, CallWithEverythingInPlaceIsTaken) {
+TEST(BadInput, ValidCallIsAccepted) {
   ForwardCall c;
   ThreadPool pool(1);
   EXPECT_NO_THROW(attention(c.in, c.p.options, c.out, c.lse, pool));
@@ -216,7 +216,7 @@ TEST(BadInput, SinkOfAnotherSizeIsRefused) {
   }
 }
 
-TEST(BadInput, ScaleSoftcapAndDropoutMustBeNumbersThatMakeSense) {
+TEST(BadInput, ScaleSoftcapAndDropoutMustBeInRange) {
   for (const float scale : {kNan, kInfinity, -kInfinity}) {
     ForwardCall c;
     c.p.options.scale = scale;

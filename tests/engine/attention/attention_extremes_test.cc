@@ -199,7 +199,7 @@ TEST(Extremes, ScoresFarBelowZeroStillMakeWeightsThatSumToOne) {
   EXPECT_NEAR(r.lse.get({0, 0, 0, 0}), -9e8, 100);
 }
 
-TEST(Extremes, ScoreOfMinusInfinityWeighsNothing) {
+TEST(Extremes, ScoreOfMinusInfinityHasNoWeight) {
   for (const std::int64_t n : {1, 30}) {
     Problem p = plain_problem({1, 1, 1, n, 70, 8, 8});
     p.q.fill_with(1.0F);
@@ -214,7 +214,7 @@ TEST(Extremes, ScoreOfMinusInfinityWeighsNothing) {
   }
 }
 
-TEST(Extremes, AllScoresMinusInfinityIsAsSeeingNothing) {
+TEST(Extremes, AllScoresMinusInfinityEqualsSeeingNoKey) {
   on_every_target([](const char* target) {
     SCOPED_TRACE(target);
     for (const std::int64_t n : {1, 30}) {

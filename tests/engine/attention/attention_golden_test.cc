@@ -70,7 +70,7 @@ Problem problem_of(const GoldenCase& c) {
 class Golden : public testing::TestWithParam<GoldenCase> {};
 
 // Both sides differ by float rounding alone: inputs are the same bits, torch computed in double precision.
-TEST_P(Golden, TorchSaysTheSame) {
+TEST_P(Golden, AgreesWithTorch) {
   const GoldenCase& c = GetParam();
   const Problem p = problem_of(c);
   on_every_target([&](const char* target) {

@@ -34,7 +34,7 @@ TEST(Scale, ZeroGivesEveryAllowedKeyTheSameWeight) {
   }
 }
 
-TEST(Scale, NegativeTurnsTheOrderAround) {
+TEST(Scale, NegativeReversesTheOrder) {
   Problem p = plain_problem({1, 2, 2, 20, 70, 16, 16});
   p.options.scale = -0.7F;
   const Results negative = run(p);
@@ -67,7 +67,7 @@ TEST(Softcap, ScoreBeyondFloatIsHeldAtTheCap) {
   }
 }
 
-TEST(DistanceBias, MinusInfinityBehindTheDiagonalIsCausal) {
+TEST(DistanceBias, MinusInfinityAboveTheDiagonalIsCausal) {
   Problem p = plain_problem({2, 3, 1, 90, 70, 16, 16});
   p.options.mask = Causal{};
   const Results causal = run(p);
@@ -89,7 +89,7 @@ TEST(DistanceBias, OneTableForAllHeadsEqualsOneForEach) {
   EXPECT_LE(distance(shared.out, run(p).out), 1e-6);
 }
 
-TEST(DistanceBias, RowsOfTheTableMayLieApart) {
+TEST(DistanceBias, RowsOfTheTableMayHaveAnyStride) {
   Problem p = plain_problem({1, 3, 3, 33, 70, 16, 16});
   p.give_bias(4, true);
   const Results dense = run(p);
@@ -101,7 +101,7 @@ TEST(DistanceBias, RowsOfTheTableMayLieApart) {
   EXPECT_TRUE(same_bits(dense.out, run(p).out));
 }
 
-TEST(DenseBias, EqualsTheSameNumbersGivenAsAnAdditiveMask) {
+TEST(DenseBias, EqualsTheSameNumbersAsAnAdditiveMask) {
   Problem p = plain_problem({2, 2, 1, 33, 70, 16, 16});
   p.give_dense_bias(9, {2, 1, 33, 70});
   p.dense_bias[3] = -kInfinity;
@@ -155,7 +155,7 @@ TEST(Sink, RowThatSeesNothingHasTheSinksLogit) {
   }
 }
 
-TEST(Sink, FarAboveEveryScoreLeavesNothing) {
+TEST(Sink, FarAboveEveryScoreLeavesNoWeight) {
   Problem p = plain_problem({1, 1, 1, 14, 70, 8, 8});
   p.give_sink(3);
   p.sink = {1e6F};
@@ -181,7 +181,7 @@ TEST(DropoutRule, KeepsTheShareItPromisesAndDependsOnEveryIndex) {
   for (const int d : differs) EXPECT_NEAR(d / 40000.0, 0.42, 0.02);  // 2 * 0.7 * 0.3: independent
 }
 
-TEST(DropoutRule, DropsWeightsAfterTheyAreShown) {
+TEST(DropoutRule, DropsWeightsAfterTheyAreWritten) {
   Problem p = plain_problem({2, 2, 1, 30, 70, 16, 16});
   const Results without = run(p, 1, true);
   p.options.dropout = {0.4F, 7};

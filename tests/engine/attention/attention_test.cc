@@ -150,7 +150,7 @@ TEST(AttentionLaw, RowDependsOnItsOwnQueryAlone) {
   }
 }
 
-TEST(AttentionLaw, EqualValuesComeOutAsTheyWentIn) {
+TEST(AttentionLaw, EqualValuesComeOutUnchanged) {
   for (const Sizes& s : law_sizes()) {
     SCOPED_TRACE(s.text());
     Problem p = plain_problem(s);
@@ -160,7 +160,7 @@ TEST(AttentionLaw, EqualValuesComeOutAsTheyWentIn) {
   }
 }
 
-TEST(AttentionLaw, LargerScoresForAllKeysMoveOnlyLse) {
+TEST(AttentionLaw, ShiftingAllScoresChangesOnlyLse) {
   for (const Sizes& s : law_sizes()) {
     SCOPED_TRACE(s.text());
     Problem p = plain_problem(s);
@@ -190,7 +190,7 @@ TEST(AttentionLaw, CausalWithAnOffsetIsTheLowerPartOfTheWhole) {
   }
 }
 
-TEST(AttentionLaw, RuleAndItsTableGiveTheSame) {
+TEST(AttentionLaw, RuleAndItsTableAgree) {
   const Sizes s{2, 2, 1, 77, 131, 16, 16};
   for (const char* text :
        {"causal", "causal(54)", "window(9)", "window(20,0)", "sparse(7)", "block(33)", "padding(40,131)",
@@ -209,7 +209,7 @@ TEST(AttentionLaw, RuleAndItsTableGiveTheSame) {
   }
 }
 
-TEST(AttentionLaw, PlanMadeBeforeGivesTheSameBits) {
+TEST(AttentionLaw, ReusedPlanGivesTheSameBits) {
   for (std::uint64_t seed = 10000; seed < 10040; ++seed) {
     Problem p = random_problem(seed);
     SCOPED_TRACE(p.text);

@@ -66,7 +66,7 @@ TEST(Alibi, BiasFallsWithDistanceOnBothSides) {
 }
 
 // Two queries behind a cache of 6 keys see what the last two of 8 queries saw.
-TEST(DistanceBias, OffsetPutsQueriesWhereTheyReallyAre) {
+TEST(DistanceBias, OffsetShiftsQueryPositions) {
   std::vector<float> numbers(2 * 3 + 1);
   std::iota(numbers.begin(), numbers.end(), 10.f);
   const View<const float, 2> table(numbers.data(), {7, 1});
@@ -83,7 +83,7 @@ TEST(DistanceBias, OffsetPutsQueriesWhereTheyReallyAre) {
       for (std::int64_t j = 0; j < 8; ++j) EXPECT_EQ(at(step, 0, i, j, 2), at(whole, 0, i + 6, j, 8)) << i << ' ' << j;
 }
 
-TEST(DistanceBias, OwnRulesCanBeWritten) {
+TEST(DistanceBias, TableCanBeFilledByTheCaller) {
   DistanceBias bias(2, {3, 4, 10});
   const auto out = bias.view();
   EXPECT_EQ(out.shape, (Shape<2>{2, 6}));
@@ -157,7 +157,7 @@ TEST(T5Bucket, AgreesWithTorchEverywhere) {
   EXPECT_GT(compared, 29000);
 }
 
-TEST(T5Bucket, KeysBehindTheQueryShareBucketZeroUnlessBidirectional) {
+TEST(T5Bucket, KeysAfterTheQueryShareBucketZeroUnlessBidirectional) {
   EXPECT_EQ(t5_bucket(5, {.bidirectional = false}), 0);
   EXPECT_EQ(t5_bucket(0, {.bidirectional = false}), 0);
   EXPECT_EQ(t5_bucket(-5, {.bidirectional = false}), 5);
@@ -171,7 +171,7 @@ TEST(T5Bucket, StaysInRangeAtAnyDistance) {
   EXPECT_EQ(t5_bucket(std::numeric_limits<std::int64_t>::min(), {.bidirectional = false}), 31);
 }
 
-TEST(T5Bucket, RulesThatMakeNoSenseThrow) {
+TEST(T5Bucket, InvalidRulesThrow) {
   EXPECT_THROW(t5_bucket(1, {.buckets = 3}), std::invalid_argument);
   EXPECT_THROW(t5_bucket(1, {.bidirectional = false, .buckets = 1}), std::invalid_argument);
   EXPECT_THROW(t5_bucket(1, {.buckets = 32, .max_distance = 8}), std::invalid_argument);
@@ -200,7 +200,7 @@ TEST(T5Bias, TableThatDoesNotFitThrows) {
   EXPECT_THROW(t5_bias(View<const float, 2>(numbers.data(), {32, 2}, {1, 32}), {4, 4}, {}), std::invalid_argument);
 }
 
-TEST(ClampedRelative, FarDistancesCountAsTheFarthestOfTheTable) {
+TEST(ClampedRelative, DistancesBeyondTheTableAreClamped) {
   std::vector<float> numbers(5 * 2);
   std::iota(numbers.begin(), numbers.end(), 1.f);
   // A column of padding: the table may be a window on a wider one.

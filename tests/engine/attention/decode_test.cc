@@ -71,7 +71,7 @@ TEST_P(Decode, AgreesWithTheTextbookOnEveryTarget) {
 }
 INSTANTIATE_TEST_SUITE_P(Queries, Decode, testing::Values(1, 2, 3, 4, 5, 7, 8, 11, 12, 13, 16, 17));
 
-TEST(DecodeLaw, OneQueryOfManyIsTheSameAlone) {
+TEST(DecodeLaw, OneQueryOfManyEqualsItselfAlone) {
   Problem p = plain_problem({1, 8, 2, 16, 3000, 64, 64});
   const Results all = run(p);
   for (std::int64_t i = 0; i < 16; ++i) {

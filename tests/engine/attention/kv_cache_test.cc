@@ -105,7 +105,7 @@ TEST(KvCache, HoldsWhatWasAppendedInOrder) {
   }
 }
 
-TEST(KvCache, GrowsWithoutMovingWhatIsThere) {
+TEST(KvCache, GrowsWithoutMovingItsTokens) {
   KvCache cache({.heads = 2, .width = 64, .max_tokens = 20000});
   const Tokens<float> first({1, 2, 3, 64}, 1);
   cache.append(first.view(), first.view());
@@ -154,7 +154,7 @@ TEST(KvCache, KeysAndValuesMayHaveDifferentTypes) {
   expect_tokens<Half>(cache.v(), 0, v.view());
 }
 
-TEST(KvCache, SpecialNumbersArriveAsWhatTheyAre) {
+TEST(KvCache, SpecialNumbersArePreserved) {
   KvCache cache({.width = 4, .max_tokens = 1, .type = Type::float16});
   const float numbers[4] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e9f,
                             0x1p-24f};
@@ -241,7 +241,7 @@ TEST(KvCache, SizesAreChecked) {
   EXPECT_THROW(KvCache({.max_tokens = 0}), std::invalid_argument);
 }
 
-TEST(KvCache, AddressSpaceThatCannotBeHadIsBadAlloc) {
+TEST(KvCache, FailedReservationThrowsBadAlloc) {
   EXPECT_THROW(KvCache({.max_tokens = kHuge}), std::bad_alloc);
   EXPECT_THROW(KvCache({.batch = kHuge, .heads = kHuge}), std::bad_alloc);
   EXPECT_THROW(KvCache({.width = kHuge / 2, .max_tokens = 3}), std::bad_alloc);
@@ -266,7 +266,7 @@ TEST(KvCache, TruncateKeepsTheFirstTokens) {
   EXPECT_EQ(cache.size(), 0);
 }
 
-TEST(KvCache, MemoryComesWithTokensAndGoesWithTruncate) {
+TEST(KvCache, MemoryGrowsWithTokensAndShrinksWithTruncate) {
   constexpr std::int64_t kTokens = 1 << 16;
   KvCache cache({.heads = 4, .width = 64, .max_tokens = 1 << 20});  // 2 GiB of address space
   EXPECT_EQ(resident_bytes(cache), 0);
@@ -296,7 +296,7 @@ TEST(KvCache, HeadsAreAlignedButDoNotShareACacheSet) {
   }
 }
 
-TEST(KvCache, MovedFromCacheHoldsAndTakesNothing) {
+TEST(KvCache, MovedFromCacheIsEmptyAndRefusesTokens) {
   KvCache a({.width = 2, .max_tokens = 4});
   const Tokens<float> x({1, 1, 2, 2});
   a.append(x.view(), x.view());

@@ -42,7 +42,7 @@ Offsets random_sequence_lengths(Random& random, std::int64_t sequences) {
   return lengths;
 }
 
-TEST(Packed, EachSequenceIsAsItIsAlone) {
+TEST(Packed, EachSequenceEqualsItselfAlone) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
@@ -122,7 +122,7 @@ TEST(Packed, ManyShortSequencesAgreeWithTheDocumentMask) {
   EXPECT_LE(distance(packed.lse, masked.lse), 2e-6);
 }
 
-TEST(Packed, NoSequencesAreAnEmptyResult) {
+TEST(Packed, NoSequencesGiveAnEmptyResult) {
   const Problem p = plain_problem({1, 2, 2, 0, 0, 8, 8});
   EXPECT_NO_THROW(run_packed(p, {0}, {0}));
   EXPECT_NO_THROW(run_packed(p, {0, 0, 0}, {0, 0, 0}));

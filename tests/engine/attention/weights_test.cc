@@ -25,7 +25,7 @@ Tensor rebuild(const Problem& p, const Results& r, Rectangle window, const Shape
   return part;
 }
 
-TEST(Weights, RowsSumToOneWhateverTheProblem) {
+TEST(Weights, RowsSumToOneForEveryProblem) {
   for (std::uint64_t seed = 20000; seed < 20060; ++seed) {
     Problem p = random_problem(seed);
     p.options.sink = {};
@@ -40,7 +40,7 @@ TEST(Weights, RowsSumToOneWhateverTheProblem) {
   }
 }
 
-TEST(Weights, AskingForThemDoesNotChangeTheResult) {
+TEST(Weights, WritingThemDoesNotChangeTheResult) {
   for (std::uint64_t seed = 21000; seed < 21060; ++seed) {
     const Problem p = random_problem(seed);
     SCOPED_TRACE(p.text);
@@ -56,7 +56,7 @@ TEST(Weights, AskingForThemDoesNotChangeTheResult) {
   }
 }
 
-TEST(Weights, AnyRectangleIsThatPartOfTheTable) {
+TEST(Weights, AnyRectangleEqualsThatPartOfTheTable) {
   for (std::uint64_t seed = 22000; seed < 22080; ++seed) {
     const Problem p = random_problem(seed);
     SCOPED_TRACE(p.text);
@@ -82,7 +82,7 @@ TEST(Weights, AnyRectangleIsThatPartOfTheTable) {
   }
 }
 
-TEST(Weights, SingleCellsAreThoseOfTheTable) {
+TEST(Weights, SingleCellsEqualTheTable) {
   Problem p = plain_problem({2, 4, 2, 70, 131, 40, 16});
   p.options.mask = Causal{30} & Window{50};
   const Results r = run(p, 1, true);
@@ -94,7 +94,7 @@ TEST(Weights, SingleCellsAreThoseOfTheTable) {
   }
 }
 
-TEST(Weights, ValuesAreNotLookedAt) {
+TEST(Weights, ValuesAreNotRead) {
   const Problem p = plain_problem({1, 2, 1, 20, 30, 16, 16});
   const Results r = run(p, 1, true);
   Inputs in = p.inputs();
@@ -105,7 +105,7 @@ TEST(Weights, ValuesAreNotLookedAt) {
   EXPECT_LE(distance(part, r.weights), 1e-6);
 }
 
-TEST(Weights, DropoutPlaysNoPart) {
+TEST(Weights, DropoutIsIgnored) {
   Problem p = plain_problem({1, 2, 1, 20, 30, 16, 16});
   const Results r = run(p, 1, true);
   p.options.dropout = {0.5F, 3};
@@ -126,7 +126,7 @@ TEST(Weights, GapsBetweenTheRowsAreNotWritten) {
   }
 }
 
-TEST(Weights, RowThatSeesNothingHasNoWeight) {
+TEST(Weights, RowThatSeesNoKeyHasNoWeight) {
   Problem p = plain_problem({1, 1, 1, 30, 70, 8, 8});
   p.options.mask = Causal{-5};
   const Results r = run(p);

@@ -55,7 +55,7 @@ std::string refused(BackwardCall& c) {
   return message;
 }
 
-TEST(BackwardBadInput, CallWithEverythingInPlaceIsTaken) {
+TEST(BackwardBadInput, ValidCallIsAccepted) {
   BackwardCall c;
   ThreadPool pool(1);
   c.r.out.fill_with(0);
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Every, BackwardWrongAxis,
                                          ShortenedAxis{"d_bias", 1}, ShortenedAxis{"d_sink", 0}),
                          [](const auto& test) { return test.param.name + std::to_string(test.param.axis); });
 
-TEST(BackwardBadInput, GradientOfADenseBiasMustBeShapedLikeItAndThereMustBeOne) {
+TEST(BackwardBadInput, GradientOfADenseBiasNeedsADenseBiasOfTheSameShape) {
   BackwardCall none;
   Tensor room({1, 1, 1, 1});
   none.to.d_dense_bias = room.floats();
@@ -128,7 +128,7 @@ TEST(BackwardBadInput, MissingArraysAreNamed) {
   EXPECT_THAT(without([](BackwardCall& c) { c.to.dv.data = nullptr; }), HasSubstr("dv is missing"));
 }
 
-TEST(BackwardBadInput, GradientOfLogSumsMustBeShapedLikeThem) {
+TEST(BackwardBadInput, GradientOfLseMustHaveItsShape) {
   BackwardCall c;
   c.outputs.d_lse = c.outputs.lse;
   c.outputs.d_lse.shape[2] = 6;
@@ -144,7 +144,7 @@ TEST(BackwardBadInput, LastAxisMustBeDense) {
   EXPECT_THAT(refused(d), AllOf(HasSubstr("d_out"), HasSubstr("dense")));
 }
 
-TEST(BackwardBadInput, GradientsOfWhatIsNotThereAreRefused) {
+TEST(BackwardBadInput, GradientsOfMissingOptionsAreRefused) {
   BackwardCall c;
   c.p.options.bias = {};
   EXPECT_THAT(refused(c), HasSubstr("no bias"));
@@ -153,7 +153,7 @@ TEST(BackwardBadInput, GradientsOfWhatIsNotThereAreRefused) {
   EXPECT_THAT(refused(d), HasSubstr("no sink"));
 }
 
-TEST(BackwardBadInput, OptionsAreCheckedAsForwards) {
+TEST(BackwardBadInput, OptionsAreCheckedAsInTheForwardPass) {
   BackwardCall c;
   c.p.options.dropout.rate = 1;
   EXPECT_THAT(refused(c), HasSubstr("dropout"));

@@ -78,7 +78,7 @@ GradientTensors differentiate_linear(const GradientCase& c, const Problem& p, co
 
 class GoldenGradient : public testing::TestWithParam<GradientCase> {};
 
-TEST_P(GoldenGradient, TorchSaysTheSame) {
+TEST_P(GoldenGradient, AgreesWithTorch) {
   const GradientCase& c = GetParam();
   const Problem p = problem_of(c);
   const Tensor d_out = random_d_out(p, 10 * static_cast<std::uint64_t>(c.whole("seed")) + 4);

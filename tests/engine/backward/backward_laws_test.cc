@@ -149,7 +149,7 @@ TEST(BackwardThreads, SplitKeysAgreeWithTheTextbook) {
   EXPECT_TRUE(agree(textbook_gradients(p, d_out), differentiate(p, d_out, 3)));
 }
 
-TEST(BackwardLayout, AnyStridesGiveTheSameBitsAndGapsStayWhole) {
+TEST(BackwardLayout, AnyStridesGiveTheSameBitsAndGapsStayUntouched) {
   const Sizes s{2, 4, 2, 50, 90, 20, 24};
   const Problem dense = plain_problem(s);
   const Tensor d_out = random_d_out(dense);
@@ -178,7 +178,7 @@ TEST(BackwardLayout, AnyStridesGiveTheSameBitsAndGapsStayWhole) {
   }
 }
 
-TEST(BackwardPlan, OneThatWasMadeBeforeGivesTheSameBits) {
+TEST(BackwardPlan, ReusedPlanGivesTheSameBits) {
   Problem p = plain_problem({2, 2, 2, 50, 90, 16, 24});
   p.options.mask = parse_mask("window(20) & padding(90,41)");
   const Tensor d_out = random_d_out(p);
@@ -252,7 +252,7 @@ TEST(BackwardExtremes, MaskedKeysAndValuesMayHoldAnything) {
   }
 }
 
-TEST(BackwardExtremes, NanInAGradientOfTheOutputReachesWhatItsQuerySeesAndNoMore) {
+TEST(BackwardExtremes, NanInAGradientOfTheOutputReachesOnlyWhatItsQuerySees) {
   Problem p = plain_problem({1, 2, 2, 60, 90, 16, 24});
   p.options.mask = Causal{};
   Tensor d_out = random_d_out(p);
@@ -272,7 +272,7 @@ TEST(BackwardExtremes, NanInAGradientOfTheOutputReachesWhatItsQuerySeesAndNoMore
   }
 }
 
-TEST(BackwardExtremes, NanInAQueryReachesWhatItSeesAndNoMore) {
+TEST(BackwardExtremes, NanInAQueryReachesOnlyWhatItSees) {
   Problem p = plain_problem({1, 1, 1, 60, 90, 16, 24});
   p.options.mask = Window{3};
   const Tensor d_out = random_d_out(p);
@@ -286,7 +286,7 @@ TEST(BackwardExtremes, NanInAQueryReachesWhatItSeesAndNoMore) {
   });
 }
 
-TEST(BackwardExtremes, ScoresOfMinusInfinityAndSinksOfMinusInfinityAreNoNumbersToFear) {
+TEST(BackwardExtremes, ScoresAndSinksOfMinusInfinityGiveNoNan) {
   Problem p = plain_problem({1, 2, 2, 50, 90, 16, 24});
   p.give_bias(3, false);
   for (std::size_t n = 0; n < p.bias.size(); ++n)

@@ -203,7 +203,7 @@ TEST(Differences, OfASinkAreTheGradientAlsoForRowsThatSeeNothing) {
   expect_differences(p);
 }
 
-TEST(Differences, WithTheVeryWeightsThatDropoutKeptAreTheGradient) {
+TEST(Differences, WithDropoutAreTheGradient) {
   Problem p = plain_problem(kDifferenceSizes);
   p.options.dropout = {0.3F, 11};
   expect_differences(p);
@@ -247,7 +247,7 @@ TEST(Differences, OfOutputsAndLogSumsTogetherAreTheGradient) {
   expect_differences(p.v, g.dv, slope_of);
 }
 
-TEST(Backward, OfHalvesAndBfloatsIsThatOfTheirValues) {
+TEST(Backward, OfHalfAndBfloatEqualsThatOfTheirValues) {
   for (const Type type : {Type::float16, Type::bfloat16}) {
     const Problem p = plain_problem({1, 4, 2, 50, 70, 24, 16}, 3, type);
     expect_textbook(p);

@@ -87,7 +87,7 @@ void expect_close(const Sums& got, const Sums& right) {
   for (std::size_t j = 0; j < right.received.size(); ++j) near(got.received[j], right.received[j], right.received[j]);
 }
 
-TEST(TileStatistics, SumsAreThoseOfDoublePrecisionAtAnySizeAndPlace) {
+TEST(TileStatistics, SumsAgreeWithDoublePrecisionAtAnySizeAndPosition) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
     for (const std::int64_t columns : {1, 2, 3, 7, 8, 15, 16, 17, 33, 511, 512, 513, 1100}) {
@@ -119,7 +119,7 @@ TEST(TileStatistics, TwoTilesAddUpToOneTable) {
   });
 }
 
-TEST(TileStatistics, EvenRowHasTheLargestEntropyAndOneWeightHasNone) {
+TEST(TileStatistics, UniformRowHasTheLargestEntropyAndOneWeightHasNone) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
     Table table{2, 64, std::vector<float>(128, 0)};
@@ -143,7 +143,7 @@ TEST(TileStatistics, DistanceOfExactlyTheLimitIsNotBeyond) {
   });
 }
 
-TEST(TileStatistics, OneWeightThatIsNoNumberSpoilsItsRowAndColumnOnly) {
+TEST(TileStatistics, NanSpoilsItsRowAndColumnOnly) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
     for (const std::int64_t bad : {3, 36}) {  // in a vector, and in the rest behind the last one

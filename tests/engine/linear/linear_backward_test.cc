@@ -199,7 +199,7 @@ TEST(LinearBackward, CausalGradientOfAKeyIgnoresEarlierQueries) {
   EXPECT_NE(before.dk.get({0, 0, 109, 0}), after.dk.get({0, 0, 109, 0}));
 }
 
-TEST(LinearBackward, GapsBetweenRowsStayWholeAndEmptySizesGiveZeros) {
+TEST(LinearBackward, GapsBetweenRowsStayUntouchedAndEmptySizesGiveZeros) {
   const Problem p = plain_problem({2, 4, 2, 50, 90, 20, 24});
   const Tensor d_out = random_d_out(p);
   const GradientTensors dense = differentiate_linear(p, {}, d_out);

@@ -105,7 +105,7 @@ TEST_P(RandomLinear, AgreesWithTheQuadraticFormOnEveryTarget) {
 }
 INSTANTIATE_TEST_SUITE_P(Batch, RandomLinear, testing::Range(std::uint64_t{0}, std::uint64_t{12}));
 
-TEST(LinearGolden, TorchSaysTheSame) {
+TEST(LinearGolden, AgreesWithTorch) {
   int seen = 0;
   for (const GoldenCase& c : read_golden(ATTNSCOPE_GOLDEN "/attention.golden")) {
     if (c.text("kind") != "linear") continue;
@@ -131,7 +131,7 @@ struct State {
   Tensor sum, z;
 };
 
-TEST(LinearStreaming, ChunksThatCarryTheStateOnEqualOnePass) {
+TEST(LinearStreaming, ChunksWithAStateEqualOnePass) {
   const Sizes s{2, 4, 2, 210, 210, 24, 40};
   const Problem p = plain_problem(s);
   LinearOptions options;

@@ -62,7 +62,7 @@ TEST(MaskTable, WithoutAnyPairFitsAProblemWithoutAnyPair) {
   }
 }
 
-TEST(TableAxes, FindsEachShapeThatPythonGives) {
+TEST(TableAxes, AcceptsEachShapeThatPythonPasses) {
   const Extent e{2, 3, 4, 5};
   const auto axes = [&](const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& strides) {
     const TableAxes a = table_axes(shape, strides, e);
@@ -120,7 +120,7 @@ TEST(AdditiveMask, OfZerosAndForbiddenPlacesIsABooleanTable) {
   EXPECT_EQ((~mask).text(), "~table(1010)");
 }
 
-TEST(AdditiveMask, LivesOnInWhatIsMadeOfIt) {
+TEST(AdditiveMask, SurvivesInCombinedMasks) {
   Mask mask = Causal{} & additive_row({1, 2, -kInfinity}) & Window{5};
   EXPECT_EQ(mask.bias()(0, 0, 0, 1), 2);
   EXPECT_EQ(count(mask, 3, 3), 5);

@@ -61,7 +61,7 @@ void expect_sound_cover(const MaskSample& sample, const Extent& e, MaskTrees& tr
   }
 }
 
-TEST(MaskRules, AnswerAsTheirDefinitionsSay) {
+TEST(MaskRules, MatchTheirDefinitions) {
   MaskTrees trees(1);
   for (int kind = 0; kind < MaskTrees::kKinds; ++kind) {
     for (int k = 0; k < 25; ++k) {
@@ -74,7 +74,7 @@ TEST(MaskRules, AnswerAsTheirDefinitionsSay) {
   }
 }
 
-TEST(MaskRules, CombinedAtRandomAnswerAsTheirDefinitionsSay) {
+TEST(MaskRules, CombinedAtRandomMatchTheirDefinitions) {
   MaskTrees trees(2);
   for (int k = 0; k < 200; ++k) {
     const Extent e = trees.extent(90);
@@ -86,7 +86,7 @@ TEST(MaskRules, CombinedAtRandomAnswerAsTheirDefinitionsSay) {
 }
 
 // Plans skip what cover() calls none: for masks by position it must find every such rectangle, and every full one.
-TEST(MaskRules, ByPositionNeverCallARectangleMixedThatIsNot) {
+TEST(MaskRules, ByPositionReportExactCover) {
   MaskTrees trees(3);
   for (const int kind : {0, 1, 2, 4, 5, 6, 7}) {
     for (int k = 0; k < 300; ++k) {
@@ -105,7 +105,7 @@ TEST(MaskRules, ByPositionNeverCallARectangleMixedThatIsNot) {
   }
 }
 
-TEST(MaskRules, SayTruthfullyThatTheyDoNotDependOnBatchOrHead) {
+TEST(MaskRules, ReportCorrectlyThatTheyDoNotDependOnBatchOrHead) {
   MaskTrees trees(4);
   int shared = 0;
   for (int k = 0; k < 300; ++k) {
@@ -152,7 +152,7 @@ TEST(MaskRules, TakeTheLargestAndSmallestNumbers) {
   EXPECT_EQ(Mask(Causal{kLeast}).cover({0, 0, 0, 70, 0, 130}), Cover::none);
 }
 
-TEST(MaskRules, RefuseSizesThatMeanNothing) {
+TEST(MaskRules, RefuseInvalidSizes) {
   EXPECT_THAT([] { Window{-1}; }, ThrowsMessage<std::invalid_argument>(HasSubstr("-1")));
   EXPECT_THROW(Window(0, -2), std::invalid_argument);
   EXPECT_THROW(Sparse{0}, std::invalid_argument);
@@ -197,7 +197,7 @@ TEST(MaskAlgebra, ObeysItsLaws) {
   }
 }
 
-TEST(MaskAlgebra, KnowsWhatIsEverything) {
+TEST(MaskAlgebra, RecognisesEverything) {
   EXPECT_TRUE(Mask{}.everything());
   EXPECT_TRUE(Mask(Everything{}).everything());
   EXPECT_TRUE((Mask{} & Everything{}).everything());
@@ -242,7 +242,7 @@ struct Fan {
   static bool sees(std::int64_t h, std::int64_t i, std::int64_t j) { return j <= i && i - j < std::int64_t{1} << h; }
 };
 
-TEST(MaskAlgebra, TakesRulesOfTheCaller) {
+TEST(MaskAlgebra, AcceptsRulesOfTheCaller) {
   const Mask mask = Mask(EvenKeys{}) & Causal{};
   EXPECT_EQ(count(mask, 4, 4), 6);
   EXPECT_EQ(mask.text(), "custom & causal");
@@ -257,14 +257,14 @@ TEST(MaskAlgebra, TakesRulesOfTheCaller) {
   expect_sound_cover(sample, {1, 5, 80, 80}, trees);
 }
 
-TEST(MaskDrawing, ShowsOneQueryALine) {
+TEST(MaskDrawing, ShowsOneQueryPerLine) {
   EXPECT_EQ(draw(Causal{}, 3, 4), "■ · · ·\n■ ■ · ·\n■ ■ ■ ·\n");
   EXPECT_EQ(draw(Padding{{1, 2}}, 1, 3, 1), "■ ■ ·\n");
   EXPECT_EQ(draw(Causal{}, 0, 4), "");
 }
 
 // A block of docs/masks.md is a mask's text and then its picture.
-TEST(MaskDrawing, OfTheDocumentationIsTrue) {
+TEST(MaskDrawing, MatchesTheDocumentation) {
   std::ifstream file(ATTNSCOPE_GOLDEN "/../../docs/masks.md");
   ASSERT_TRUE(file) << "docs/masks.md is missing";
   int pictures = 0;

@@ -109,7 +109,7 @@ TEST(TilePlan, CountsTilesOfACausalMask) {
   EXPECT_FALSE(plan.full());
 }
 
-TEST(TilePlan, OfEverythingIsOneSpanARow) {
+TEST(TilePlan, OfEverythingIsOneSpanPerRow) {
   const TilePlan plan(Mask{}, {3, 4, 100, 1000});
   EXPECT_TRUE(plan.full());
   EXPECT_EQ(plan.patterns(), 0);
@@ -128,7 +128,7 @@ struct Shy {
   Cover cover(const Tile&) const { return Cover::some; }
 };
 
-TEST(TilePlan, FindsEmptyAndFullTilesThatTheMaskDidNotName) {
+TEST(TilePlan, FindsEmptyAndFullTilesThatTheMaskDidNotReport) {
   const TilePlan plan(Shy{}, {1, 1, 36, 200});
   EXPECT_EQ(plan.row(0, 0, 0).size(), 1U);
   EXPECT_EQ(plan.full_tiles(), 9);
@@ -215,7 +215,7 @@ TEST(TilePlan, OfAMaskThatForbidsEverythingHasNoSpans) {
   EXPECT_FALSE(plan.full());
 }
 
-TEST(TilePlan, RefusesSizesItCannotHave) {
+TEST(TilePlan, RefusesInvalidSizes) {
   using testing::HasSubstr;
   using testing::ThrowsMessage;
   EXPECT_THAT(([] { TilePlan(Mask{}, {1, 1, -1, 4}); }), ThrowsMessage<std::invalid_argument>(HasSubstr("-1")));

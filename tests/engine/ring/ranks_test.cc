@@ -12,7 +12,7 @@
 namespace attn::test {
 namespace {
 
-TEST(RanksAlone, AreOneThatNeedsNobody) {
+TEST(RanksAlone, AreASingleRank) {
   const std::unique_ptr<Ranks> ranks = alone();
   EXPECT_EQ(ranks->rank(), 0);
   EXPECT_EQ(ranks->size(), 1);
@@ -31,7 +31,7 @@ TEST(RanksAlone, AreOneThatNeedsNobody) {
   EXPECT_THROW(together(*ranks, [] { throw std::runtime_error("no"); }), std::runtime_error);
 }
 
-TEST(RanksTogether, SumInTheirOrder) {
+TEST(RanksTogether, SumInRankOrder) {
   for (int count = 1; count <= 5; ++count) {
     for (const std::size_t length : {0, 1, 3, 1000}) {
       const auto number = [](int rank, std::size_t n) {
@@ -50,7 +50,7 @@ TEST(RanksTogether, SumInTheirOrder) {
   }
 }
 
-TEST(RanksTogether, TellAllWhatTheLowestThatFailedSaid) {
+TEST(RanksTogether, ReportTheFailureOfTheLowestRank) {
   std::mutex mutex;
   std::multiset<std::string> said;
   on_ranks(4, [&](Ranks& ranks) {

@@ -59,7 +59,7 @@ struct Case {
 
 class RingOfRandomProblems : public testing::TestWithParam<Case> {};
 
-TEST_P(RingOfRandomProblems, GivesWhatTheTextbookSays) {
+TEST_P(RingOfRandomProblems, AgreesWithTheTextbook) {
   const auto [count, seed] = GetParam();
   const Problem p = random_problem(seed);
   SCOPED_TRACE(p.text + ", " + std::to_string(count) + " ranks");
@@ -116,7 +116,7 @@ RingReport as_one_process(const Problem& p, int count, double of_keys = 1e-5) {
   return report;
 }
 
-TEST(Ring, IsTheOneProcessAnswerToAHundredThousandth) {
+TEST(Ring, EqualsOneProcessWithinAHundredThousandth) {
   for (const char* mask : {"everything", "causal", "causal & window(100,0)", "window(40)", "block(128)"}) {
     for (const std::int64_t length : {1024, 1001}) {
       Problem p = plain_problem({.B = 1, .H = 4, .G = 2, .N = length, .M = length, .D = 64, .E = 64});
@@ -128,7 +128,7 @@ TEST(Ring, IsTheOneProcessAnswerToAHundredThousandth) {
 }
 
 // Pieces of 1,024 keys and a few more: two laps, on an even and an odd number of ranks.
-TEST(Ring, LongStretchesTravelInPiecesToTheSameAnswer) {
+TEST(Ring, LongStretchesTravelInPiecesWithTheSameResult) {
   struct Long {
     int ranks;
     std::int64_t length;
@@ -186,14 +186,14 @@ Sent sent_under(const char* mask, std::int64_t length, int count) {
   return all;
 }
 
-TEST(Ring, WithoutAMaskEveryRankIsSentAllOthersKeys) {
+TEST(Ring, WithoutAMaskEveryRankReceivesAllOtherKeys) {
   const Sent all = sent_under("everything", 1024, 4);
   EXPECT_EQ(all.sent, 4 * 3 * 2);
   EXPECT_EQ(all.skipped, 0);
   EXPECT_EQ(all.bytes, 3 * 1024 * (8 + 8) * 4);
 }
 
-TEST(Ring, WhatAMaskRulesOutIsNotSent) {
+TEST(Ring, KeysHiddenByTheMaskAreNotSent) {
   // A late stretch is behind all queries of the ranks whose late stretch is before it.
   const Sent causal = sent_under("causal", 1024, 4);
   EXPECT_EQ(causal.sent, 4 * 3 * 2 - 6);
@@ -210,7 +210,7 @@ TEST(Ring, WhatAMaskRulesOutIsNotSent) {
   EXPECT_EQ(sent_under(("document(" + ids + ")").c_str(), 4096, 4).bytes, 0);
 }
 
-TEST(Ring, OfALongStretchOnlyThePiecesThatAreSeenAreSent) {
+TEST(Ring, OnlyVisiblePiecesOfALongStretchAreSent) {
   // Stretches of 4,096 tokens in four pieces; across each of the two edges between two ranks one piece goes either way.
   const Sent window = sent_under("window(16)", 16384, 2);
   EXPECT_EQ(window.sent, 4);
@@ -218,7 +218,7 @@ TEST(Ring, OfALongStretchOnlyThePiecesThatAreSeenAreSent) {
   EXPECT_EQ(window.bytes, 4 * 1024 * (8 + 8) * 4);
 }
 
-TEST(Ring, KeysComeFromTheirOwnerWhereTheNeighbourHasNoUseForThem) {
+TEST(Ring, KeysComeFromTheirOwnerIfTheNeighbourDoesNotNeedThem) {
   // The early stretches of ranks 0 and 2 see each other, as do all other tokens: rank 1 has no use for the first ones.
   Problem p = plain_problem({.N = 1024, .M = 1024, .D = 8, .E = 8});
   std::vector<std::int64_t> documents(1024, 1);
@@ -260,7 +260,7 @@ std::vector<std::string> said_when(const std::function<void(RingPart&, Ring&)>& 
   return said;
 }
 
-TEST(RingOfOneMind, AnotherShapeOnOneRankIsToldByAll) {
+TEST(RingAgreement, AnotherShapeOnOneRankIsReportedByAll) {
   const std::string heads =
       "ring_attention: the whole q is [1, 1, 64, 8] of float32 on rank 1 and [1, 2, 64, 8] of "
       "float32 on rank 0, but must be the same";
@@ -275,7 +275,7 @@ TEST(RingOfOneMind, AnotherShapeOnOneRankIsToldByAll) {
       std::vector<std::string>(3, "ring_attention: rank 1: there are 5 queries, but this rank's share of 64 is 21"));
 }
 
-TEST(RingOfOneMind, OtherOptionsOnOneRankAreToldByAll) {
+TEST(RingAgreement, OtherOptionsOnOneRankAreReportedByAll) {
   EXPECT_EQ(said_when([](RingPart& part, Ring&) { part.options.softcap = 3; })[0],
             "ring_attention: softcap is 3.000000 on rank 1 and 0.000000 on rank 0, but must be the same");
   const std::vector<std::string> mask = said_when([](RingPart& part, Ring&) { part.options.mask = Causal{}; });

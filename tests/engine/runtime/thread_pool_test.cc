@@ -86,7 +86,7 @@ TEST(ThreadPool, WhatTasksWroteIsVisibleWhenRunReturns) {
   }
 }
 
-TEST(ThreadPool, WorkerNumberIsInRangeAndNeverUsedTwiceAtATime) {
+TEST(ThreadPool, WorkerNumberIsInRangeAndNeverUsedTwiceAtOnce) {
   ThreadPool pool(4);
   std::atomic<int> inside[4] = {};
   std::atomic<bool> shared{false};
@@ -316,7 +316,7 @@ TEST_F(Environment, VariableSetsTheDefaultNumberOfThreads) {
   EXPECT_EQ(threads_with("1024"), 1024);
 }
 
-TEST_F(Environment, VariableThatIsNoNumberOfThreadsIsIgnored) {
+TEST_F(Environment, InvalidVariableIsIgnored) {
   const int cores = threads_with(nullptr);
   EXPECT_GE(cores, 1);
   for (const char* bad : {"", "0", "-2", "1025", "4x", "two", " 3", "99999999999999999999"})

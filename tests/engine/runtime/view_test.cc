@@ -86,7 +86,7 @@ TEST(Half, HasTheValueOfItsDefinition) {
   }
 }
 
-TEST(Half, AllSurviveTheWayThroughFloat) {
+TEST(Half, AllSurviveARoundTripThroughFloat) {
   for (std::uint32_t b = 0; b <= 0xffff; ++b) {
     const bool nan = (b & 0x7fff) > 0x7c00;
     const std::uint32_t expected = nan ? b | 0x0200 : b;  // a signalling NaN becomes a quiet one
@@ -113,7 +113,7 @@ TEST(Half, RoundsAsTheCompilerDoes) {
 }
 #endif
 
-TEST(Half, LimitsAreWhereTheyBelong) {
+TEST(Half, LimitsAreExact) {
   EXPECT_EQ(to_half(65504).bits, 0x7bff);
   EXPECT_EQ(to_half(65519.996f).bits, 0x7bff);
   EXPECT_EQ(to_half(65520).bits, 0x7c00);
@@ -134,7 +134,7 @@ TEST(Half, NanStaysNan) {
   }
 }
 
-TEST(Bfloat, HasTheValueOfItsDefinitionAndSurvivesTheWayThroughFloat) {
+TEST(Bfloat, HasTheValueOfItsDefinitionAndSurvivesARoundTripThroughFloat) {
   for (std::uint32_t b = 0; b <= 0xffff; ++b) {
     const auto bits = static_cast<std::uint16_t>(b);
     const float x = to_float(Bfloat{bits});
@@ -156,7 +156,7 @@ TEST(Bfloat, RoundsToNearestWithTiesToEven) {
   }
 }
 
-TEST(Bfloat, SpecialNumbersStayWhatTheyAre) {
+TEST(Bfloat, SpecialNumbersArePreserved) {
   EXPECT_EQ(to_bfloat(kInfinity).bits, 0x7f80);
   EXPECT_EQ(to_bfloat(-kInfinity).bits, 0xff80);
   EXPECT_EQ(to_bfloat(std::numeric_limits<float>::max()).bits, 0x7f80) << "nearer to 2^128 than to the largest";
