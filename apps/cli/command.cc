@@ -101,7 +101,8 @@ base::Folder ModelOption::folder() const {
 
 void TextOption::add_to(CLI::App& command, const std::string& what, const std::string& names) {
   auto* by_text = command.add_option(names, text, what)->type_name("TEXT");
-  auto* by_file = command.add_option("--file,-f", file, "File to read it from; - is standard input")->type_name("FILE");
+  auto* by_file =
+      command.add_option("--file,-f", file, "File to read the text from; - is standard input")->type_name("FILE");
   by_text->excludes(by_file);
   name = names.substr(0, names.find(','));
 }

@@ -116,7 +116,7 @@ class LongRun:
 
     def goes_on(self, done):
         assert done.returncode == 0, done.stderr
-        assert "goes on after" in done.stderr
+        assert "resuming after" in done.stderr
         assert done.stdout == self.whole
         assert not self.state.exists()
 

@@ -93,8 +93,7 @@ double mean(const std::vector<double>& numbers) {
 }
 
 void check_numbers(double kl) {
-  if (!std::isfinite(kl))
-    throw std::runtime_error("the model's predictions are not numbers: its own weights are broken");
+  if (!std::isfinite(kl)) throw std::runtime_error("the model's predictions are not finite: its weights are broken");
 }
 
 // ---- JSON ----
@@ -291,10 +290,9 @@ void add_ablate(CLI::App& app, Shell& shell) {
       ->type_name("LAYER.HEAD");
   command->add_flag("--all", options->all, "Switch off each head alone and rank them by effect");
   command
-      ->add_option(
-          "--at", options->at,
-          "Token numbers to predict at (default: each [MASK]; in a decoder the next token; in an encoder-decoder "
-          "all of the output)")
+      ->add_option("--at", options->at,
+                   "Token numbers to predict at (default: each [MASK], else every token; in a decoder the next token; "
+                   "in an encoder-decoder all of its output)")
       ->type_name("I");
   command->add_option("--top", options->top, "Number of words to show per place; with --all, number of heads")
       ->check(CLI::Range(1, 100000))

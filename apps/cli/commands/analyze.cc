@@ -132,6 +132,7 @@ void add_analyze(CLI::App& app, Shell& shell) {
       ->expected(0, 1)
       ->type_name("[FILE]");
   options->figure.add_to(*command, {.colours = false, .bar = false, .values = false, .reduce = false});
+  command->get_option("--output")->description("File to draw the entropy of attention by layer to: .png, .svg or .pdf");
 
   auto* corpus =
       command
@@ -146,12 +147,12 @@ void add_analyze(CLI::App& app, Shell& shell) {
             "N");
   of_corpus(command->add_option("--column", options->column, "Column or key of the corpus that holds the texts"),
             "NAME");
-  of_corpus(
-      command
-          ->add_option("--max-tokens", options->max_tokens, "Most tokens per text of the corpus; longer texts are cut")
-          ->check(CLI::Range(2, 1 << 20))
-          ->capture_default_str(),
-      "N");
+  of_corpus(command
+                ->add_option("--max-tokens", options->max_tokens,
+                             "Maximum number of tokens per text of the corpus; longer texts are cut")
+                ->check(CLI::Range(2, 1 << 20))
+                ->capture_default_str(),
+            "N");
   of_corpus(
       command->add_option("--state", options->state,
                           "File that keeps the state of a stopped run, to resume it (default: beside the corpus)"),

@@ -62,7 +62,7 @@ struct ExplainRow {
 // Throws std::runtime_error for weights that are not finite: they come from a broken model and have no maximum.
 Attended attended_by(const ExplainScene& scene, std::span<const float> weights) {
   if (!std::isfinite(std::reduce(weights.begin(), weights.end())))
-    throw std::runtime_error("weights are not numbers: the model's own weights are broken");
+    throw std::runtime_error("attention weights are not finite: the model's weights are broken");
   return attended(weights, scene.keys(), scene.look);
 }
 
@@ -272,27 +272,27 @@ void Explain::run(ThreadPool& pool) const {
   const ExplainScene scene{*words, heads.chosen(*words), look};
   const Terminal terminal = Terminal::of_stdout();
   const char* const sides = heads.kind() == model::Kind::cross ? "from output words to source words; " : "";
-  Json told = frame(scene, heads);
+  Json result = frame(scene, heads);
   std::string out;
   if (!word) {
     const std::vector<ExplainRow> rows = all_rows(scene, pool);
     if (rows.empty()) throw UsageError("the text has no words, only special tokens: --special shows them");
-    told["rows"] = Json::array();
-    for (const ExplainRow& row : rows) told["rows"].push_back(to_json(scene, row));
+    result["rows"] = Json::array();
+    for (const ExplainRow& row : rows) result["rows"].push_back(to_json(scene, row));
     out = to_text(scene, rows, terminal) +
           terminal.note(fmt::format("{}; {}{}", heads_in_words(scene, heads), sides, kAttentionCaution));
   } else {
-    told["rows"] = Json::array();
+    result["rows"] = Json::array();
     for (const std::int64_t one : chosen_words(scene, *word, occurrence)) {
       const std::vector<Attended> found = in_every_head(scene, one, pool);
-      told["rows"].push_back(to_json(scene, one, found));
+      result["rows"].push_back(to_json(scene, one, found));
       out += terminal.sentence(
                  {{scene.query(one), Phrase::Style::bold}, {fmt::format("word {}", one), Phrase::Style::dim}}) +
              to_grid(scene, found, terminal) + summary(scene, found, terminal);
     }
     out += terminal.note(fmt::format("each head by itself; {}{}", sides, kAttentionCaution));
   }
-  print(json ? as_line(told) : out);
+  print(json ? as_line(result) : out);
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ void add_generate(CLI::App& app, Shell& shell) {
   options->model.otherwise = "tiny-gpt";
   options->model.add_to(*command);
   options->text.add_to(*command, "Text to continue or to translate", "--prompt,-p");
-  command->add_option("--tokens,-n", options->how.tokens, "Most tokens to generate")
+  command->add_option("--tokens,-n", options->how.tokens, "Maximum number of tokens to generate")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->type_name("N")
       ->capture_default_str();

@@ -229,7 +229,7 @@ void TraceCommand::run(ThreadPool& pool) const {
   if (key) place.key = token_named(*key, keys, "--key");
   const Trace found = insight::trace(*tables->recording(), place, reader ? reader->model.get() : nullptr, pool);
   if (!std::isfinite(found.dot) || !std::isfinite(found.weight))
-    throw std::runtime_error("scores are not numbers: the model's own weights are broken");
+    throw std::runtime_error("scores are not finite: the model's weights are broken");
   const Ends ends{queries[static_cast<std::size_t>(found.query)], keys[static_cast<std::size_t>(found.key)]};
   print(json ? as_line(to_json(found, ends.query.text, ends.key.text)) : to_text(found, ends, Terminal::of_stdout()));
 }

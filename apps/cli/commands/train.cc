@@ -55,7 +55,7 @@ void add_shape(CLI::App& command, TrainOptions& options, CLI::Option* from) {
       at_least(1,
                command.add_option("--inner", shape.inner, "Width of the feed-forward layers (default: 4 x --width)")),
       at_least(1, command.add_option("--positions", shape.positions,
-                                     "Most tokens that the model can take (default: --length)")),
+                                     "Maximum number of tokens the model can take (default: --length)")),
       at_least(0, command.add_option("--vocabulary", shape.vocabulary,
                                      "Size of the trained tokenizer's vocabulary; 0: all words of the texts"))
           ->capture_default_str()};
@@ -71,7 +71,7 @@ void add_plan(CLI::App& command, TrainOptions& options) {
   at_least(1, command.add_option("--steps", options.plan.steps, "Number of training steps"))->capture_default_str();
   at_least(1, command.add_option("--batch", options.batches.batch, "Sequences per step, over all processes"))
       ->capture_default_str();
-  at_least(2, command.add_option("--length", options.batches.length, "Most tokens per sequence"))
+  at_least(2, command.add_option("--length", options.batches.length, "Maximum number of tokens per sequence"))
       ->capture_default_str();
   command.add_option("--rate", options.plan.rate, "Peak learning rate")
       ->check(CLI::PositiveNumber)
