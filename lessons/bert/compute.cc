@@ -117,7 +117,7 @@ LessonOutput bert(const LessonInput& input, const LessonWork& work) {
   add_facts(output, reader);
   const model::Facts& facts = reader.model->facts();
   if (facts.form != model::Form::encoder)
-    throw std::invalid_argument(reader.name + " is no encoder: this lesson looks at models like BERT");
+    throw std::invalid_argument(reader.name + " is not an encoder: this lesson needs a model like BERT");
   const insight::HeadId at{Kind::self, std::min(input.whole("layer"), facts.layers - 1), input.whole("head")};
   insight::need_index("head", at.head, facts.heads.heads);
   output.arrays.add("layer", LessonArray::scalar(static_cast<double>(at.layer)));

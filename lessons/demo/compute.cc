@@ -118,7 +118,7 @@ void add_picture(LessonOutput& output, std::int64_t n, std::uint32_t seed) {
 LessonOutput demo(const LessonInput& input, const LessonWork& work) {
   const std::int64_t n = input.whole("n"), width = input.whole("d_model"), heads = input.whole("heads");
   if (width % heads != 0)
-    throw std::invalid_argument("d_model " + std::to_string(width) + " is no multiple of " + std::to_string(heads) +
+    throw std::invalid_argument("d_model " + std::to_string(width) + " is not a multiple of " + std::to_string(heads) +
                                 " heads");
   const auto seed = static_cast<std::uint32_t>(input.whole("seed"));
   nn::NumpyRandom random(seed);

@@ -146,7 +146,7 @@ LessonOutput gpt(const LessonInput& input, const LessonWork& work) {
   const model::Reader reader = open_model(input.text("model"));
   const model::Facts& facts = reader.model->facts();
   if (facts.form != model::Form::decoder)
-    throw std::invalid_argument(reader.name + " does not go on with a text: this lesson looks at models like GPT");
+    throw std::invalid_argument(reader.name + " is not a decoder: this lesson needs a model like GPT");
   const TextWriter writer(input, reader, work.pool);
   output.words.add("model", short_name(reader));
   output.words.add("prompt", input.text("text"));

@@ -36,7 +36,7 @@ void causal_table(LessonOutput& output) {
 }
 
 Mask padding_of(const LessonArray& ids) {
-  if (ids.rank() != 2) throw std::invalid_argument("ids are [sequences, tokens], not " + shape_text(ids.shape));
+  if (ids.rank() != 2) throw std::invalid_argument("ids must be [sequences, tokens], not " + shape_text(ids.shape));
   const std::vector<std::int64_t> whole(ids.numbers.begin(), ids.numbers.end());
   return padding_ids(View<const std::int64_t, 2>(whole.data(), {ids.height(), ids.width()}), kPad);
 }
@@ -127,7 +127,7 @@ Words3 project(LessonOutput& output, const LessonInput& input) {
 void additive_table(LessonOutput& output, const LessonInput& input, const Words3& words, ThreadPool& pool) {
   const LessonArray& added = input.array("added");
   if (added.shape != std::vector<std::int64_t>{3, 3})
-    throw std::invalid_argument("added is [3, 3], a number for each pair of words, not " + shape_text(added.shape));
+    throw std::invalid_argument("added must be [3, 3], one number per pair of words, not " + shape_text(added.shape));
   output.arrays.add("added", LessonArray(added).named(numbered("word ", 3), numbered("word ", 3)));
   LessonAttention free = attend(words.q, words.k, words.v, {}, pool);
   const LessonArray masked = sum(free.scaled, added);

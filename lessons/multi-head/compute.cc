@@ -32,7 +32,7 @@ void add_critic(LessonOutput& output, const LessonInput& input, ThreadPool& pool
   const std::vector<std::string>& aspects = input.words("aspects");
   const LessonArray& marks = input.array("marks");
   if (marks.rank() != 2 || marks.height() != 1 || marks.width() != std::ssize(aspects))
-    throw std::invalid_argument("'marks' must be one row with a number for each of the " +
+    throw std::invalid_argument("'marks' must be one row with one number for each of the " +
                                 std::to_string(aspects.size()) + " aspects");
   const std::int64_t heads = input.whole("heads");
   const Film film(marks);

@@ -64,7 +64,7 @@ void in_turn(LessonOutput& output, const LessonInput& input, ThreadPool& pool) {
   const LessonArray w = output.arrays.add("W", input.array("W")), u = output.arrays.add("U", input.array("U"));
   const bool fits = w.rank() == 2 && w.height() == w.width() && u.rank() == 2 && u.width() == w.height();
   if (!fits)
-    throw std::invalid_argument("W is [d, d] and U [width of X, d], not " + shape_text(w.shape) + " and " +
+    throw std::invalid_argument("W must be [d, d] and U [width of X, d], not " + shape_text(w.shape) + " and " +
                                 shape_text(u.shape));
   std::vector<std::string> names;
   for (std::size_t n = 0; n < words.size(); ++n) names.push_back("h" + std::to_string(n + 1) + " " + words[n]);

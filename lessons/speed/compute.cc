@@ -20,7 +20,7 @@ void in_parts(LessonOutput& output, const LessonInput& input) {
   const LessonArray& scores = input.array("scores");
   const LessonArray& values = input.array("values");
   if (scores.rank() != 1 || scores.shape != values.shape)
-    throw std::invalid_argument("scores and values are two lists of one length, not " + shape_text(scores.shape) +
+    throw std::invalid_argument("scores and values must be two lists of equal length, not " + shape_text(scores.shape) +
                                 " and " + shape_text(values.shape));
   output.arrays.add("scores", scores);
   output.arrays.add("values", values);

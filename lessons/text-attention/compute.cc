@@ -34,7 +34,7 @@ struct Vocabulary {
 
   // The vectors of words. Throws std::invalid_argument that lists the words without one.
   [[nodiscard]] LessonArray of(const std::vector<std::string>& sentence) const {
-    if (sentence.empty()) throw std::invalid_argument("there is no word in the text");
+    if (sentence.empty()) throw std::invalid_argument("the text has no words");
     std::vector<std::string> unknown;
     LessonArray out = LessonArray::zeros({std::ssize(sentence), vectors.width()});
     for (std::size_t n = 0; n < sentence.size(); ++n) {
@@ -48,7 +48,7 @@ struct Vocabulary {
     }
     if (!unknown.empty())
       throw std::invalid_argument(
-          fmt::format("there is no vector for {} (words stand apart by spaces)", fmt::join(unknown, ", ")));
+          fmt::format("there is no vector for {} (separate words by spaces)", fmt::join(unknown, ", ")));
     return out;
   }
 };

@@ -1,5 +1,5 @@
-// The published numbers of bert-base-uncased. It is large and not part of the project: the environment's
-// ATTNSCOPE_MODELS names the folder that holds it.
+// Checks published numbers of bert-base-uncased. The model is large and not part of the project: the environment
+// variable ATTNSCOPE_MODELS names the folder that holds it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 namespace attn::course {
 namespace {
 
-TEST(Bert, RealOneHasTheNumbersOfTransformers) {
+TEST(Bert, BaseUncasedMatchesTransformers) {
   const char* const models = std::getenv("ATTNSCOPE_MODELS");
   const std::filesystem::path folder = std::filesystem::path(models == nullptr ? "" : models) / "bert-base-uncased";
   if (models == nullptr || !std::filesystem::exists(folder / "config.json"))

@@ -1,4 +1,4 @@
-"""check_steps.py PROGRAM EXPECTED - whether the numbers that a lesson's steps print are those that numpy found."""
+"""check_steps.py PROGRAM EXPECTED - checks that the numbers which a lesson's steps print are those of numpy."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-// Every lesson: its numbers are those of its numpy script, and its texts mention nothing that was not computed.
+// Tests every lesson: its numbers match its numpy script, and its texts mention only what was computed.
 #include "course/course.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ Json expected_of(const std::string& name) {
   return parsed(text.str());
 }
 
-TEST_P(OfTheCourse, HasTheNumbersOfItsNumpyScript) {
+TEST_P(OfTheCourse, MatchesItsNumpyScript) {
   const LessonOutput numbers = output();
   const Json expected = expected_of(lesson().name);
   ASSERT_FALSE(expected.empty());
@@ -52,7 +52,7 @@ TEST_P(OfTheCourse, HasTheNumbersOfItsNumpyScript) {
   }
 }
 
-TEST_P(OfTheCourse, IsToldInBothLanguagesWithTheSameSteps) {
+TEST_P(OfTheCourse, HasTheSameStepsInBothLanguages) {
   const LessonOutput numbers = output();
   const figure::Terminal terminal({.width = 80}, false);
   std::vector<std::vector<std::string>> shown;
@@ -74,7 +74,7 @@ TEST_P(OfTheCourse, IsToldInBothLanguagesWithTheSameSteps) {
   EXPECT_EQ(shown[0], shown[1]);
 }
 
-TEST_P(OfTheCourse, IsJsonForThePage) {
+TEST_P(OfTheCourse, ConvertsToJsonForThePage) {
   const LessonOutput numbers = output();
   for (const std::string_view language : kLanguages) {
     const Json page = page_json(lesson(), std::string(language), lesson().input, numbers);
@@ -87,7 +87,7 @@ TEST_P(OfTheCourse, IsJsonForThePage) {
   }
 }
 
-TEST_P(OfTheCourse, HasCodeForItsStepsInBothLanguages) {
+TEST_P(OfTheCourse, HasCodeForItsStepsInCppAndPython) {
   const std::vector<ScriptStep>& steps = lesson().scripts.at("en").steps;
   for (const char* file : {"steps.cc", "steps.py"}) {
     ASSERT_FALSE(lesson().code.at(file).empty()) << file;
@@ -105,7 +105,7 @@ TEST_P(OfTheCourse, FiguresCanBeDrawn) {
     EXPECT_FALSE(figure::draw(picture, figure::Output{.format = figure::Format::svg}).empty()) << name;
 }
 
-TEST_P(OfTheCourse, NamesLessonsThatThereAreAsToBeKnownBefore) {
+TEST_P(OfTheCourse, RequiresOnlyExistingLessons) {
   for (const std::string& before : lesson().before) EXPECT_NE(find_lesson(before), nullptr) << before;
   EXPECT_GT(lesson().minutes, 0);
 }

@@ -1,4 +1,4 @@
-// Weights of cross-attention are those before dropout, whatever is dropped.
+// The lesson shows the weights of cross-attention before dropout.
 #include <gmock/gmock.h>
 
 #include "tests/course/tell.h"
@@ -8,7 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(CrossAttentionLesson, WeightsHaveTheKnownShapeAndRowsSumToOne) {
+TEST(CrossAttentionLesson, WeightsHaveThePublishedShapeAndRowsSumToOne) {
   const LessonOutput output = tell("cross-attention");
   EXPECT_THAT(array(output, "weights").shape, ElementsAre(2, 4, 10, 20));
   EXPECT_EQ(*output.words.find("of_output"), "[2, 10, 256]");
@@ -37,7 +37,7 @@ TEST(CrossAttentionLesson, ShowsTheWeightsBeforeDropout) {
   EXPECT_NEAR(dropped / seen, 0.1, 0.03);
 }
 
-TEST(CrossAttentionLesson, AMaskOfTheOtherTextIsRefused) {
+TEST(CrossAttentionLesson, RejectsAMaskOfTheOtherText) {
   EXPECT_THAT(*tell("cross-attention").words.find("refusal"),
               testing::AllOf(testing::HasSubstr("10"), testing::HasSubstr("20")));
 }

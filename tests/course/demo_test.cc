@@ -24,7 +24,7 @@ TEST(Demo, HeadsMustFitTheWidth) {
     static_cast<void>(find_lesson("demo")->tell(input, {.pool = pool}));
     FAIL() << "three heads of eight numbers";
   } catch (const std::invalid_argument& wrong) {
-    EXPECT_STREQ(wrong.what(), "d_model 8 is no multiple of 3 heads");
+    EXPECT_STREQ(wrong.what(), "d_model 8 is not a multiple of 3 heads");
   }
 }
 

@@ -5,7 +5,7 @@
 namespace attn::course {
 namespace {
 
-TEST(Heads, ThereMayBeAnyNumberOfThem) {
+TEST(Heads, CanBeAnyNumber) {
   const Lesson& lesson = *find_lesson("heads");
   ThreadPool pool(2);
   for (const int count : {1, 3, 12, 64}) {

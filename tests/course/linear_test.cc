@@ -1,4 +1,4 @@
-// Linear attention equals the quadratic form of its own kernel, whatever the sizes.
+// Linear attention equals the quadratic form of its own kernel, for any sizes.
 #include <gmock/gmock.h>
 
 #include "tests/course/tell.h"

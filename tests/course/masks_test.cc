@@ -1,4 +1,4 @@
-// What the known texts say of masks, and where they are wrong.
+// Checks what published texts say about masks, and where they are wrong.
 #include <gmock/gmock.h>
 
 #include "tests/course/tell.h"
@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(MasksLesson, CountsThePairsOfTheKnownMasks) {
+TEST(MasksLesson, CountsThePairsOfPublishedMasks) {
   const LessonOutput output = tell("masks");
   EXPECT_EQ(number(output, "window_pairs"), 34);
   EXPECT_EQ(number(output, "sparse_pairs"), 184);
@@ -22,7 +22,7 @@ TEST(MasksLesson, CountsThePairsOfTheKnownMasks) {
       }
 }
 
-TEST(MasksLesson, HasTheKnownShapes) {
+TEST(MasksLesson, HasThePublishedShapes) {
   const LessonOutput output = tell("masks");
   EXPECT_THAT(array(output, "padding_ids1").shape, ElementsAre(2, 1, 5));
   EXPECT_THAT(array(output, "padding_ids2").shape, ElementsAre(2, 1, 5));
@@ -31,7 +31,7 @@ TEST(MasksLesson, HasTheKnownShapes) {
   EXPECT_THAT(array(output, "wrong_weights").shape, ElementsAre(2, 2, 5, 5));
 }
 
-TEST(MasksLesson, WhatIsForbiddenIsExactlyZeroAndRowsSumToOne) {
+TEST(MasksLesson, ForbiddenWeightsAreExactlyZeroAndRowsSumToOne) {
   const LessonOutput output = tell("masks");
   const LessonArray& weights = array(output, "both_weights");
   const std::int64_t lengths[] = {3, 4};
@@ -52,7 +52,7 @@ TEST(MasksLesson, WhatIsForbiddenIsExactlyZeroAndRowsSumToOne) {
   EXPECT_THAT(array(output, "masked_weights").numbers[2], 0);
 }
 
-TEST(MasksLesson, ARowThatSeesNothingIsZerosAndIsReported) {
+TEST(MasksLesson, ReportsARowThatSeesNothingAsZeros) {
   const LessonOutput output = tell("masks");
   for (std::int64_t j = 0; j < 3; ++j) {
     EXPECT_EQ(array(output, "blind_weights").at(1, j), 0);

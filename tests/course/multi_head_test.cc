@@ -1,4 +1,4 @@
-// Deep-ML 53 and 94 literally, with the reader's answers; and heads that do not divide.
+// Checks Deep-ML 53 and 94 literally, with the reader's answers, and heads that do not divide the width.
 #include <gmock/gmock.h>
 
 #include "course/compute/lesson_parts.h"
@@ -47,7 +47,7 @@ TEST(DeepMl94Lesson, ChecksTheReadersAnswer) {
   EXPECT_NE(output.arrays.find("answer_right"), nullptr);
 }
 
-TEST(MultiHeadLesson, SaysBothNumbersWhereHeadsDoNotDivideTheWidth) {
+TEST(MultiHeadLesson, NamesBothNumbersIfHeadsDoNotDivideTheWidth) {
   try {
     tell("multi-head", {"heads=3"});
     FAIL() << "4 was split into 3";
@@ -56,7 +56,7 @@ TEST(MultiHeadLesson, SaysBothNumbersWhereHeadsDoNotDivideTheWidth) {
   }
 }
 
-TEST(MultiHeadLesson, WithOneHeadIsOneHead) {
+TEST(MultiHeadLesson, WithOneHeadEqualsPlainAttention) {
   const LessonOutput output = tell("multi-head", {"heads=1"});
   EXPECT_LT(largest_difference(array(output, "output"), array(output, "single_output")), 1e-6);
   EXPECT_EQ(number(output, "apart"), 0);

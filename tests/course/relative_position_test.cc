@@ -1,4 +1,4 @@
-// The table of relative positions has the known shape and learns through the engine's gradient.
+// The table of relative positions has the published shape and learns through the engine's gradient.
 #include <gmock/gmock.h>
 
 #include "tests/course/tell.h"
@@ -8,7 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(RelativePositionLesson, HasARowForEachClampedDistance) {
+TEST(RelativePositionLesson, HasOneRowPerClampedDistance) {
   const LessonOutput output = tell("relative-position");
   EXPECT_THAT(array(output, "table").shape, ElementsAre(65, 4));
   EXPECT_THAT(array(output, "far_index").numbers, ElementsAre(0, 0, 31, 32, 33, 64, 64));

@@ -49,7 +49,7 @@ TEST(Script, LinesOfChineseAreJoinedWithoutSpaces) {
   EXPECT_EQ(script.steps[0].blocks[0].text, "点积，相加 Q 和；1 行");
 }
 
-TEST(Script, SaysInWhichLineItIsWrong) {
+TEST(Script, NamesTheLineWithTheError) {
   const auto message = [](const char* text) {
     try {
       parse_script(text);
@@ -80,7 +80,7 @@ TEST(Script, NumbersAreFilledIn) {
   EXPECT_EQ(number_at("w[0,1]", output), 0.75);
 }
 
-TEST(Script, LeavesOutWhatIsOnlyToldOfOtherData) {
+TEST(Script, LeavesOutBlocksForOtherData) {
   const Script script = filled(
       parse_script("# T\n> L\n## a: b\n{?word}It is {word}.\n\n{!word}none\n\n{?x}{x}\n@ table {!x}w\n"), small());
   ASSERT_EQ(script.steps[0].blocks.size(), 2U);
@@ -88,7 +88,7 @@ TEST(Script, LeavesOutWhatIsOnlyToldOfOtherData) {
   EXPECT_EQ(script.steps[0].blocks[1].text, "w");
 }
 
-TEST(Script, NothingIsFilledInThatWasNotComputed) {
+TEST(Script, FillsInOnlyWhatWasComputed) {
   const LessonOutput output = small();
   for (const char* text : {"{x}", "{w}", "{w[0]}", "{w[0,2]}", "{w[0,0,0]}", "{w[a]}", "{w"})
     EXPECT_THROW(filled(text, output), std::invalid_argument) << text;
@@ -124,7 +124,7 @@ TEST(LessonInput, TakesTheReadersData) {
   EXPECT_EQ(input.array("vectors").at(1, 0), 3);
 }
 
-TEST(LessonInput, RefusesWhatTheLessonDoesNotHave) {
+TEST(LessonInput, RejectsUnknownNamesAndInvalidData) {
   LessonInput input = with_data();
   EXPECT_THROW(input.set("heads=2"), std::invalid_argument);
   EXPECT_THROW(input.set("d_k=1.5"), std::invalid_argument);

@@ -1,4 +1,4 @@
-// What is known of this lesson's numbers, literally; and the two holes of its exercise.
+// Checks the published numbers of this lesson literally, and the two holes of its exercise.
 #include <gmock/gmock.h>
 
 #include "course/compute/lesson_parts.h"
@@ -28,7 +28,7 @@ TEST(SelfAttentionLesson, FollowsTheReadersWidth) {
   expect_row(tell("self-attention", {"d_k=8"}), "weights", 0, {.85536, .14136, .00328});
 }
 
-TEST(SelfAttentionLesson, BarsAreSortedAndOfWholeBlocks) {
+TEST(SelfAttentionLesson, BarsAreSortedAndMadeOfWholeBlocks) {
   const LessonOutput output = tell("self-attention", {});
   EXPECT_THAT(*output.words.find("five_bars"), testing::StartsWith("我   →\n"
                                                                    "  我   0.633 █████████████████████████\n"

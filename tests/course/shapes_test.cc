@@ -1,4 +1,4 @@
-// The shapes that are known, and the refusal where heads do not divide d_model.
+// Checks the published shapes, and the error for heads that do not divide d_model.
 #include <gmock/gmock.h>
 
 #include "tests/course/tell.h"
@@ -12,7 +12,7 @@ const std::vector<double>& numbers(const LessonOutput& output, const char* name)
   return output.arrays.find(name)->numbers;
 }
 
-TEST(ShapesLesson, FollowsTheKnownShapes) {
+TEST(ShapesLesson, HasThePublishedShapes) {
   const LessonOutput first = tell("shapes", {});
   EXPECT_THAT(numbers(first, "one_weights_shape"), ElementsAre(2, 10, 10));
   EXPECT_THAT(numbers(first, "one_output_shape"), ElementsAre(2, 10, 512));
@@ -27,7 +27,7 @@ TEST(ShapesLesson, FollowsTheKnownShapes) {
   EXPECT_THAT(*medium.words.find("heads_flow"), testing::HasSubstr("[2, 8, 10, 16]"));
 }
 
-TEST(ShapesLesson, SaysBothNumbersWhereHeadsDoNotDivideTheWidth) {
+TEST(ShapesLesson, NamesBothNumbersIfHeadsDoNotDivideTheWidth) {
   try {
     tell("shapes", {"d_model=100", "heads=7"});
     FAIL() << "100 was split into 7";

@@ -1,4 +1,4 @@
-// tests/course/tell.h - a lesson computed with a reader's settings and data.
+// tests/course/tell.h - computes a lesson with a reader's settings and data.
 #pragma once
 
 #include <string>

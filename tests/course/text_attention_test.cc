@@ -1,4 +1,4 @@
-// The shares that are known, the reader's own sentence and words, and words without a vector.
+// Checks the published shares, the reader's own sentence and words, and words without a vector.
 #include <gmock/gmock.h>
 
 #include "course/course.h"
@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 LessonInput own() { return find_lesson("text-attention")->input; }
 
-TEST(TextAttentionLesson, HasTheKnownShares) {
+TEST(TextAttentionLesson, HasThePublishedShares) {
   const LessonOutput output = tell_input("text-attention", own());
   EXPECT_THAT(*output.words.find("top"),
               HasSubstr("我   →  🎯 我 0.2408 (24.1%)  👀 学习 0.2083 (20.8%)  📌 AI 0.1903 (19.0%)"));

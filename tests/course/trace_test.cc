@@ -1,4 +1,4 @@
-// The weights that are known, and the reader's own small input.
+// Checks the published weights, and the reader's own small input.
 #include <gmock/gmock.h>
 
 #include "course/compute/lesson_parts.h"
@@ -9,7 +9,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(TraceLesson, HasTheKnownWeights) {
+TEST(TraceLesson, HasThePublishedWeights) {
   const LessonArray known{{3, 3}, {.226958, .526202, .246840, .028802, .867241, .103957, .063337, .805792, .130871}};
   EXPECT_LT(largest_difference(*tell("trace").arrays.find("weights"), known), 1e-6);
 }
@@ -24,7 +24,7 @@ TEST(TraceLesson, TakesASmallTableAsCsvOrJson) {
   EXPECT_THAT(json.arrays.find("weights")->rows, ElementsAre("word 0", "word 1", "word 2", "word 3"));
 }
 
-TEST(TraceLesson, RefusesWhatIsNoSmallTable) {
+TEST(TraceLesson, RejectsAnythingButASmallTable) {
   EXPECT_THROW(tell("trace", {}, R"({"X": [1, 2]})"), std::invalid_argument);
   EXPECT_THROW(tell("trace", {}, R"({"X": [[1, null]]})"), std::invalid_argument);
 }

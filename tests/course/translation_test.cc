@@ -5,7 +5,7 @@
 namespace attn::course {
 namespace {
 
-TEST(Translation, LargestWeightOfEachWordLiesOnTheWordThatItTranslates) {
+TEST(Translation, LargestWeightOfEachWordIsOnTheWordItTranslates) {
   ThreadPool pool(2);
   const Lesson& lesson = *find_lesson("translation");
   const LessonOutput output = lesson.tell(lesson.input, {.pool = pool});

@@ -1,4 +1,4 @@
-// What is known of softmax([1, 2, 100]), literally; and that the wrong ways go wrong.
+// Checks published numbers of softmax([1, 2, 100]) literally, and that the wrong ways fail.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace attn::course {
 namespace {
 
-TEST(WhyScaleLesson, HasTheKnownNumbers) {
+TEST(WhyScaleLesson, HasThePublishedNumbers) {
   const LessonOutput found = tell("why-scale");
   const LessonArray &large = array(found, "large_weights"), &calm = array(found, "calm_weights");
   EXPECT_NEAR(large.at(0, 0), 1.011e-43, 1e-46);
@@ -22,7 +22,7 @@ TEST(WhyScaleLesson, HasTheKnownNumbers) {
   EXPECT_NEAR(found.arrays.find("spread")->at(4, 1), 512, 0.1 * 512);
 }
 
-TEST(WhyScaleLesson, TheWrongWaysGiveNoNumbers) {
+TEST(WhyScaleLesson, TheWrongWaysGiveNaN) {
   const LessonOutput found = tell("why-scale");
   for (const double number : found.arrays.find("high_powers")->numbers) EXPECT_TRUE(std::isinf(number));
   for (const double number : found.arrays.find("high_naive")->numbers) EXPECT_TRUE(std::isnan(number));

@@ -15,16 +15,17 @@
 namespace attn::figure {
 namespace {
 
-TEST(ColourMaps, UnknownNameIsRefusedWithTheKnownOnes) {
+TEST(ColourMaps, RejectsAnUnknownNameAndListsTheKnownOnes) {
   try {
     colour_map("jet");
     FAIL() << "jet was taken";
   } catch (const std::invalid_argument& wrong) {
-    EXPECT_STREQ(wrong.what(), "there is no colour map 'jet'; choose from viridis, magma, cividis, YlOrRd, Blues, RdBu");
+    EXPECT_STREQ(wrong.what(),
+                 "there is no colour map 'jet'; choose from viridis, magma, cividis, YlOrRd, Blues, RdBu");
   }
 }
 
-TEST(ColourMaps, EveryColourIsThatOfMatplotlibWithinOneStep) {
+TEST(ColourMaps, MatchMatplotlibWithinOneStep) {
   std::ifstream file(ATTNSCOPE_GOLDEN "/colour_maps.json");
   const nlohmann::json golden = nlohmann::json::parse(file);
   constexpr double kStep = 1 / 255.0 + 1e-6;  // the file has six digits
@@ -47,7 +48,7 @@ double linear(std::uint8_t byte) {
   return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
 }
 
-TEST(Ink, HasAContrastOfFourAndAHalfOnEveryColourOfEveryMap) {
+TEST(Ink, HasAContrastOf4Point5OnEveryColourOfEveryMap) {
   const auto light = [](const Colour& c) { return 0.2126 * linear(c.r) + 0.7152 * linear(c.g) + 0.0722 * linear(c.b); };
   for (const std::string_view name : colour_map_names()) {
     for (const Colour& ground : colour_map(name)) {
@@ -57,7 +58,7 @@ TEST(Ink, HasAContrastOfFourAndAHalfOnEveryColourOfEveryMap) {
   }
 }
 
-// Ottosson's OKLab: lightness, and two axes of colour.
+// Ottosson's OKLab: lightness and two colour axes.
 std::array<double, 3> oklab(const Colour& c) {
   const double r = linear(c.r), g = linear(c.g), b = linear(c.b);
   const double l = std::cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
@@ -73,7 +74,7 @@ double distance(const Colour& a, const Colour& b) {
   return std::hypot(x[0] - y[0], x[1] - y[1], x[2] - y[2]);
 }
 
-TEST(HeadColours, SixteenAndMoreDifferAndAreEquallyLight) {
+TEST(HeadColours, SixteenOrMoreDifferAndAreEquallyLight) {
   constexpr std::int64_t kHeads = 16;
   for (std::int64_t a = 0; a < kHeads; ++a) {
     EXPECT_EQ(head_style(a).dash, 0);

@@ -20,8 +20,8 @@ namespace {
 
 using test::Pixels;
 
-// Where the table stands: its frame is the largest box of lines in the picture, so look for the first and last dot of
-// any colour of the map that is neither grey nor white.
+// Finds the table in a picture: from the first to the last pixel with a colour of the map that is neither grey nor
+// white.
 struct Found {
   std::int64_t left = std::numeric_limits<std::int64_t>::max(), top = left, right = -1, bottom = -1;
 };
@@ -55,7 +55,7 @@ void expect_cells(const Figure& figure, const nn::Matrix& cells, double dpi) {
           << "cell " << i << ", " << j << " at " << dpi;
 }
 
-TEST(Png, CellsHaveTheirColoursAndWholeDotsAtAnyResolution) {
+TEST(Png, CellsHaveTheirColoursAndWholePixelsAtAnyResolution) {
   for (const double dpi : {72.0, 96.0, 150.0, 211.0, 300.0}) {
     Heatmap map = test::heatmap(9, 13);
     map.bar = false;
@@ -64,7 +64,7 @@ TEST(Png, CellsHaveTheirColoursAndWholeDotsAtAnyResolution) {
   }
 }
 
-TEST(Png, OfManyCellsHasADotForEachOfThem) {
+TEST(Png, HasOnePixelPerCellOfALargeTable) {
   Heatmap map = test::heatmap(2048, 2048);
   map.bar = false;
   const nn::Matrix cells = test::copy_of(map.cells);
@@ -78,7 +78,7 @@ TEST(Png, IsLargerAtAHigherResolution) {
   EXPECT_NEAR(static_cast<double>(high.width) / static_cast<double>(low.width), 3, 0.05);
 }
 
-TEST(Files, AreTheSameBytesEveryTime) {
+TEST(Files, AreDeterministic) {
   const std::vector<test::Sample> samples = test::samples();
   const auto files = [&] {
     std::vector<std::string> drawn;
@@ -93,7 +93,7 @@ TEST(Files, AreTheSameBytesEveryTime) {
   for (std::size_t n = 0; n < first.size(); ++n) EXPECT_EQ(first[n], again[n]) << samples[n % samples.size()].name;
 }
 
-TEST(Pdf, BeginsAndEndsAsAPdfDoes) {
+TEST(Pdf, HasTheHeaderAndTrailerOfAPdf) {
   for (const test::Sample& sample : test::samples()) {
     const std::string pdf = draw(sample.figure, Output{.format = Format::pdf});
     EXPECT_TRUE(pdf.starts_with("%PDF-1.")) << sample.name;
@@ -101,7 +101,7 @@ TEST(Pdf, BeginsAndEndsAsAPdfDoes) {
   }
 }
 
-TEST(Pdf, HasItsLabelsAsText) {
+TEST(Pdf, StoresLabelsAsText) {
   if (std::system("pdftotext -v >/dev/null 2>&1") != 0) GTEST_SKIP() << "pdftotext is not here";
   Heatmap map = test::heatmap(4, 4);
   map.rows = {"[CLS]", "the", "喜欢", "##ing"};
@@ -115,7 +115,7 @@ TEST(Pdf, HasItsLabelsAsText) {
     EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
 }
 
-TEST(Formats, AreKnownByTheEndOfTheName) {
+TEST(Formats, FollowFromTheFileName) {
   EXPECT_EQ(format_of("a/b.png"), Format::png);
   EXPECT_EQ(format_of("b.SVG"), Format::svg);
   EXPECT_EQ(format_of("x.y.pdf"), Format::pdf);
@@ -133,7 +133,7 @@ std::string figure_refusal(const Figure& figure, const Output& output = {}) {
   return "";
 }
 
-TEST(BadFigures, WithoutCellsAreRefused) {
+TEST(BadFigures, WithoutCellsAreRejected) {
   EXPECT_EQ(figure_refusal(Heatmap{}), "the heatmap has nothing to draw");
   EXPECT_EQ(figure_refusal(Grid{}), "the grid has nothing to draw");
   EXPECT_EQ(figure_refusal(Overview{}), "the overview has nothing to draw");
@@ -143,13 +143,13 @@ TEST(BadFigures, WithoutCellsAreRefused) {
   EXPECT_EQ(figure_refusal(Curves{}), "the chart has nothing to draw");
 }
 
-TEST(BadFigures, LabelsMustBeAsManyAsTheCells) {
+TEST(BadFigures, NeedAsManyLabelsAsCells) {
   Heatmap map = test::heatmap(3, 4);
   map.columns.pop_back();
   EXPECT_EQ(figure_refusal(std::move(map)), "3 labels for 4 columns; there must be as many, or none");
 }
 
-TEST(BadFigures, ColoursAndNumbersMustBeSuch) {
+TEST(BadFigures, NeedKnownColoursAndFiniteNumbers) {
   Heatmap map = test::heatmap(2, 2);
   map.shade.cmap = "jet";
   EXPECT_NE(figure_refusal(std::move(map)).find("there is no colour map 'jet'"), std::string::npos);
@@ -161,7 +161,7 @@ TEST(BadFigures, ColoursAndNumbersMustBeSuch) {
   EXPECT_EQ(figure_refusal(std::move(map)), "cell (1, 1) is not a finite number and has no colour");
 }
 
-TEST(BadFigures, CurvesMustHaveAPlaceOnTheirAxes) {
+TEST(BadFigures, NeedCurvesThatFitTheirAxes) {
   Curves curves;
   curves.curves.push_back({"loss", {1, 2, 3}, {1, 2}});
   EXPECT_EQ(figure_refusal(curves), "curve 'loss' has 3 x values for 2 y values");
@@ -172,7 +172,7 @@ TEST(BadFigures, CurvesMustHaveAPlaceOnTheirAxes) {
   EXPECT_EQ(figure_refusal(curves), "a number of curve 'loss' is not finite");
 }
 
-TEST(BadFigures, AHeadMustHaveAWeightForEveryPair) {
+TEST(BadFigures, NeedOneWeightPerPairInEachHead) {
   HeadView view;
   view.queries = {"a", "b"};
   view.keys = {"a"};
@@ -180,13 +180,13 @@ TEST(BadFigures, AHeadMustHaveAWeightForEveryPair) {
   EXPECT_EQ(figure_refusal(std::move(view)), "head 'Head 3' has 2 x 2 weights for 2 queries and 1 keys");
 }
 
-TEST(BadFigures, ResolutionsAndSizesHaveBounds) {
+TEST(BadFigures, NeedResolutionsAndSizesWithinLimits) {
   EXPECT_NE(figure_refusal(test::heatmap(2, 2), {.dpi = 0}), "");
   EXPECT_NE(figure_refusal(test::heatmap(2, 2), {.dpi = std::numeric_limits<double>::quiet_NaN()}), "");
   EXPECT_NE(figure_refusal(test::heatmap(1, 40000)).find("at most 32767"), std::string::npos);
 }
 
-TEST(OddFigures, AreDrawnAllTheSame) {
+TEST(OddFigures, CanBeDrawn) {
   const auto drawn = [](Figure figure) {
     for (const Format format : {Format::png, Format::svg, Format::pdf})
       EXPECT_GT(draw(figure, Output{.format = format}).size(), 100u);
@@ -211,7 +211,7 @@ TEST(OddFigures, AreDrawnAllTheSame) {
   drawn(std::move(point));
 }
 
-TEST(GridColumns, AreTwoRowsOfFourForEightAndElseNearlySquare) {
+TEST(GridColumns, AreTwoRowsOfFourForEightAndNearlySquareOtherwise) {
   const auto columns = [](std::int64_t panels) {
     Grid grid;
     grid.panels.resize(static_cast<std::size_t>(panels));

@@ -5,7 +5,7 @@
 namespace attn::figure {
 namespace {
 
-TEST(Labels, ShowSpacesAtTheEdgesAndKeepThoseInside) {
+TEST(Labels, MarkLeadingAndTrailingSpacesAndKeepThoseInside) {
   EXPECT_EQ(visible(" the"), "·the");
   EXPECT_EQ(visible("a "), "a·");
   EXPECT_EQ(visible("   "), "···");
@@ -13,7 +13,7 @@ TEST(Labels, ShowSpacesAtTheEdgesAndKeepThoseInside) {
   EXPECT_EQ(visible(""), "");
 }
 
-TEST(Labels, ShowWhatCannotBeSeenAsEscapes) {
+TEST(Labels, ShowInvisibleCharactersAsEscapes) {
   EXPECT_EQ(visible("\n"), "\\n");
   EXPECT_EQ(visible("a\tb\r"), "a\\tb\\r");
   EXPECT_EQ(visible("\x1b[1m"), "\\x1b[1m");
@@ -24,13 +24,13 @@ TEST(Labels, ShowWhatCannotBeSeenAsEscapes) {
   EXPECT_EQ(visible(std::string("\0", 1)), "\\x00");
 }
 
-TEST(Labels, KeepOtherScriptsAndTheJoinersInThem) {
+TEST(Labels, KeepOtherScriptsAndTheirJoiners) {
   for (const char* text : {"我 喜欢", "مرحبا", "שלום", "👩‍🚀", "می‌خواهم", "é", "##ing"})
     EXPECT_EQ(visible(text), text);
   EXPECT_EQ(visible("\u200d"), "\\u200d");
 }
 
-TEST(Labels, ShowBytesThatAreNoCharacters) {
+TEST(Labels, ShowInvalidBytes) {
   EXPECT_EQ(visible("\xf0\x9f"), "\\xf0\\x9f");
   EXPECT_EQ(visible("a\xff"), "a\\xff");
 }

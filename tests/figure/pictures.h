@@ -1,4 +1,4 @@
-// tests/figure/pictures.h - figures to draw, and drawn ones to look at.
+// tests/figure/pictures.h - sample figures, and helpers that inspect drawn ones.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct Pixels {
 };
 Pixels decoded(const std::string& png);  // by libspng; throws std::runtime_error
 
-// Tokens of many scripts, and such as have something to hide.
+// Tokens of many scripts, some with invisible or unsafe characters.
 std::vector<std::string> hard_tokens();
 
-// Rows that sum to 1, the same for the same seed everywhere.
+// Rows that sum to 1, reproducible from the seed on every machine.
 nn::Matrix weights(std::int64_t rows, std::int64_t columns, std::uint32_t seed);
 nn::Matrix table(std::int64_t rows, std::int64_t columns, const std::vector<float>& cells);
 nn::Matrix copy_of(const nn::Matrix& cells);

@@ -1,4 +1,4 @@
-// Drawn figures against pictures that were looked at: tests/golden/figures, made by tests/golden/make_figures.sh.
+// Compares drawn figures with reviewed pictures in tests/golden/figures, made by tests/golden/make_figures.sh.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace {
 
 using test::Pixels;
 
-// Another version of a font moves letters by a dot; another layout moves panels, lines or colours. So both pictures are
-// cut into squares of 6 dots, and of these at most one in a hundred may differ by more than a fifth of black to white
-// on average. The sizes may differ by 2 %, because words may become a little wider.
+// Another version of a font moves letters by a pixel; another layout moves panels, lines or colours. So both pictures
+// are cut into squares of 6 pixels, and at most one square in a hundred may differ, on average, by more than a fifth of
+// the range from black to white. Sizes may differ by 2 %, because words may become a little wider.
 constexpr std::int64_t kSquare = 6;
 constexpr double kNotable = 51, kMostDiffering = 0.01, kMostLarger = 0.02;
 
@@ -52,7 +52,7 @@ bool alike(const Pixels& a, const Pixels& b) {
 
 std::string file_of(const std::string& name) { return std::string(ATTNSCOPE_GOLDEN) + "/figures/" + name + ".png"; }
 
-TEST(ReferencePictures, EveryFigureLooksAsItDid) {
+TEST(ReferencePictures, EveryFigureMatches) {
   constexpr Output kOutput = {.dpi = 96};
   for (const test::Sample& sample : test::samples()) {
     const std::string drawn = draw(sample.figure, kOutput);
@@ -67,7 +67,7 @@ TEST(ReferencePictures, EveryFigureLooksAsItDid) {
   }
 }
 
-TEST(ReferencePictures, AChangedFigureIsNoticed) {
+TEST(ReferencePictures, AChangedFigureIsDetected) {
   for (test::Sample& sample : test::samples()) {
     const Pixels before = test::decoded(draw(sample.figure, Output{.dpi = 96}));
     Pixels moved = before;  // by 6 dots, as another layout would

@@ -34,7 +34,7 @@ std::string bare(const std::string& text) {
   return std::regex_replace(text, kEscape, "");
 }
 
-// As the C library counts, which knows nothing of ours.
+// The C library's own count, as an independent reference.
 int columns_by_libc(const std::string& text) {
   const char* const before = std::setlocale(LC_CTYPE, "C.UTF-8");
   EXPECT_NE(before, nullptr);
@@ -139,7 +139,7 @@ TEST(Screen, NoLineIsWiderThanTheScreen) {
   }
 }
 
-TEST(Screen, WithoutColoursThereIsNoEscapeEvenIfALabelHoldsOne) {
+TEST(Screen, PrintsNoEscapesWithoutColoursEvenFromLabels) {
   for (int flavour = 0; flavour < 4; ++flavour) {
     for (const Figure& figure : every_figure(flavour)) {
       const std::string text = draw(figure, Screen{80, Colours::none});
@@ -148,7 +148,7 @@ TEST(Screen, WithoutColoursThereIsNoEscapeEvenIfALabelHoldsOne) {
   }
 }
 
-TEST(Screen, EveryEscapeIsOneOfOursAndClosedOnItsLine) {
+TEST(Screen, ClosesEveryEscapeOnItsLine) {
   static const std::regex kStyled("\x1b\\[[1-9][0-9;]*m[^\x1b]*\x1b\\[0m");
   for (int flavour = 0; flavour < 4; ++flavour) {
     for (const Figure& figure : every_figure(flavour)) {
@@ -161,7 +161,7 @@ TEST(Screen, EveryEscapeIsOneOfOursAndClosedOnItsLine) {
   }
 }
 
-TEST(Screen, PipedNumbersAreTheCellsInTheirRows) {
+TEST(Screen, PrintsTheCellsRowByRowToAPipe) {
   Heatmap map = heatmap(5, 5, 0);
   map.values = true;
   const auto lines = lines_of(draw(Figure(std::move(map)), Screen{80, Colours::none}));
@@ -184,7 +184,7 @@ std::string code_of(int what, const Colour& c) {
   return std::to_string(what) + ";2;" + std::to_string(c.r) + ";" + std::to_string(c.g) + ";" + std::to_string(c.b);
 }
 
-TEST(Screen, HalfBlocksHaveTheUpperRowAsInkAndTheLowerOneAsGround) {
+TEST(Screen, HalfBlocksHaveTheUpperRowAsForegroundAndTheLowerAsBackground) {
   Heatmap map;
   map.cells = nn::Matrix(40, 3);  // too high to be enlarged
   for (int i = 0; i < 120; ++i) map.cells.data()[i] = static_cast<float>(i) / 119;
@@ -215,7 +215,7 @@ TEST(Screen, LabelledCellsHaveTheColourOfTheirNumber) {
   }
 }
 
-TEST(Screen, OneWeightAmongManyIsStillSeenAndTheCaptionSaysHow) {
+TEST(Screen, KeepsOneLargeWeightAmongManyVisibleAndSaysHow) {
   Heatmap map;
   map.cells = nn::Matrix(300, 300);
   std::fill_n(map.cells.data(), 300 * 300, 0.0F);
@@ -228,7 +228,7 @@ TEST(Screen, OneWeightAmongManyIsStillSeenAndTheCaptionSaysHow) {
             1);
 }
 
-TEST(Screen, NegativeNumbersCarryTheirSignWithoutColours) {
+TEST(Screen, NegativeNumbersHaveASignWithoutColours) {
   Heatmap map;
   map.cells = nn::Matrix(1, 2);
   map.cells.data()[0] = -0.9F;
@@ -276,7 +276,7 @@ TEST(Screen, HeadViewListsTheLargestWeightsFirst) {
   EXPECT_EQ(lines[3], "The 3 largest weights of each query, 90 % of all.");
 }
 
-TEST(Screen, FiguresThatCannotBeDrawnAreRefusedAsInFiles) {
+TEST(Screen, RejectsTheSameFiguresAsFilesDo) {
   EXPECT_THROW(draw(Figure(Heatmap{}), Screen{}), std::invalid_argument);
   Heatmap map = heatmap(2, 2, 0);
   map.cells.data()[3] = NAN;
@@ -310,7 +310,7 @@ TEST(Paint, BarIsAsLongAsItsShareToAnEighth) {
   EXPECT_EQ(bar_of(-1, 3), "   ");
 }
 
-TEST(Columns, AreThoseThatTheLibraryOfCCounts) {
+TEST(Columns, AgreeWithTheCLibrary) {
   for (const std::string text : {"", "abc", "小明", "e\u0301", "é", "😀!", "שלום", "ﬁ", "한국어", "ｆｕｌｌ"}) {
     EXPECT_EQ(columns_of(text), columns_by_libc(text)) << text;
   }

@@ -23,7 +23,7 @@ std::string shade_refusal(const Shade& shade, const Range& numbers) {
   return "";
 }
 
-TEST(Shader, GoesFromZeroToTheLargestNumberUnlessToldOtherwise) {
+TEST(Shader, CoversZeroToTheLargestNumberByDefault) {
   const Shader shader({}, {0.1, 0.8});
   EXPECT_EQ(shader.range().from, 0);
   EXPECT_EQ(shader.range().to, 0.8);
@@ -32,7 +32,7 @@ TEST(Shader, GoesFromZeroToTheLargestNumberUnlessToldOtherwise) {
   EXPECT_EQ(shader.step(0.4), 128);
 }
 
-TEST(Shader, OfADivergingMapIsWhiteInTheMiddleAndAsWideToBothSides) {
+TEST(Shader, IsSymmetricAroundWhiteForADivergingMap) {
   for (const Scale scale : {Scale::linear, Scale::square_root, Scale::log}) {
     const Shader shader({.cmap = "RdBu", .scale = scale}, {-0.2, 0.5});
     EXPECT_EQ(shader.range().from, -0.5);
@@ -42,18 +42,18 @@ TEST(Shader, OfADivergingMapIsWhiteInTheMiddleAndAsWideToBothSides) {
   }
 }
 
-TEST(Shader, OfNothingButZerosStillHasARange) {
+TEST(Shader, HasARangeEvenIfAllNumbersAreZero) {
   EXPECT_EQ(Shader({}, {0, 0}).range().to, 1);
   EXPECT_EQ(Shader({.cmap = "RdBu"}, {0, 0}).range().from, -1);
 }
 
-TEST(Shader, OfNumbersBelowZeroShowsThemAll) {
+TEST(Shader, CoversNegativeNumbers) {
   const Shader shader({}, {-3, 2});
   EXPECT_EQ(shader.range().from, -3);
   EXPECT_EQ(Shader({}, {-3, -1}).range().to, 0);
 }
 
-TEST(Shader, RootsAndLogarithmsAreWhatTheySay) {
+TEST(Shader, ComputesRootsAndLogarithms) {
   const Shader root({.scale = Scale::square_root}, {0, 1});
   EXPECT_DOUBLE_EQ(root.place(0.25), 0.5);
   const Shader log({.scale = Scale::log}, {0, 1});
@@ -66,7 +66,7 @@ TEST(Shader, RootsAndLogarithmsAreWhatTheySay) {
   EXPECT_FALSE(narrow.cut_below());
 }
 
-TEST(Shader, NeverGoesBackwards) {
+TEST(Shader, IsMonotonic) {
   for (const std::string_view name : colour_map_names()) {
     for (const Scale scale : {Scale::linear, Scale::square_root, Scale::log}) {
       const Shader shader({.cmap = std::string(name), .scale = scale}, {-1, 2});
@@ -80,7 +80,7 @@ TEST(Shader, NeverGoesBackwards) {
   }
 }
 
-TEST(Shader, ShadesATableAsItShadesEachNumber) {
+TEST(Shader, ShadesATableLikeSingleNumbers) {
   const nn::Matrix cells = test::weights(17, 13, 3);
   for (const Scale scale : {Scale::linear, Scale::square_root, Scale::log}) {
     const Shader shader({.scale = scale, .range = Range{0.01, 0.4}}, numbers_in(cells));
@@ -90,7 +90,7 @@ TEST(Shader, ShadesATableAsItShadesEachNumber) {
   }
 }
 
-TEST(Shader, RefusesWhatIsNoRange) {
+TEST(Shader, RejectsAnEmptyRange) {
   EXPECT_EQ(shade_refusal({.range = Range{1, 1}}, {0, 1}),
             "the colours' range 1 to 1 is empty: its end must lie above its start");
   EXPECT_NE(shade_refusal({.range = Range{0.5, 0.1}}, {0, 1}), "");
@@ -100,7 +100,7 @@ TEST(Shader, RefusesWhatIsNoRange) {
             "a log scale needs a range that ends above 0");
 }
 
-TEST(Shader, TicksLieInTheBarInOrderAndWithRoom) {
+TEST(Shader, TicksLieInTheBarInOrderWithRoomBetween) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> size(-6, 6), part(0, 1);
   for (int round = 0; round < 400; ++round) {
@@ -128,7 +128,7 @@ TEST(NumbersIn, AreTheSmallestAndTheLargest) {
   EXPECT_EQ(range.to, 2);
 }
 
-TEST(NumbersIn, ACellThatIsNotFiniteIsNamed) {
+TEST(NumbersIn, NamesACellThatIsNotFinite) {
   for (const float strange : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                               -std::numeric_limits<float>::infinity()}) {
     try {
@@ -140,7 +140,7 @@ TEST(NumbersIn, ACellThatIsNotFiniteIsNamed) {
   }
 }
 
-TEST(Scales, HaveNamesThatAreReadBack) {
+TEST(Scales, ParseTheirNames) {
   for (const Scale scale : {Scale::linear, Scale::square_root, Scale::log})
     EXPECT_EQ(parse_scale(name_of(scale)), scale);
   EXPECT_EQ(parse_scale("cubic"), std::nullopt);

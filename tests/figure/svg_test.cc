@@ -24,7 +24,7 @@ struct Element {
   std::map<std::string, std::string> attributes;
 };
 
-// What GLib's parser finds; a file that is not well-formed fails the test.
+// Parses with GLib; a file that is not well-formed fails the test.
 std::vector<Element> elements_of(const std::string& xml) {
   std::vector<Element> elements;
   GMarkupParser parser{};
@@ -71,7 +71,7 @@ std::vector<std::string> texts_of(const std::vector<Element>& elements) {
 
 std::string svg_of(Figure figure) { return draw(figure, Output{.format = Format::svg}); }
 
-TEST(Svg, OfEveryFigureIsWellFormed) {
+TEST(Svg, IsWellFormedForEveryFigure) {
   for (const test::Sample& sample : test::samples()) {
     const std::vector<Element> elements = elements_of(draw(sample.figure, Output{.format = Format::svg}));
     ASSERT_FALSE(elements.empty()) << sample.name;
@@ -80,7 +80,7 @@ TEST(Svg, OfEveryFigureIsWellFormed) {
   }
 }
 
-TEST(Svg, HasItsLabelsAsText) {
+TEST(Svg, StoresLabelsAsText) {
   Heatmap map = test::heatmap(12, 12);
   map.rows = map.columns = test::hard_tokens();
   map.title = "A <title> & more";
@@ -95,7 +95,7 @@ TEST(Svg, HasItsLabelsAsText) {
     EXPECT_THAT(texts, Contains(word));
 }
 
-TEST(Svg, TextThatRunsToTheLeftSaysSo) {
+TEST(Svg, MarksRightToLeftText) {
   Heatmap map = test::heatmap(2, 2);
   map.rows = {"שלום!", "abc"};
   map.columns.clear();
@@ -110,7 +110,7 @@ TEST(Svg, TextThatRunsToTheLeftSaysSo) {
   }
 }
 
-TEST(Svg, HasTheTableAsOneImageOfTheRightColours) {
+TEST(Svg, StoresTheTableAsOneImageWithTheRightColours) {
   for (const std::int64_t size : {std::int64_t{7}, std::int64_t{90}, std::int64_t{300}}) {
     Heatmap map = test::heatmap(size, size);
     map.bar = false;
@@ -132,9 +132,9 @@ TEST(Svg, HasTheTableAsOneImageOfTheRightColours) {
   }
 }
 
-TEST(Svg, OfFiveHundredAndTwelveTokensIsUnderAMegabyte) { EXPECT_LT(svg_of(test::heatmap(512, 512)).size(), 1000000u); }
+TEST(Svg, IsUnderAMegabyteFor512Tokens) { EXPECT_LT(svg_of(test::heatmap(512, 512)).size(), 1000000u); }
 
-TEST(Svg, DoesNotHideThatLabelsAreLeftOut) {
+TEST(Svg, SaysThatLabelsAreLeftOut) {
   const std::vector<std::string> few = texts_of(elements_of(svg_of(test::heatmap(30, 30))));
   EXPECT_THAT(few, Not(Contains(HasSubstr("labelled"))));
   EXPECT_THAT(few, Contains("29"));
@@ -144,7 +144,7 @@ TEST(Svg, DoesNotHideThatLabelsAreLeftOut) {
   EXPECT_THAT(many, Not(Contains("194")));
 }
 
-TEST(Svg, OfAHeadViewSaysHowMuchIsNotDrawn) {
+TEST(Svg, SaysHowMuchAHeadViewLeavesOut) {
   HeadView view;
   view.queries = {"a", "b"};
   view.keys = {"c", "d"};
@@ -156,7 +156,7 @@ TEST(Svg, OfAHeadViewSaysHowMuchIsNotDrawn) {
   EXPECT_EQ(std::ranges::count_if(elements, is_line), 3);
 }
 
-TEST(Svg, OfAHeadViewShowsAWeightAlikeHoweverManyHeadsThereAre) {
+TEST(Svg, ShowsAWeightTheSameForAnyNumberOfHeads) {
   const auto opacity = [](std::int64_t heads) {
     HeadView view;
     view.queries = view.keys = {"a"};
@@ -169,7 +169,7 @@ TEST(Svg, OfAHeadViewShowsAWeightAlikeHoweverManyHeadsThereAre) {
   EXPECT_EQ(opacity(1), opacity(32));
 }
 
-TEST(Svg, NumbersStandInCellsWhereTheyFit) {
+TEST(Svg, PrintsNumbersInCellsIfTheyFit) {
   Heatmap map = test::heatmap(8, 8);
   map.values = true;
   const std::string first = cell_text(map.cells.data()[0]);

@@ -1,4 +1,4 @@
-// How sentences are broken into lines.
+// Tests how sentences are wrapped.
 #include <gtest/gtest.h>
 
 #include "figure/terminal/terminal.h"
@@ -6,7 +6,7 @@
 namespace attn::figure {
 namespace {
 
-// In lines of `room` columns.
+// Wraps to lines of `room` columns.
 std::string lines_of(const std::string& text, int room) {
   const Terminal terminal({.width = 80}, false);
   std::string lines = terminal.sentence({{text}}, 80 - room);
@@ -15,15 +15,15 @@ std::string lines_of(const std::string& text, int room) {
   return lines;
 }
 
-TEST(Sentence, EndsItsLinesBetweenWords) { EXPECT_EQ(lines_of("one two three", 8), "one two\nthree\n"); }
+TEST(Sentence, BreaksBetweenWords) { EXPECT_EQ(lines_of("one two three", 8), "one two\nthree\n"); }
 
-TEST(Sentence, EndsItsLinesBetweenChineseCharacters) {
+TEST(Sentence, BreaksBetweenChineseCharacters) {
   EXPECT_EQ(lines_of("每个词有 4 个数", 10), "每个词有 4\n个数\n");
   EXPECT_EQ(lines_of("这里有很多个词", 10), "这里有很多\n个词\n");
   EXPECT_EQ(lines_of("这里有很多 words 和词", 12), "这里有很多\nwords 和词\n");
 }
 
-TEST(Sentence, KeepsMarksWithTheirCharacters) {
+TEST(Sentence, KeepsPunctuationWithItsCharacter) {
   EXPECT_EQ(lines_of("这里有很多，很多", 10), "这里有很\n多，很多\n");
   EXPECT_EQ(lines_of("这里有很（多）", 10), "这里有很\n（多）\n");
 }

@@ -30,16 +30,16 @@ TEST(LinearTicks, AreRoundAndInTheRange) {
   }
 }
 
-TEST(LogTicks, ArePowersOfTenWithMoreBetweenWhereThereAreFew) {
+TEST(LogTicks, ArePowersOfTenAndMoreIfThereAreFew) {
   EXPECT_THAT(log_ticks({0.0001, 1}, 6),
               ElementsAre(DoubleEq(0.0001), DoubleEq(0.001), DoubleEq(0.01), DoubleEq(0.1), DoubleEq(1)));
   EXPECT_THAT(log_ticks({128, 1200}, 6), ElementsAre(DoubleEq(200), DoubleEq(500), DoubleEq(1000)));
   EXPECT_LE(log_ticks({1e-12, 1e12}, 6).size(), 6u);
 }
 
-TEST(LogTicks, OfANarrowRangeAreNotMissing) { EXPECT_GE(log_ticks({0.3, 0.4}, 6).size(), 2u); }
+TEST(LogTicks, ExistInANarrowRange) { EXPECT_GE(log_ticks({0.3, 0.4}, 6).size(), 2u); }
 
-TEST(TickTexts, HaveTheDigitsThatTellThemApart) {
+TEST(TickTexts, HaveEnoughDigitsToDiffer) {
   EXPECT_THAT(tick_texts(std::vector{0.0, 0.2, 0.4}), ElementsAre("0.0", "0.2", "0.4"));
   EXPECT_THAT(tick_texts(std::vector{0.0, 5.0, 10.0}), ElementsAre("0", "5", "10"));
   EXPECT_THAT(tick_texts(std::vector{0.001, 0.01, 0.1, 1.0}), ElementsAre("0.001", "0.01", "0.1", "1"));
@@ -58,7 +58,7 @@ TEST(CellTexts, AreShortEnoughForACell) {
   EXPECT_EQ(cell_text(1.23e7), "1.2×10⁷");
 }
 
-TEST(ShortTexts, HaveThreeDigitsThatCount) {
+TEST(ShortTexts, HaveThreeSignificantDigits) {
   EXPECT_EQ(short_text(0.92), "0.92");
   EXPECT_EQ(short_text(0.0012345), "0.00123");
   EXPECT_EQ(short_text(1.2345e-5), "1.23×10⁻⁵");

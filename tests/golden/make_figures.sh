@@ -5,4 +5,4 @@
 #     tests/golden/make_figures.sh [build folder]
 set -eu
 cd "$(dirname "$0")/../.."
-ATTNSCOPE_WRITE_FIGURES=1 "${1:-build}/tests/figure_tests" --gtest_filter='ReferencePictures.EveryFigureLooksAsItDid'
+ATTNSCOPE_WRITE_FIGURES=1 "${1:-build}/tests/figure_tests" --gtest_filter='ReferencePictures.EveryFigureMatches'
