@@ -65,7 +65,7 @@ TEST(ValueWeighted, ATableHasNoValues) {
 TEST(ValueWeighted, RejectsARecordingWithoutNorms) {
   ThreadPool pool(2);
   const std::string said = refusal_of([&] { value_weighted(bert_tables({}, pool)); });
-  EXPECT_NE(said.find("are not in this recording"), std::string::npos) << said;
+  EXPECT_NE(said.find("this recording has no value norms"), std::string::npos) << said;
 }
 
 }  // namespace

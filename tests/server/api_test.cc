@@ -18,7 +18,7 @@ namespace {
 using insight::InMemoryTables;
 using nlohmann::json;
 
-// The same tables, beside the server and in it.
+// The same tables in the server and beside it, to compare with.
 class ApiOf : public testing::Test {
  protected:
   explicit ApiOf(test::RandomRows rows = {.layers = 2, .heads = 3, .n = 300, .seed = 6})
@@ -55,7 +55,7 @@ int byte_at(const Response& response, std::int64_t at) {
   return static_cast<unsigned char>((*response.body)[static_cast<std::size_t>(at)]);
 }
 
-TEST_F(ApiOf, TheListSaysWhatThereIs) {
+TEST_F(ApiOf, ListsAllRecordings) {
   const json list = json::parse(*get("").body);
   EXPECT_EQ(list["version"], ATTNSCOPE_VERSION);
   ASSERT_EQ(list["recordings"].size(), 1U);
@@ -66,7 +66,7 @@ TEST_F(ApiOf, TheListSaysWhatThereIs) {
   EXPECT_EQ(json::parse(*get("").body)["recordings"].size(), 2U);
 }
 
-TEST_F(ApiOf, ATableThatIsNoWeightsIsRefusedAndTheOthersStay) {
+TEST_F(ApiOf, RejectsATableThatHoldsNoWeightsAndKeepsTheOthers) {
   for (const float wrong : {50.0F, -1e-6F, 1.002F, std::nanf(""), HUGE_VALF}) {
     auto table_data = test::RandomRows{.layers = 1, .heads = 2, .n = 70, .seed = 8}.table_data();
     table_data.numbers.row(69 + 70)[69] = wrong;
@@ -78,7 +78,7 @@ TEST_F(ApiOf, ATableThatIsNoWeightsIsRefusedAndTheOthersStay) {
   EXPECT_EQ(get("/" + store_.add("more", tables_)).status, 200);
 }
 
-TEST_F(ApiOf, FactsHaveEveryHeadAndAnOrder) {
+TEST_F(ApiOf, FactsDescribeEveryHeadAndRankThem) {
   const json all = facts();
   EXPECT_EQ(all["model"], nullptr);
   EXPECT_EQ(all["stacks"][0]["kind"], "self");
@@ -101,7 +101,7 @@ TEST_F(ApiOf, FactsHaveEveryHeadAndAnOrder) {
       entropy -= p > 0 ? p * std::log(p) / 300 : 0;
     }
     EXPECT_NEAR(head["entropy"], entropy, 1e-4);
-    EXPECT_EQ(head.count("received"), 0U) << "numbers by token come when a head is opened";
+    EXPECT_EQ(head.count("received"), 0U) << "numbers per token are loaded when a head is opened";
   }
   EXPECT_EQ(std::string(all["rule"]).find('\n'), std::string::npos);
 }
@@ -122,7 +122,7 @@ TEST_F(ApiOf, ThumbnailsAreTheLargestWeightsOfTheirCells) {
   }
 }
 
-TEST_F(ApiOf, ATileAtTheEdgeSaysHowLargeItIs) {
+TEST_F(ApiOf, AMapTileAtTheEdgeStatesItsShape) {
   const Response response =
       get("/1/tile", {{"layer", "1"}, {"head", "2"}, {"level", "0"}, {"row", "1"}, {"column", "0"}});
   ASSERT_EQ(response.headers.size(), 1U);
@@ -161,7 +161,7 @@ TEST_F(ApiOf, AProfileHasSumsAndEntropies) {
   }
 }
 
-TEST_F(ApiOf, WhatIsWrongIsSaidInOneLine) {
+TEST_F(ApiOf, ErrorsAreOneLine) {
   const Query good{{"layer", "0"}, {"head", "0"}, {"row", "0"}};
   const auto with = [&](const char* name, const char* value) {
     Query query = good;
@@ -180,15 +180,15 @@ TEST_F(ApiOf, WhatIsWrongIsSaidInOneLine) {
   EXPECT_EQ(refusal("/1/row", with("words", "2")), "words must be 0 or 1, not '2'");
   EXPECT_EQ(refusal("/1/row", with("measure", "size")), "measure must be raw, value or rollout, not 'size'");
   EXPECT_EQ(refusal("/1/row", with("colour", "red")),
-            "'colour' cannot be asked here, only: words, kind, layer, head, row, measure, without_sinks");
+            "'colour' is not a parameter here, only: words, kind, layer, head, row, measure, without_sinks");
   EXPECT_EQ(refusal("/1/row", with("row", "a\nb")), "row must be a whole number, not 'a b'");
-  EXPECT_EQ(refusal("/2", {}, 404), "there is no specimen '2'");
-  EXPECT_EQ(refusal("/2/row", good, 404), "there is no specimen '2'");
+  EXPECT_EQ(refusal("/2", {}, 404), "there is no recording '2'");
+  EXPECT_EQ(refusal("/2/row", good, 404), "there is no recording '2'");
   for (const char* path : {"/", "/1/", "/1/nothing", "/1/row/", "/../1", "x"})
     EXPECT_EQ(get(path, good).status, 404) << path;
 }
 
-TEST_F(ApiOf, WhatIsKeptStaysWithinTheLimit) {
+TEST_F(ApiOf, TheCacheStaysWithinItsLimit) {
   for (int row = 0; row < 300; ++row) {
     for (const char* head : {"0", "1", "2"})
       get("/1/row", {{"layer", "0"}, {"head", head}, {"row", std::to_string(row)}});
@@ -197,7 +197,7 @@ TEST_F(ApiOf, WhatIsKeptStaysWithinTheLimit) {
   EXPECT_GT(store_.cache().bytes(), 1 << 19);
 }
 
-TEST_F(ApiOf, ManyAskAtOnce) {
+TEST_F(ApiOf, HandlesManyRequestsAtOnce) {
   std::vector<std::thread> threads;
   std::atomic<int> right = 0;
   for (int t = 0; t < 8; ++t) {
@@ -213,7 +213,7 @@ TEST_F(ApiOf, ManyAskAtOnce) {
   EXPECT_EQ(right, 8 * 40);
 }
 
-// ---- of a model ----
+// ---- recordings of a model ----
 
 std::shared_ptr<const insight::RecordedTables> read_fox(ThreadPool& pool) {
   const model::Reader reader = model::Reader::load(std::string(ATTNSCOPE_GOLDEN) + "/models/bert");
@@ -221,7 +221,7 @@ std::shared_ptr<const insight::RecordedTables> read_fox(ThreadPool& pool) {
   return std::make_shared<const insight::RecordedTables>(model::read(reader, text, {}, pool));
 }
 
-TEST(ApiOfAModel, LongWorkThatNobodyWantsAnyMoreIsGivenUpAndCanBeAskedForAgain) {
+TEST(ApiOfAModel, CancelledWorkCanBeRequestedAgain) {
   auto pool = std::make_shared<ThreadPool>(2);
   RecordingStore store([&] { return pool; }, 1 << 20);
   store.add("bert", read_fox(*pool), [](std::int64_t, std::int64_t) { FAIL() << "a model's weights need no look"; });
@@ -230,7 +230,7 @@ TEST(ApiOfAModel, LongWorkThatNobodyWantsAnyMoreIsGivenUpAndCanBeAskedForAgain) 
   EXPECT_EQ(Api(store).response({.path = "/api/recordings/1"}).status, 200);
 }
 
-TEST(ApiOfAModel, WordsAreMergedEverywhereWhenAsked) {
+TEST(ApiOfAModel, MergesWordsInEveryRoute) {
   auto pool = std::make_shared<ThreadPool>(2);
   const auto tables = read_fox(*pool);
   const auto words = insight::merged_words(tables);

@@ -11,7 +11,7 @@
 namespace attn::server {
 namespace {
 
-// A value of 100 bytes, and how often it had to be made.
+// Makes a value of 100 bytes, and counts how often.
 struct Recorded {
   int times = 0;
   std::string operator()() {
@@ -20,19 +20,19 @@ struct Recorded {
   }
 };
 
-TEST(ByteCache, WhatIsThereIsNotMadeAgain) {
+TEST(ByteCache, ACachedValueIsNotMadeAgain) {
   ByteCache cache(1000);
   Recorded recorded;
   for (int n = 0; n < 3; ++n) EXPECT_EQ(*cache.get("a", std::ref(recorded)), std::string(100, 'x'));
   EXPECT_EQ(recorded.times, 1);
 }
 
-TEST(ByteCache, StaysWithinItsLimitAndLetsGoWhatWasNotAskedForLongest) {
+TEST(ByteCache, StaysWithinItsLimitAndEvictsTheLeastRecentlyUsed) {
   ByteCache cache(350);  // three values with their keys
   Recorded recorded;
   for (const char* key : {"a", "b", "c"}) cache.get(key, std::ref(recorded));
   cache.get("a", std::ref(recorded));
-  cache.get("d", std::ref(recorded));  // b goes
+  cache.get("d", std::ref(recorded));  // evicts b
   EXPECT_LE(cache.bytes(), 350);
   recorded.times = 0;
   for (const char* key : {"a", "c", "d"}) cache.get(key, std::ref(recorded));
@@ -41,14 +41,14 @@ TEST(ByteCache, StaysWithinItsLimitAndLetsGoWhatWasNotAskedForLongest) {
   EXPECT_EQ(recorded.times, 1);
 }
 
-TEST(ByteCache, WhatIsLargerThanTheLimitIsGivenButNotKept) {
+TEST(ByteCache, AValueLargerThanTheLimitIsReturnedButNotKept) {
   ByteCache cache(50);
   Recorded recorded;
   EXPECT_EQ(cache.get("a", std::ref(recorded))->size(), 100U);
   EXPECT_EQ(cache.bytes(), 0);
 }
 
-TEST(ByteCache, AFailureReachesWhoeverAskedAndTheNextTriesAgain) {
+TEST(ByteCache, AFailureReachesTheCallerAndTheNextTriesAgain) {
   ByteCache cache(1000);
   const auto fail = []() -> std::string { throw std::runtime_error("no"); };
   EXPECT_THROW(cache.get("a", fail), std::runtime_error);
@@ -56,7 +56,7 @@ TEST(ByteCache, AFailureReachesWhoeverAskedAndTheNextTriesAgain) {
   EXPECT_EQ(cache.get("a", std::ref(recorded))->size(), 100U);
 }
 
-TEST(ByteCache, ManyWhoAskForTheSameAtOnceGetItMadeOnce) {
+TEST(ByteCache, ConcurrentCallersOfOneKeyShareTheWork) {
   ByteCache cache(100'000);
   std::atomic<int> times = 0;
   std::vector<std::thread> threads;
@@ -76,7 +76,7 @@ TEST(ByteCache, ManyWhoAskForTheSameAtOnceGetItMadeOnce) {
   EXPECT_EQ(times, 200);
 }
 
-TEST(ByteCache, ManyThreadsMayUseASmallOne) {
+TEST(ByteCache, ManyThreadsMayShareASmallCache) {
   ByteCache cache(300);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

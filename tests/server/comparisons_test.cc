@@ -44,7 +44,7 @@ class Comparing : public testing::Test {
   RecordingStore store_{[this] { return pool_; }, 1 << 20};
 };
 
-TEST_F(Comparing, SaysWhichTokensAreTheSameAndHowMuchHeadsHaveChanged) {
+TEST_F(Comparing, AlignsTokensAndMeasuresTheChangeOfHeads) {
   const json found = json::parse(*get("").body);
   EXPECT_EQ(found["stacks"][0]["query_pairs"], golden_["pairs"]);
   EXPECT_EQ(found["stacks"][0]["key_pairs"], golden_["pairs"]);
@@ -55,7 +55,7 @@ TEST_F(Comparing, SaysWhichTokensAreTheSameAndHowMuchHeadsHaveChanged) {
   EXPECT_FALSE(found["rule"].get<std::string>().empty());
 }
 
-TEST_F(Comparing, TilesOfEveryLevelHaveTheBytesOfNumpy) {
+TEST_F(Comparing, MapTilesOfEveryLevelMatchNumpy) {
   for (std::size_t level = 0; level < 5; ++level) {
     const json& expected = golden_["difference_bytes"][level];
     const Response tile =
@@ -69,7 +69,7 @@ TEST_F(Comparing, TilesOfEveryLevelHaveTheBytesOfNumpy) {
   }
 }
 
-TEST_F(Comparing, RowsAndColumnsAreExactAndNotANumberWhereNothingIsAligned) {
+TEST_F(Comparing, RowsAndColumnsAreExactAndNanWhereNothingIsAligned) {
   const std::vector<float> row = floats(get("/row", {{"layer", "0"}, {"head", "0"}, {"row", "4"}}));
   const std::vector<float> column = floats(get("/column", {{"layer", "0"}, {"head", "0"}, {"column", "9"}}));
   ASSERT_EQ(row.size(), 12U);
@@ -82,27 +82,28 @@ TEST_F(Comparing, RowsAndColumnsAreExactAndNotANumberWhereNothingIsAligned) {
   }
 }
 
-TEST_F(Comparing, ThumbnailsOfAShortTextAreItsTile) {
+TEST_F(Comparing, ThumbnailsOfAShortTextAreItsMapTile) {
   const Response all = get("/thumbnails", {{"kind", "self"}});
   EXPECT_EQ(*all.body,
             *get("/tile", {{"layer", "0"}, {"head", "0"}, {"level", "0"}, {"row", "0"}, {"column", "0"}}).body);
 }
 
-TEST_F(Comparing, WhatCannotBeComparedIsRefused) {
+TEST_F(Comparing, RejectsWhatCannotBeCompared) {
   const auto other = std::make_shared<InMemoryTables>(test::RandomRows{.layers = 2, .heads = 3, .n = 4}.table_data(),
                                                       std::vector<std::string>{}, std::vector<std::string>{});
   store_.add("other", other);
-  EXPECT_NE(refused(get("", {{"b", "3"}}), 409).find("only attention of the same shape can be compared"), std::string::npos);
-  EXPECT_EQ(refused(get("", {{"b", "77"}}), 404), "there is no specimen '77'");
+  EXPECT_NE(refused(get("", {{"b", "3"}}), 409).find("only attention of the same shape can be compared"),
+            std::string::npos);
+  EXPECT_EQ(refused(get("", {{"b", "77"}}), 404), "there is no recording '77'");
   EXPECT_EQ(refused(Api(store_).response({.path = "/api/compare", .query = {{"a", "1"}}}), 400),
-            "b must be the id of a specimen");
+            "b must be the id of a recording");
   EXPECT_EQ(refused(get("/row", {{"layer", "0"}, {"head", "1"}, {"row", "0"}}), 400),
             "there is no head 1: heads count from 0 to 0");
   EXPECT_EQ(refused(get("/row", {{"layer", "0"}, {"head", "0"}, {"row", "12"}}), 400),
             "there is no row 12: rows count from 0 to 11");
 }
 
-TEST_F(Comparing, AFewAreKeptAndOthersMadeAgain) {
+TEST_F(Comparing, KeepsTheLatestAndMakesOthersAgain) {
   Comparisons kept;
   const auto stored = [&](const std::string& id) { return store_.find(id); };
   const auto first = kept.get({stored("1"), stored("2"), false}, *pool_, {});
@@ -118,7 +119,7 @@ TEST_F(Comparing, AFewAreKeptAndOthersMadeAgain) {
   EXPECT_NE(kept.get({stored("2"), stored("2"), false}, *pool_, {}), again);
 }
 
-TEST_F(Comparing, WorkThatNobodyWaitsForIsGivenUpAndBegunAgain) {
+TEST_F(Comparing, CancelledWorkStartsAgain) {
   Comparisons kept;
   const Pair pair{store_.find("1"), store_.find("2"), false};
   EXPECT_THROW(static_cast<void>(kept.get(pair, *pool_, [](std::int64_t, std::int64_t) { throw Cancelled(); })),

@@ -24,7 +24,7 @@ class Course : public testing::Test {
   Response post_text(const std::string& path, const std::string& body) {
     return Api(store_).response({.method = "POST", .path = "/api/lessons" + path, .query = {}, .body = body});
   }
-  json told(const Response& response) {
+  json body_of(const Response& response) {
     EXPECT_EQ(response.status, 200) << (response.body ? *response.body : "");
     return json::parse(*response.body);
   }
@@ -39,8 +39,8 @@ class Course : public testing::Test {
   RecordingStore store_{[this] { return pool_; }, 8 << 20};
 };
 
-TEST_F(Course, IsListedInBothLanguagesAndBeginsWithTheWayThere) {
-  const json english = told(get(""))["lessons"], chinese = told(get("", {{"lang", "zh"}}))["lessons"];
+TEST_F(Course, IsListedInBothLanguagesInTheSameOrder) {
+  const json english = body_of(get(""))["lessons"], chinese = body_of(get("", {{"lang", "zh"}}))["lessons"];
   ASSERT_EQ(english.size(), 24U);
   EXPECT_EQ(english[0]["name"], "rnn-or-attention");
   for (std::size_t n = 0; n < english.size(); ++n) {
@@ -51,11 +51,11 @@ TEST_F(Course, IsListedInBothLanguagesAndBeginsWithTheWayThere) {
   expect_refused(get("", {{"lang", "fr"}}), 400, "lang must be en or zh");
 }
 
-TEST_F(Course, EveryLessonIsToldWithItsOwnDataAndItsFigures) {
-  for (const json& one : told(get(""))["lessons"]) {
+TEST_F(Course, EveryLessonHasItsOwnDataAndItsFigures) {
+  for (const json& one : body_of(get(""))["lessons"]) {
     const std::string name = one["name"];
-    if (name == "speed" || name == "linear") continue;  // they measure for seconds
-    const json page = told(get("/" + name, {{"lang", "zh"}}));
+    if (name == "speed" || name == "linear") continue;  // they take seconds to measure
+    const json page = body_of(get("/" + name, {{"lang", "zh"}}));
     EXPECT_EQ(page["language"], "zh");
     EXPECT_FALSE(page["steps"].empty()) << name;
     for (const json& step : page["steps"])
@@ -69,23 +69,23 @@ TEST_F(Course, EveryLessonIsToldWithItsOwnDataAndItsFigures) {
   }
 }
 
-TEST_F(Course, SettingsAndDataOfTheReaderReachTheNumbers) {
+TEST_F(Course, TheReadersSettingsAndDataReachTheNumbers) {
   const json body = {{"settings", {{"d_k", 64}}}, {"lang", "en"}};
-  const json page = told(post("/why-scale", body));
+  const json page = body_of(post("/why-scale", body));
   EXPECT_EQ(page["settings"][0]["value"], 64);
   EXPECT_DOUBLE_EQ(page["arrays"]["root"]["numbers"], 8);
 
   const json data = {{"data", {{"X", {{1, 2}, {3, 4}}}, {"W_v", {{1, 0}, {0, 1}}}}}};
-  const json own = told(post("/deep-ml-53", data));
+  const json own = body_of(post("/deep-ml-53", data));
   EXPECT_EQ(own["data"]["X"], data["data"]["X"]);
-  // softmax([5, 11] / sqrt(2)): by hand
+  // softmax([5, 11] / sqrt(2)), computed by hand
   const double first = 1 / (1 + std::exp(6 / std::sqrt(2)));
   EXPECT_NEAR(own["arrays"]["weights"]["numbers"][0][0].get<double>(), first, 1e-6);
   EXPECT_NEAR(own["arrays"]["output"]["numbers"][0][0].get<double>(), first + 3 * (1 - first), 1e-5);
 }
 
-TEST_F(Course, NumbersThatJsonHasNoWordForAreNamed) {
-  const json page = told(get("/masks"));
+TEST_F(Course, InfinityAndNanAreNamedInJson) {
+  const json page = body_of(get("/masks"));
   const json& added = page["arrays"]["added4"];
   EXPECT_TRUE(added["numbers"][0][1].is_null());
   ASSERT_EQ(added["not_finite"].size(), 6U);
@@ -94,26 +94,26 @@ TEST_F(Course, NumbersThatJsonHasNoWordForAreNamed) {
 }
 
 TEST_F(Course, AnswersAreChecked) {
-  const json right = told(post("/why-scale/answer", {{"step", "exercise"}, {"question", 0}, {"answer", 22.63}}));
+  const json right = body_of(post("/why-scale/answer", {{"step", "exercise"}, {"question", 0}, {"answer", 22.63}}));
   EXPECT_EQ(right["right"], true);
   EXPECT_NEAR(right["number"].get<double>(), std::sqrt(512), 1e-9);
-  const json wrong = told(post("/why-scale/answer", {{"step", "exercise"}, {"answer", 20}}));
+  const json wrong = body_of(post("/why-scale/answer", {{"step", "exercise"}, {"answer", 20}}));
   EXPECT_EQ(wrong["right"], false);
   EXPECT_NEAR(wrong["off_by"].get<double>(), 20 - std::sqrt(512), 1e-9);
   const json settings = {{"step", "exercise"}, {"answer", 4}, {"settings", {{"d_k", 16}}}};
-  EXPECT_EQ(told(post("/why-scale/answer", settings))["right"], true);
+  EXPECT_EQ(body_of(post("/why-scale/answer", settings))["right"], true);
 }
 
-TEST_F(Course, AMatrixIsAnAnswerToo) {
-  const json page = told(get("/deep-ml-53"));
+TEST_F(Course, AnAnswerMayBeAMatrix) {
+  const json page = body_of(get("/deep-ml-53"));
   const json body = {{"step", "weights"}, {"answer", page["arrays"]["output"]["numbers"]}};
-  EXPECT_EQ(told(post("/deep-ml-53/answer", body))["right"], true);
+  EXPECT_EQ(body_of(post("/deep-ml-53/answer", body))["right"], true);
   const json off = {{"step", "weights"}, {"answer", {{0, 0}, {0, 0}}}};
-  EXPECT_EQ(told(post("/deep-ml-53/answer", off))["right"], false);
-  expect_refused(post("/deep-ml-53/answer", {{"step", "weights"}, {"answer", {{0, 0}}}}), 400, "wanted is [2, 2]");
+  EXPECT_EQ(body_of(post("/deep-ml-53/answer", off))["right"], false);
+  expect_refused(post("/deep-ml-53/answer", {{"step", "weights"}, {"answer", {{0, 0}}}}), 400, "expected [2, 2]");
 }
 
-TEST_F(Course, WhatIsWrongIsSaidInOneLine) {
+TEST_F(Course, ErrorsAreOneLine) {
   expect_refused(get("/nothing"), 404, "there is no lesson 'nothing'");
   expect_refused(get("/masks", {{"d_k", "3"}}), 400, "only: lang");
   expect_refused(post_text("/masks", "[1]"), 400, "must be a JSON object");
@@ -122,17 +122,17 @@ TEST_F(Course, WhatIsWrongIsSaidInOneLine) {
   expect_refused(post("/masks", {{"settings", {{"n", "8"}}}}), 400, "n must be a number");
   expect_refused(post("/masks", {{"settings", {{"m", 8}}}}), 400, "only n, window");
   expect_refused(post("/masks", {{"data", {{"nothing", {{1}}}}}}), 400, "has no 'nothing'");
-  expect_refused(post("/masks", {{"data", {{"mask", {{1}}}}}}), 400, "mask must be a text");
+  expect_refused(post("/masks", {{"data", {{"mask", {{1}}}}}}), 400, "mask must be a string");
   expect_refused(post("/masks", {{"data", {{"added", "causal"}}}}), 400, "added must be numbers");
   expect_refused(post("/masks", {{"data", {{"mask", "windw(2)"}}}}), 400, "windw");
-  expect_refused(post("/masks", {{"lang", 3}}), 400, "lang must be text");
+  expect_refused(post("/masks", {{"lang", 3}}), 400, "lang must be a string");
   expect_refused(post("/why-scale/answer", {{"step", "nowhere"}, {"answer", 1}}), 400, "no step 'nowhere'");
   expect_refused(post("/why-scale/answer", {{"step", "exercise"}, {"question", 1}, {"answer", 1}}), 400,
                  "no such question");
   expect_refused(post("/why-scale/answer", {{"step", "exercise"}}), 400, "answer must be a number");
 }
 
-TEST_F(Course, WhatIsTooLargeIsRefusedBeforeAnythingIsMadeOfIt) {
+TEST_F(Course, RejectsLargeDataBeforeReadingIt) {
   const json side = json::array({json(std::vector<int>(65, 1))});
   expect_refused(post("/trace", {{"data", {{"X", side}}}}), 413, "64 x 64");
   expect_refused(post("/text-attention", {{"data", {{"text", std::string(2001, 'a')}}}}), 413, "2000 bytes");

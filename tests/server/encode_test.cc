@@ -30,7 +30,7 @@ std::string inflated(const std::string& packed, std::size_t size, int window_bit
   return out;
 }
 
-TEST(Encode, AByteIsTheRootOfTheWeight) {
+TEST(Encode, AByteIsTheSquareRootOfTheWeight) {
   std::string bytes;
   append_coded(bytes, std::vector<float>{0, 1, 0.25F, 1e-6F, 4e-6F, 2, -1, std::numeric_limits<float>::quiet_NaN()},
                Bits::eight);
@@ -62,7 +62,7 @@ TEST(Encode, FloatsKeepTheirBits) {
   }
 }
 
-TEST(Encode, PackedTextComesBackAsItWas) {
+TEST(Encode, CompressedTextRoundTrips) {
   test::Random random(8);
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}}) {
     std::string text;

@@ -7,7 +7,7 @@ namespace {
 
 bool let_in(const RequestOrigin& from) { return refusal(from).empty(); }
 
-TEST(Guard, TheHostIsThisMachineAndNothingElse) {
+TEST(Guard, AcceptsOnlyThisMachineAsHost) {
   for (const char* host : {"127.0.0.1:7865", "localhost:7865", "localhost", "127.0.0.1", "localhost:9"})
     EXPECT_TRUE(let_in({.host = host, .path = "/"})) << host;
   for (const char* host : {"", "evil.example", "evil.example:7865", "127.0.0.1.evil.example", "localhost.evil.example",
@@ -15,7 +15,7 @@ TEST(Guard, TheHostIsThisMachineAndNothingElse) {
     EXPECT_FALSE(let_in({.host = host, .path = "/"})) << host;
 }
 
-TEST(Guard, AnOriginIsThePagesOwn) {
+TEST(Guard, AcceptsOnlyThePagesOwnOrigin) {
   const auto from = [](const char* origin) {
     return let_in({.host = "127.0.0.1:7865", .origin = origin, .path = "/api/recordings"});
   };
@@ -26,7 +26,7 @@ TEST(Guard, AnOriginIsThePagesOwn) {
     EXPECT_FALSE(from(other)) << other;
 }
 
-TEST(Guard, WhatABrowserFetchesForAnotherSiteGetsThePageButNoNumbers) {
+TEST(Guard, AnotherSiteMayLoadThePageButNotTheApi) {
   const auto from = [](const char* site, const char* path) {
     return let_in({.host = "localhost:7865", .fetch_site = site, .path = path});
   };
@@ -37,7 +37,7 @@ TEST(Guard, WhatABrowserFetchesForAnotherSiteGetsThePageButNoNumbers) {
   EXPECT_TRUE(from("none", "/api/recordings"));  // typed into the address bar
 }
 
-TEST(Guard, OnlyWhatNamesItsContentIsKeptForEver) {
+TEST(Guard, OnlyHashedFilesAreCachedForever) {
   EXPECT_STREQ(caching_of("/assets/index-C0ffee.js", 200), "public, max-age=31536000, immutable");
   EXPECT_STREQ(caching_of("/assets/index-C0ffee.js", 404), "no-store");
   EXPECT_STREQ(caching_of("/", 200), "no-cache");

@@ -1,4 +1,4 @@
-// What models of the server make and say.
+// Recordings that the server's models make, and their predictions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@ std::vector<ModelSource> models() {
   return models;
 }
 
-// A desk with three small models.
+// A store with three small models.
 class LiveStore : public testing::Test {
  protected:
   explicit LiveStore(std::int64_t memory = kDefaultMemory)
@@ -65,7 +65,7 @@ class LiveStore : public testing::Test {
   RecordingStore store_;
 };
 
-TEST_F(LiveStore, TheModelsAreListedWithWhatTheyCan) {
+TEST_F(LiveStore, ListsModelsWithTheirAbilities) {
   const json list = json::parse(*ask({.path = "/api/models"}).body);
   ASSERT_EQ(list["models"].size(), 3U);
   const json& bert = list["models"][0];
@@ -81,7 +81,7 @@ TEST_F(LiveStore, TheModelsAreListedWithWhatTheyCan) {
   EXPECT_EQ(list["limits"]["tokens"], 32'768);
 }
 
-TEST_F(LiveStore, TheSameBodyIsTheSameSpecimen) {
+TEST_F(LiveStore, TheSameBodyGivesTheSameRecording) {
   const std::string id = make({{"model", "bert"}, {"text", kText}});
   EXPECT_EQ(make({{"text", kText}, {"off", json::array()}, {"model", "bert"}, {"pair", nullptr}}), id);
   EXPECT_NE(make({{"model", "bert"}, {"text", "another"}}), id);
@@ -93,7 +93,7 @@ TEST_F(LiveStore, TheSameBodyIsTheSameSpecimen) {
   EXPECT_EQ(store_.recordings().size(), 4U);
 }
 
-TEST_F(LiveStore, FactsSayWhereItComesFromAndWhatItCan) {
+TEST_F(LiveStore, FactsHaveTheOriginAndTheMeasures) {
   const json facts = get(make({{"model", "bert"}, {"text", kText}, {"mask", "window(2)"}}));
   EXPECT_EQ(facts["origin"]["model"], "bert");
   EXPECT_EQ(facts["origin"]["text"], kText);
@@ -109,7 +109,7 @@ TEST_F(LiveStore, FactsSayWhereItComesFromAndWhatItCan) {
   EXPECT_GT(facts["bytes"], 1000);
 }
 
-TEST_F(LiveStore, WhatIsPlannedIsWhatIsTaken) {
+TEST_F(LiveStore, ThePlanPredictsTheBytes) {
   for (const char* const name : {"bert", "gpt2", "t5"}) {
     json body = {{"model", name}, {"text", kText}};
     if (std::string(name) == "t5") body["target"] = "Was it asleep?";
@@ -125,14 +125,14 @@ TEST_F(LiveStore, WhatIsPlannedIsWhatIsTaken) {
   EXPECT_TRUE(plan(facts, 10'000'000, 0).keep.value_norms);
 }
 
-TEST_F(LiveStore, WhatCannotBeMadeIsRefusedInOneLine) {
+TEST_F(LiveStore, RejectsBadRequestsInOneLine) {
   EXPECT_EQ(refusal({{"model", "nobody"}, {"text", "a"}}), "there is no model 'nobody' here, only: bert, gpt2, t5");
   EXPECT_EQ(refusal({{"model", "../../etc"}, {"text", "a"}}),
             "there is no model '../../etc' here, only: bert, gpt2, t5");
   EXPECT_EQ(refusal({{"model", "bert"}, {"text", "a"}, {"colour", 1}}),
-            "a specimen has no 'colour', only: model, text, pair, target, mask, off, generate");
-  EXPECT_EQ(refusal({{"model", "bert"}}), "text is missing: it must be a text");
-  EXPECT_EQ(refusal({{"model", "bert"}, {"text", 5}}), "text must be a text");
+            "a recording has no 'colour', only: model, text, pair, target, mask, off, generate");
+  EXPECT_EQ(refusal({{"model", "bert"}}), "text is missing: it must be a string");
+  EXPECT_EQ(refusal({{"model", "bert"}, {"text", 5}}), "text must be a string");
   EXPECT_EQ(refusal(json::array()), "the body must be a JSON object");
   EXPECT_EQ(ask({.method = "POST", .path = "/api/recordings", .body = "{"}).status, 400);
   EXPECT_EQ(refusal({{"model", "bert"}, {"text", "a"}, {"off", {{{"layer", 9}, {"head", 0}}}}}).substr(0, 31),
@@ -153,7 +153,7 @@ TEST_F(LiveStore, WhatCannotBeMadeIsRefusedInOneLine) {
   EXPECT_TRUE(store_.recordings().empty());
 }
 
-TEST_F(LiveStore, AMaskThatDoesNotFitSaysBothSizes) {
+TEST_F(LiveStore, ErrorForAMaskThatDoesNotFitNamesBothSizes) {
   EXPECT_EQ(refusal({{"model", "bert"}, {"text", kText}, {"mask", "causl"}}).substr(0, 6), "mask: ");
   const std::string wrong = refusal({{"model", "bert"}, {"text", kText}, {"mask", "document(0,0,1)"}});
   EXPECT_NE(wrong.find('3'), std::string::npos) << wrong;
@@ -162,7 +162,7 @@ TEST_F(LiveStore, AMaskThatDoesNotFitSaysBothSizes) {
   refusal({{"model", "gpt2"}, {"text", "a b"}, {"mask", "table(11,11)"}, {"generate", {{"tokens", 4}}}});
 }
 
-TEST_F(LiveStore, AMaskHoldsBesidesTheModelsOwnRule) {
+TEST_F(LiveStore, AMaskAppliesOnTopOfTheModelsOwnRule) {
   const std::string id = make({{"model", "gpt2"}, {"text", kText}, {"mask", "window(2)"}});
   const insight::AttentionTables& tables = store_.find(id)->stored_tables(false).tables();
   const std::int64_t n = tables.stacks()[0].queries;
@@ -180,21 +180,21 @@ TEST_F(LiveStore, AMaskHoldsBesidesTheModelsOwnRule) {
   }
 }
 
-TEST_F(LiveStore, ATextUnderAMaskThatHidesEverythingCanBeLookedAt) {
+TEST_F(LiveStore, ATextUnderAMaskThatHidesEverythingCanBeViewed) {
   const json facts = get(make({{"model", "bert"}, {"text", kText}, {"mask", "~everything"}}));
   for (const json& head : facts["heads"]) EXPECT_EQ(head["entropy"], 0);
 }
 
-TEST_F(LiveStore, PredictionsAreThoseOfFill) {
+TEST_F(LiveStore, PredictionsEqualThoseOfFill) {
   const std::string text = "the [MASK] was a [MASK] dog";
-  const json told = get(make({{"model", "bert"}, {"text", text}}) + "/predictions", {{"top", "7"}});
+  const json found = get(make({{"model", "bert"}, {"text", text}}) + "/predictions", {{"top", "7"}});
   const model::Filled filled = model::fill(reader("bert"), text, 7, *pool_);
-  EXPECT_EQ(told["what"], "gaps");
-  EXPECT_EQ(told["kl"], nullptr);
-  EXPECT_EQ(told["labels"], nullptr);
-  ASSERT_EQ(told["places"].size(), 2U);
+  EXPECT_EQ(found["what"], "gaps");
+  EXPECT_EQ(found["kl"], nullptr);
+  EXPECT_EQ(found["labels"], nullptr);
+  ASSERT_EQ(found["places"].size(), 2U);
   for (std::size_t g = 0; g < 2; ++g) {
-    const json& place = told["places"][g];
+    const json& place = found["places"][g];
     EXPECT_EQ(place["token"], filled.gaps[g].token);
     EXPECT_EQ(place["text"], "[MASK]");
     ASSERT_EQ(place["choices"].size(), 7U);
@@ -218,14 +218,14 @@ TEST_F(LiveStore, PredictionsFollowTheTemperature) {
     return shares;
   };
   for (const double temperature : {0.5, 1.0, 2.0}) {
-    const json told = get(id + "/predictions", {{"temperature", std::to_string(temperature)}});
-    EXPECT_EQ(told["what"], "next");
-    ASSERT_EQ(told["places"].size(), 1U);
+    const json found = get(id + "/predictions", {{"temperature", std::to_string(temperature)}});
+    EXPECT_EQ(found["what"], "next");
+    ASSERT_EQ(found["places"].size(), 1U);
     const std::vector<double> shares = row(temperature);
     double entropy = 0;
     for (const double p : shares) entropy -= p > 0 ? p * std::log(p) : 0;
-    EXPECT_NEAR(told["places"][0]["entropy"], entropy, 1e-4);
-    for (const json& choice : told["places"][0]["choices"])
+    EXPECT_NEAR(found["places"][0]["entropy"], entropy, 1e-4);
+    for (const json& choice : found["places"][0]["choices"])
       EXPECT_NEAR(choice["probability"], shares[choice["id"].get<std::size_t>()], 1e-6);
   }
   for (const char* const wrong : {"0.01", "6", "x", "nan"}) {
@@ -235,68 +235,68 @@ TEST_F(LiveStore, PredictionsFollowTheTemperature) {
   EXPECT_EQ(get(id + "/predictions", {{"at", "0,2"}})["places"][1]["token"], 2);
 }
 
-TEST_F(LiveStore, AnEncoderDecoderSaysWhatItWouldWriteAtEachRow) {
-  const json told = get(make({{"model", "t5"}, {"text", kText}, {"target", "Was it asleep?"}}) + "/predictions");
-  EXPECT_EQ(told["what"], "target");
-  EXPECT_EQ(told["places"].size(), reader("t5").tokenizer.ids("Was it asleep?").size());
+TEST_F(LiveStore, AnEncoderDecoderPredictsAtEachTargetToken) {
+  const json found = get(make({{"model", "t5"}, {"text", kText}, {"target", "Was it asleep?"}}) + "/predictions");
+  EXPECT_EQ(found["what"], "target");
+  EXPECT_EQ(found["places"].size(), reader("t5").tokenizer.ids("Was it asleep?").size());
 }
 
-// What the heads that are off take away, as insight has it: the same numbers, not only near ones.
-TEST_F(LiveStore, HeadsThatAreOffMovePredictionsAsAblationSays) {
+// The effect of heads that are off equals insight's exactly, not only approximately.
+TEST_F(LiveStore, HeadsThatAreOffChangePredictionsAsInAblation) {
   const std::string text = "the [MASK] was a dog";
   const std::string whole = make({{"model", "bert"}, {"text", text}});
   const json off = {{{"layer", 0}, {"head", 1}}, {{"layer", 1}, {"head", 0}}};
   const std::string without = make({{"model", "bert"}, {"text", text}, {"off", off}});
-  const json told = get(without + "/predictions", {{"against", whole}, {"top", "5"}});
-  const std::int64_t gap = told["places"][0]["token"];
+  const json found = get(without + "/predictions", {{"against", whole}, {"top", "5"}});
+  const std::int64_t gap = found["places"][0]["token"];
   const insight::Ablation ablation(reader("bert"), recording(whole), {gap}, *pool_);
   const std::vector<insight::HeadId> heads = {{insight::Kind::self, 0, 1}, {insight::Kind::self, 1, 0}};
   const nn::Matrix after = ablation.without(heads, *pool_);
   const auto row = [](const nn::Matrix& of) { return std::span(of.row(0), static_cast<std::size_t>(of.columns())); };
   const auto expected = model::likeliest(row(after), 5), before = model::likeliest(row(ablation.before()), 1000);
   for (std::size_t c = 0; c < 5; ++c) {
-    const json& choice = told["places"][0]["choices"][c];
+    const json& choice = found["places"][0]["choices"][c];
     EXPECT_EQ(choice["id"], expected[c].id);
     EXPECT_FLOAT_EQ(choice["probability"], static_cast<float>(expected[c].probability));
     const auto same = std::ranges::find(before, expected[c].id, &model::Choice::id);
     ASSERT_NE(same, before.end());
     EXPECT_FLOAT_EQ(choice["before"], static_cast<float>(same->probability));
   }
-  EXPECT_FLOAT_EQ(told["kl"], static_cast<float>(ablation.divergence(after)[0]));
-  EXPECT_FLOAT_EQ(told["places"][0]["kl"], told["kl"]);
-  EXPECT_EQ(told["places"][0]["against"][0]["id"], before[0].id);
+  EXPECT_FLOAT_EQ(found["kl"], static_cast<float>(ablation.divergence(after)[0]));
+  EXPECT_FLOAT_EQ(found["places"][0]["kl"], found["kl"]);
+  EXPECT_EQ(found["places"][0]["against"][0]["id"], before[0].id);
   const std::string other = make({{"model", "gpt2"}, {"text", text}});
   EXPECT_EQ(ask({.path = "/api/recordings/" + without + "/predictions", .query = {{"against", other}}}).status, 409);
 }
 
-TEST_F(LiveStore, EffectsAreTheRankingOfAblation) {
+TEST_F(LiveStore, EffectsEqualTheRankingOfAblation) {
   const std::string id = make({{"model", "bert"}, {"text", "the [MASK] was a dog"}});
-  const json told = get(id + "/effects");
-  const std::int64_t gap = told["places"][0];
+  const json found = get(id + "/effects");
+  const std::int64_t gap = found["places"][0];
   const auto all = insight::heads_of(reader("bert").model->facts());
   const auto ranked = insight::Ablation(reader("bert"), recording(id), {gap}, *pool_).rank(all, {}, *pool_);
-  ASSERT_EQ(told["heads"].size(), ranked.size());
+  ASSERT_EQ(found["heads"].size(), ranked.size());
   for (std::size_t n = 0; n < ranked.size(); ++n) {
-    EXPECT_EQ(told["heads"][n]["layer"], ranked[n].head.layer);
-    EXPECT_EQ(told["heads"][n]["head"], ranked[n].head.head);
-    EXPECT_FLOAT_EQ(told["heads"][n]["kl"], static_cast<float>(ranked[n].kl));
-    EXPECT_EQ(told["heads"][n]["likeliest"].size(), 1U);
+    EXPECT_EQ(found["heads"][n]["layer"], ranked[n].head.layer);
+    EXPECT_EQ(found["heads"][n]["head"], ranked[n].head.head);
+    EXPECT_FLOAT_EQ(found["heads"][n]["kl"], static_cast<float>(ranked[n].kl));
+    EXPECT_EQ(found["heads"][n]["likeliest"].size(), 1U);
   }
   EXPECT_EQ(get(id + "/effects", {{"top", "2"}})["heads"].size(), 2U);
 }
 
-TEST_F(LiveStore, EffectsOfASpecimenWithHeadsOffAreInAddition) {
+TEST_F(LiveStore, EffectsOfARecordingWithHeadsOffAddToThem) {
   const std::string text = "the [MASK] was a dog";
   const std::string whole = make({{"model", "bert"}, {"text", text}});
   const std::string id = make({{"model", "bert"}, {"text", text}, {"off", {{{"layer", 0}, {"head", 1}}}}});
-  const json told = get(id + "/effects");
+  const json found = get(id + "/effects");
   const auto all = insight::heads_of(reader("bert").model->facts());
-  ASSERT_EQ(told["heads"].size(), all.size() - 1);
-  const std::int64_t gap = told["places"][0];
+  ASSERT_EQ(found["heads"].size(), all.size() - 1);
+  const std::int64_t gap = found["places"][0];
   const insight::Ablation ablation(reader("bert"), recording(whole), {gap}, *pool_);
   const insight::HeadId off{insight::Kind::self, 0, 1};
   const nn::Matrix base = ablation.without(std::vector{off}, *pool_);
-  for (const json& head : told["heads"]) {
+  for (const json& head : found["heads"]) {
     const insight::HeadId one{insight::Kind::self, head["layer"], head["head"]};
     ASSERT_NE(one, off);
     const nn::Matrix both = ablation.without(std::vector{off, one}, *pool_);
@@ -305,14 +305,14 @@ TEST_F(LiveStore, EffectsOfASpecimenWithHeadsOffAreInAddition) {
   }
 }
 
-TEST_F(LiveStore, GeneratedTokensAreThoseOfGenerate) {
+TEST_F(LiveStore, GeneratedTokensEqualThoseOfGenerate) {
   const model::Generation how{.tokens = 6, .sampling = {.temperature = 0.8, .top_k = 0, .top_p = 0.9, .seed = 7}};
   const json body = {{"model", "gpt2"},
                      {"text", kText},
                      {"generate", {{"tokens", 6}, {"temperature", 0.8}, {"top_p", 0.9}, {"seed", 7}}}};
-  std::vector<json> told;
+  std::vector<json> found;
   const Client client{.tell = [&](std::string_view event, const std::string& text) {
-    if (event == "token") told.push_back(json::parse(text));
+    if (event == "token") found.push_back(json::parse(text));
   }};
   const Response response = post(body, client);
   ASSERT_EQ(response.status, 200) << *response.body;
@@ -322,24 +322,24 @@ TEST_F(LiveStore, GeneratedTokensAreThoseOfGenerate) {
   const json facts = get(id);
   EXPECT_EQ(facts["generated"]["from"], prompt.size());
   ASSERT_EQ(facts["generated"]["steps"].size(), expected.size());
-  ASSERT_EQ(told.size(), expected.size());
+  ASSERT_EQ(found.size(), expected.size());
   for (std::size_t n = 0; n < expected.size(); ++n) {
-    EXPECT_EQ(told[n]["step"], n);
-    EXPECT_EQ(told[n]["id"], expected[n]);
-    EXPECT_EQ(told[n]["choices"].size(), 5U);
+    EXPECT_EQ(found[n]["step"], n);
+    EXPECT_EQ(found[n]["id"], expected[n]);
+    EXPECT_EQ(found[n]["choices"].size(), 5U);
     EXPECT_EQ(facts["generated"]["steps"][n]["id"], expected[n]);
   }
   const model::Recording& recorded = recording(id);
   ASSERT_EQ(recorded.tokens.size(), prompt.size() + expected.size() - 1) << "nobody has read the last one";
   for (std::size_t n = 0; n + 1 < expected.size(); ++n) EXPECT_EQ(recorded.tokens[prompt.size() + n].id, expected[n]);
-  // What stands behind each token is what it was chosen from.
+  // The recording predicts each token as generation did.
   const std::string at = std::to_string(prompt.size() - 1);
   const json next = get(id + "/predictions", {{"at", at}, {"top", "5"}})["places"][0];
   for (std::size_t c = 0; c < 5; ++c) {
-    EXPECT_EQ(next["choices"][c]["id"], told[0]["choices"][c]["id"]);
-    EXPECT_NEAR(next["choices"][c]["probability"], told[0]["choices"][c]["probability"], 1e-5);
+    EXPECT_EQ(next["choices"][c]["id"], found[0]["choices"][c]["id"]);
+    EXPECT_NEAR(next["choices"][c]["probability"], found[0]["choices"][c]["probability"], 1e-5);
   }
-  EXPECT_NEAR(next["entropy"], told[0]["entropy"], 1e-4);
+  EXPECT_NEAR(next["entropy"], found[0]["entropy"], 1e-4);
 }
 
 TEST_F(LiveStore, AnEncoderDecoderAnswers) {
@@ -352,12 +352,12 @@ TEST_F(LiveStore, AnEncoderDecoderAnswers) {
   EXPECT_EQ(get(id)["generated"]["steps"].size(), expected.size());
 }
 
-TEST_F(LiveStore, AMaskHoldsForWhatIsGeneratedToo) {
+TEST_F(LiveStore, AMaskAppliesToGeneratedTokensToo) {
   const json body = {{"model", "gpt2"}, {"text", kText}, {"mask", "window(2)"}, {"generate", {{"tokens", 5}}}};
   const std::string id = make(body);
   std::vector<std::int32_t> said = model::prompt_ids(reader("gpt2"), kText);
   const json steps = get(id)["generated"]["steps"];
-  for (const json& step : steps) {  // each token anew, without a cache
+  for (const json& step : steps) {  // recomputes each token without a cache
     const model::Pass pass{.pool = *pool_, .also = parse_mask("window(2)")};
     const nn::Matrix hidden = reader("gpt2").model->decode(model::Batch(said), pass);
     const nn::Matrix logits = reader("gpt2").model->logits(nn::rows_of(hidden.view(), hidden.rows() - 1, 1), *pool_);
@@ -368,7 +368,7 @@ TEST_F(LiveStore, AMaskHoldsForWhatIsGeneratedToo) {
   }
 }
 
-TEST_F(LiveStore, InductionScoresAreTheModelsOwnAndFoundOnce) {
+TEST_F(LiveStore, InductionScoresAreTheModelsOwnAndComputedOnce) {
   const auto scores = insight::induction_scores(reader("gpt2"), *pool_);
   const auto first = store_.models().induction("gpt2", {}, *pool_),
              second = store_.models().induction("gpt2", {}, *pool_);
@@ -376,7 +376,7 @@ TEST_F(LiveStore, InductionScoresAreTheModelsOwnAndFoundOnce) {
   for (std::int64_t i = 0; i < scores.rows() * scores.columns(); ++i) EXPECT_EQ(first->data()[i], scores.data()[i]);
 }
 
-TEST_F(LiveStore, WhoeverHasNoModelHereIsToldSo) {
+TEST_F(LiveStore, ARecordingWithoutItsModelCannotPredict) {
   const model::Reader elsewhere = model::Reader::load(folder_of("roberta"));
   store_.add("roberta", std::make_shared<insight::RecordedTables>(
                             model::read(elsewhere, {.text = kText, .pair = {}, .target = {}}, {}, *pool_)));
@@ -389,7 +389,7 @@ TEST_F(LiveStore, WhoeverHasNoModelHereIsToldSo) {
     EXPECT_EQ(ask({.path = std::string("/api/recordings/1/") + what}).status, 409) << what;
 }
 
-TEST_F(LiveStore, ARecordingOfAModelThatIsHereIsLive) {
+TEST_F(LiveStore, ARecordingOfAnAvailableModelIsLive) {
   store_.add("bert", std::make_shared<insight::RecordedTables>(
                          model::read(reader("bert"), {.text = kText, .pair = {}, .target = {}}, {}, *pool_)));
   EXPECT_EQ(get("1")["live"], true);
@@ -397,27 +397,27 @@ TEST_F(LiveStore, ARecordingOfAModelThatIsHereIsLive) {
   EXPECT_EQ(make({{"model", "bert"}, {"text", kText}}), "1");
 }
 
-TEST_F(LiveStore, LongTextsAreTooLarge) {
+TEST_F(LiveStore, RejectsLongTexts) {
   EXPECT_EQ(refusal({{"model", "bert"}, {"text", std::string(1'000'001, 'a')}}, 413),
-            "the text has 1000001 bytes; at most 1000000 are taken");
+            "the text has 1000001 bytes; at most 1000000 are allowed");
   std::string words;
   for (int n = 0; n < 33'000; ++n) words += "a ";
   const std::string wrong = refusal({{"model", "bert"}, {"text", words}}, 413);
-  EXPECT_EQ(wrong.substr(wrong.find(';')), "; at most 32768 are taken");
+  EXPECT_EQ(wrong.substr(wrong.find(';')), "; at most 32768 are allowed");
   refusal({{"model", "gpt2"}, {"text", "a"}, {"generate", {{"tokens", 40'000}}}}, 413);
 }
 
-TEST_F(LiveStore, TooMuchWorkAtOnceIsRefused) {
+TEST_F(LiveStore, RejectsTooMuchWorkAtOnce) {
   std::vector<std::unique_ptr<RecordingStore::Turn>> turns;
   for (int n = 0; n < kMostWork; ++n) turns.push_back(std::make_unique<RecordingStore::Turn>(store_));
-  EXPECT_EQ(refusal({{"model", "bert"}, {"text", kText}}, 429), "there is too much work at once: at most 32 pieces");
+  EXPECT_EQ(refusal({{"model", "bert"}, {"text", kText}}, 429), "too much work at once: at most 32 tasks");
   turns.pop_back();
   const std::string id = make({{"model", "bert"}, {"text", kText}});
   turns.push_back(std::make_unique<RecordingStore::Turn>(store_));
-  EXPECT_EQ(make({{"model", "bert"}, {"text", kText}}), id) << "what is there takes no work";
+  EXPECT_EQ(make({{"model", "bert"}, {"text", kText}}), id) << "an existing recording takes no work";
 }
 
-TEST_F(LiveStore, WorkThatNobodyWaitsForEndsBetweenLayers) {
+TEST_F(LiveStore, CancelledWorkEndsBetweenLayers) {
   int request = 0;
   const Client client{.waits = [&] { return ++request < 2; }};
   EXPECT_EQ(post({{"model", "bert"}, {"text", kText}}, client).status, 503);
@@ -426,15 +426,15 @@ TEST_F(LiveStore, WorkThatNobodyWaitsForEndsBetweenLayers) {
   EXPECT_EQ(make({{"model", "bert"}, {"text", kText}}), "1");
 }
 
-TEST_F(LiveStore, ProgressIsTold) {
-  std::vector<std::string> told;
+TEST_F(LiveStore, ReportsProgress) {
+  std::vector<std::string> found;
   const Client client{.tell = [&](std::string_view event, const std::string& text) {
-    if (event == "progress") told.push_back(text);
+    if (event == "progress") found.push_back(text);
   }};
   ASSERT_EQ(post({{"model", "bert"}, {"text", kText}}, client).status, 200);
-  ASSERT_FALSE(told.empty());
-  EXPECT_EQ(json::parse(told[0])["what"], "layer");
-  EXPECT_EQ(json::parse(told[0])["total"], reader("bert").model->facts().layers);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(json::parse(found[0])["what"], "layer");
+  EXPECT_EQ(json::parse(found[0])["total"], reader("bert").model->facts().layers);
 }
 
 // Room for a few short texts.
@@ -444,34 +444,34 @@ class SmallStore : public LiveStore {
   json body(int n) { return {{"model", "bert"}, {"text", "text number " + std::to_string(n)}}; }
 };
 
-TEST_F(SmallStore, TheLeastUsedGoFirstAndAreMadeAgainByTheSameBody) {
+TEST_F(SmallStore, EvictsTheLeastRecentlyUsedAndMakesThemAgain) {
   const std::string first = make(body(0)), second = make(body(1));
   for (int n = 2; n < 40; ++n) {
     make(body(n));
     static_cast<void>(store_.find(first));
     ASSERT_LE(store_.kept_bytes(), 300'000);
   }
-  EXPECT_EQ(ask({.path = "/api/recordings/" + first}).status, 200) << "it was asked for all the time";
+  EXPECT_EQ(ask({.path = "/api/recordings/" + first}).status, 200) << "it was used all the time";
   EXPECT_EQ(ask({.path = "/api/recordings/" + second}).status, 404);
   const std::string again = make(body(1));
   EXPECT_NE(again, second);
   EXPECT_EQ(get(again)["origin"]["text"], "text number 1");
 }
 
-TEST_F(SmallStore, WhatWasThereAtTheStartStays) {
+TEST_F(SmallStore, KeepsRecordingsFromTheStart) {
   const std::string start = store_.make({.record_request = {.model = "bert", .text = "the start"}, .stays = true});
   for (int n = 0; n < 40; ++n) make(body(n));
   EXPECT_EQ(ask({.path = "/api/recordings/" + start}).status, 200);
 }
 
-TEST_F(SmallStore, WhatAloneIsLargerThanTheMemoryIsTooLarge) {
+TEST_F(SmallStore, RejectsARecordingLargerThanTheMemory) {
   std::string words;
   for (int n = 0; n < 300; ++n) words += "a ";
   const std::string wrong = refusal({{"model", "gpt2"}, {"text", words}}, 413);
   EXPECT_NE(wrong.find("would take"), std::string::npos) << wrong;
 }
 
-TEST_F(LiveStore, AtMostSixtyFourAreKept) {
+TEST_F(LiveStore, KeepsAtMostSixtyFourRecordings) {
   for (int n = 0; n < 70; ++n) make({{"model", "bert"}, {"text", "text number " + std::to_string(n)}});
   EXPECT_EQ(store_.recordings().size(), 64U);
 }

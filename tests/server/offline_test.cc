@@ -22,7 +22,7 @@ StoredRecording stored_of(const test::RandomRows& rows) {
           std::make_shared<InMemoryTables>(rows.table_data(), std::vector<std::string>{}, std::vector<std::string>{})};
 }
 
-// As the page takes it apart.
+// The data as the page unpacks it.
 struct Unpacked {
   explicit Unpacked(const std::string& data) {
     std::uint32_t length = 0;
@@ -63,7 +63,7 @@ void expect_tables(const StoredRecording& stored, const Unpacked& found, double 
   }
 }
 
-TEST(Offline, ASmallSpecimenIsThereInSixteenBits) {
+TEST(Offline, ASmallRecordingTakesSixteenBits) {
   ThreadPool pool(2);
   const StoredRecording stored = stored_of({.layers = 2, .heads = 3, .n = 20});
   const Unpacked found(offline_data(stored, false, pool));
@@ -73,7 +73,7 @@ TEST(Offline, ASmallSpecimenIsThereInSixteenBits) {
   expect_tables(stored, found, 1.6e-5);
 }
 
-TEST(Offline, ALargerOneInEight) {
+TEST(Offline, ALargerRecordingTakesEightBits) {
   ThreadPool pool(2);
   const StoredRecording stored = stored_of({.layers = 2, .heads = 4, .n = 310});  // 768,800 weights
   const Unpacked found(offline_data(stored, false, pool));
@@ -82,7 +82,7 @@ TEST(Offline, ALargerOneInEight) {
   EXPECT_EQ(found.blocks.at("thumbnails/self")["shape"], (std::vector{8, 64, 64}));
 }
 
-TEST(Offline, OfAVeryLargeOneTheMostInterestingHeadsThatFit) {
+TEST(Offline, AVeryLargeRecordingKeepsTheMostInterestingHeadsThatFit) {
   ThreadPool pool(2);
   const StoredRecording stored = stored_of({.layers = 3, .heads = 6, .n = 1000});  // 18 million weights
   const Unpacked found(offline_data(stored, false, pool));
@@ -95,7 +95,7 @@ TEST(Offline, OfAVeryLargeOneTheMostInterestingHeadsThatFit) {
   }
 }
 
-TEST(Offline, DataStandsWhereThePageHasRoomForIt) {
+TEST(Offline, DataReplacesThePlaceholderOfThePage) {
   ThreadPool pool(1);
   const std::string page =
       offline_page(test::test_page().offline(), stored_of({.n = 4}), {"view=heads&x=\"<", false}, pool);
@@ -121,7 +121,7 @@ TEST(Offline, OnlyThePagesOwnScriptMayRun) {
       << page;
 }
 
-TEST(Offline, WithoutAPageThereIsAClearError) {
+TEST(Offline, WithoutAPageTheErrorIsClear) {
   ThreadPool pool(1);
   for (const char* page : {"", "<head></head>", "<!--attnscope-data--><head>"}) {
     EXPECT_THROW(static_cast<void>(offline_page(page, stored_of({.n = 4}), {}, pool)), std::runtime_error) << page;

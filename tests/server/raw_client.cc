@@ -43,7 +43,7 @@ bool RawClient::can_connect(const char* address, int port) {
 void RawClient::send(const std::string& bytes) const {
   for (std::size_t sent = 0; sent < bytes.size();) {
     const ssize_t now = ::send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-    if (now <= 0) return;  // the server has closed: what it said can still be read
+    if (now <= 0) return;  // the server has closed; what it sent can still be read
     sent += static_cast<std::size_t>(now);
   }
 }

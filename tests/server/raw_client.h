@@ -1,4 +1,4 @@
-// tests/server/raw_client.h - a client that can also do what no well-behaved one does.
+// tests/server/raw_client.h - an HTTP client that can also misbehave.
 #pragma once
 
 #include <string>
@@ -12,20 +12,20 @@ class RawClient {
     std::string head, body;
   };
 
-  // `receive_bytes`: of a client that cannot take much at a time; 0: as usual. Throws std::runtime_error.
+  // `receive_bytes`: size of the receive buffer, small for a slow client; 0: the default. Throws std::runtime_error.
   explicit RawClient(int port, int receive_bytes = 0);
   ~RawClient();
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
 
   void send(const std::string& bytes) const;
-  // One answer, by its Content-Length; five seconds at most for each part.
+  // Reads one response, by its Content-Length; waits at most five seconds for each part.
   [[nodiscard]] Response read_response() const;
-  // What has come, once `end` is in it; five seconds at most for each part.
+  // Reads until `end` has arrived; waits at most five seconds for each part.
   [[nodiscard]] std::string read_until(const std::string& end) const;
-  // Until the server closes.
+  // Reads until the server closes the connection.
   [[nodiscard]] std::string read_all() const;
-  // Request line and headers; the empty line behind them is added unless there is one.
+  // Sends a request line and headers; adds the empty line after them if it is missing.
   [[nodiscard]] Response ask(const std::string& request) const;
 
   static bool can_connect(const char* address, int port);

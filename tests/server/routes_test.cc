@@ -33,7 +33,7 @@ using insight::HeadId;
 using insight::InMemoryTables;
 using nlohmann::json;
 
-// What a stream pours, together.
+// Everything that a streamed body writes.
 std::string poured(const Response& response) {
   std::string all;
   if (response.pour) response.pour([&](std::string_view part) { all += part; });
@@ -70,7 +70,7 @@ class Looking : public testing::Test {
   Response post(const std::string& path, const json& body) {
     return Api(store_).response({.method = "POST", .path = "/api" + path, .query = {}, .body = body.dump()});
   }
-  json told(const Response& response) {
+  json body_of(const Response& response) {
     EXPECT_EQ(response.status, 200) << (response.body ? *response.body : "");
     return json::parse(*response.body);
   }
@@ -83,17 +83,17 @@ class Looking : public testing::Test {
   RecordingStore store_{[this] { return pool_; }, 8 << 20};
 };
 
-TEST_F(Looking, TilesOfEveryLevelAreThoseOfTheMapAlsoWhereTheyAreJoined) {
+TEST_F(Looking, MapTilesOfEveryLevelMatchInsightEvenIfJoined) {
   const auto tables = random({.layers = 1, .heads = 1, .n = 2600, .seed = 3});
   store_.add("long", tables);
   for (std::int64_t level = 0; level <= 12; ++level) {
     const std::int64_t cells = ((2600 - 1) >> level) + 1, last = (cells - 1) / insight::kMapTile;
     for (const insight::MapPlace& place : {insight::MapPlace{level, 0, 0}, {level, last, last}, {level, 0, last}}) {
       const Response found = get("/recordings/1/tile", {{"layer", "0"},
-                                                       {"head", "0"},
-                                                       {"level", std::to_string(level)},
-                                                       {"row", std::to_string(place.row)},
-                                                       {"column", std::to_string(place.column)}});
+                                                        {"head", "0"},
+                                                        {"level", std::to_string(level)},
+                                                        {"row", std::to_string(place.row)},
+                                                        {"column", std::to_string(place.column)}});
       ASSERT_EQ(found.status, 200);
       EXPECT_EQ(*found.body, coded(map_tile(*tables, {}, place, *pool_))) << level;
       EXPECT_EQ(header(found, "X-Scale"), "");
@@ -101,7 +101,7 @@ TEST_F(Looking, TilesOfEveryLevelAreThoseOfTheMapAlsoWhereTheyAreJoined) {
   }
 }
 
-// Counts how many weights were asked for.
+// Counts how many weights are requested.
 class Counted final : public AttentionTables {
  public:
   explicit Counted(std::shared_ptr<const AttentionTables> inner)
@@ -122,7 +122,7 @@ class Counted final : public AttentionTables {
   std::shared_ptr<const AttentionTables> inner_;
 };
 
-TEST_F(Looking, WhoeverZoomsOutAndPansHasEveryWeightRebuiltOnce) {
+TEST_F(Looking, ZoomingOutAndPanningRebuildEveryWeightOnce) {
   const auto tables =
       std::make_shared<Counted>(random({.layers = 1, .heads = 1, .n = 3000, .causal = false, .seed = 3}));
   store_.add("long", tables);
@@ -130,17 +130,17 @@ TEST_F(Looking, WhoeverZoomsOutAndPansHasEveryWeightRebuiltOnce) {
   for (const char* const level : {"4", "3", "5", "4", "3"}) {
     for (std::int64_t row = 0; row < (level[0] == '3' ? 2 : 1); ++row) {
       const Response found = get("/recordings/1/tile", {{"layer", "0"},
-                                                       {"head", "0"},
-                                                       {"level", level},
-                                                       {"row", std::to_string(row)},
-                                                       {"column", std::to_string(row)}});
+                                                        {"head", "0"},
+                                                        {"level", level},
+                                                        {"row", std::to_string(row)},
+                                                        {"column", std::to_string(row)}});
       EXPECT_EQ(found.status, 200);
     }
   }
   EXPECT_EQ(tables->count, 3000 * 3000);
 }
 
-TEST_F(Looking, RowsColumnsAndProfilesAreSeenThroughEveryMeasure) {
+TEST_F(Looking, RowsColumnsAndProfilesFollowEveryMeasure) {
   const auto tables = read("bert", *pool_);
   store_.add("bert", tables);
   const HeadId head{Kind::self, 1, 2};
@@ -158,7 +158,7 @@ TEST_F(Looking, RowsColumnsAndProfilesAreSeenThroughEveryMeasure) {
     query["layer"] = "1";
     query["head"] = "2";
     const insight::Profile margins = insight::profile(*expected, head, *pool_);
-    EXPECT_EQ(told(get("/recordings/1/profile", query))["received"].get<std::vector<float>>(), margins.received);
+    EXPECT_EQ(body_of(get("/recordings/1/profile", query))["received"].get<std::vector<float>>(), margins.received);
     query["row"] = "3";
     EXPECT_EQ(floats(*get("/recordings/1/row", query).body),
               std::vector<float>(table.row(3), table.row(3) + table.columns()));
@@ -171,7 +171,7 @@ TEST_F(Looking, RowsColumnsAndProfilesAreSeenThroughEveryMeasure) {
   }
 }
 
-TEST_F(Looking, ByteOfAValueIsItsShareOfTheHeadsLargest) {
+TEST_F(Looking, AByteIsAShareOfTheHeadsLargestValue) {
   const auto tables = read("bert", *pool_);
   store_.add("bert", tables);
   const nn::Matrix table = insight::value_weighted(tables)->weights({Kind::self, 1, 2}, *pool_);
@@ -186,7 +186,7 @@ TEST_F(Looking, ByteOfAValueIsItsShareOfTheHeadsLargest) {
               std::lround(255 * std::sqrt(table.data()[n] / most)));
 }
 
-TEST(ByValue, BytesAndScaleAreThoseOfNumpy) {
+TEST(ByValue, BytesAndScaleMatchNumpy) {
   const test::Looking golden;
   nn::Matrix table = golden.table("a");
   float most = 0;
@@ -203,7 +203,7 @@ TEST(ByValue, BytesAndScaleAreThoseOfNumpy) {
     EXPECT_EQ(static_cast<unsigned char>(bytes[n]), golden["value_bytes"][n / 12][n % 12].get<int>()) << n;
 }
 
-TEST_F(Looking, ARolloutIsOfTheLayersUpToThisOneWhicheverHeadIsNamed) {
+TEST_F(Looking, ARolloutCoversTheLayersUpToThisOneForAnyHead) {
   const auto tables = read("gpt2", *pool_);
   store_.add("gpt2", tables);
   const nn::Matrix table = insight::rollout(*tables, 1, *pool_);
@@ -223,7 +223,7 @@ TEST_F(Looking, ARolloutIsOfTheLayersUpToThisOneWhicheverHeadIsNamed) {
   EXPECT_NEAR(std::accumulate(words.begin(), words.end(), 0.0), 1, 1e-5);
 }
 
-TEST_F(Looking, WhatASpecimenHasNotIsRefusedInOneLine) {
+TEST_F(Looking, RejectsMeasuresThatTablesLackInOneLine) {
   store_.add("tables", random({.layers = 1, .heads = 2, .n = 600, .seed = 6}));
   const auto said = [&](Query query) {
     query.insert({{"layer", "0"}, {"head", "0"}, {"row", "0"}});
@@ -238,48 +238,49 @@ TEST_F(Looking, WhatASpecimenHasNotIsRefusedInOneLine) {
   EXPECT_EQ(said({{"without_sinks", "yes"}}), "without_sinks must be 0 or 1, not 'yes'");
 }
 
-TEST_F(Looking, ATraceOfARecordingSaysWhatIsNotThere) {
+TEST_F(Looking, ATraceNamesWhatTheRecordingLacks) {
   store_.add("bert", read("bert", *pool_, {}));
-  const json found = told(get("/recordings/1/trace", {{"layer", "0"}, {"head", "1"}, {"row", "2"}, {"column", "3"}}));
+  const json found =
+      body_of(get("/recordings/1/trace", {{"layer", "0"}, {"head", "1"}, {"row", "2"}, {"column", "3"}}));
   EXPECT_EQ(found["missing"], (std::vector<std::string>{"x", "v", "contribution"}));
   EXPECT_EQ(found["query"]["token"], 2);
   EXPECT_EQ(found["key"]["token"], 3);
   EXPECT_EQ(refused(get("/recordings/1/trace",
                         {{"layer", "0"}, {"head", "1"}, {"row", "2"}, {"column", "3"}, {"words", "1"}})),
-            "a weight is traced between tokens: words=1 cannot be asked here");
+            "a weight is traced between tokens: words=1 is not possible here");
   EXPECT_EQ(refused(get("/recordings/1/trace", {{"layer", "0"}, {"head", "1"}, {"row", "99"}, {"column", "0"}})),
             "there is no query 99: tokens count from 0 to 24");
 }
 
 TEST_F(Looking, HeadsAreFoundByNameMaskAndPicture) {
   store_.add("bert", read("bert", *pool_));
-  const json names = told(get("/patterns"))["patterns"];
+  const json names = body_of(get("/patterns"))["patterns"];
   EXPECT_EQ(names[0], "previous");
-  const json named = told(post("/recordings/1/find", {{"pattern", "offset(-1)"}}));
+  const json named = body_of(post("/recordings/1/find", {{"pattern", "offset(-1)"}}));
   EXPECT_EQ(named["pattern"], "offset(-1)");
-  EXPECT_EQ(named["heads"], told(post("/recordings/1/find", {{"pattern", "previous"}}))["heads"]);
-  EXPECT_EQ(told(post("/recordings/1/find", {{"pattern", "causal&window(2)"}}))["pattern"], "causal & window(2)");
-  const json pictured = told(post("/recordings/1/find", {{"picture", {{1, 0}, {0, 1}}}, {"kind", "self"}}));
+  EXPECT_EQ(named["heads"], body_of(post("/recordings/1/find", {{"pattern", "previous"}}))["heads"]);
+  EXPECT_EQ(body_of(post("/recordings/1/find", {{"pattern", "causal&window(2)"}}))["pattern"], "causal & window(2)");
+  const json pictured = body_of(post("/recordings/1/find", {{"picture", {{1, 0}, {0, 1}}}, {"kind", "self"}}));
   EXPECT_EQ(pictured["pattern"], "a picture of 2 x 2");
   EXPECT_EQ(pictured["heads"].size(), named["heads"].size());
   for (std::size_t n = 1; n < pictured["heads"].size(); ++n)
     EXPECT_LE(pictured["heads"][n]["similarity"], pictured["heads"][n - 1]["similarity"]);
 }
 
-TEST_F(Looking, WhatIsNoPatternIsRefused) {
+TEST_F(Looking, RejectsWhatIsNotAPattern) {
   store_.add("tables", random({.layers = 1, .heads = 2, .n = 6, .seed = 6}));
   const auto said = [&](const json& body) { return refused(post("/recordings/1/find", body)); };
   EXPECT_NE(said({{"pattern", "sideways"}}).find("neither a name"), std::string::npos);
-  EXPECT_EQ(said({{"pattern", 3}}), "pattern must be a text");
+  EXPECT_EQ(said({{"pattern", 3}}), "pattern must be a string");
   EXPECT_EQ(said(json::object()), "give a pattern (a name or a mask) or a picture");
   EXPECT_EQ(said({{"pattern", "same"}, {"picture", {{1}}}}), "give a pattern (a name or a mask) or a picture");
-  EXPECT_NE(said({{"picture", {{1, 2}, {1}}}}).find("rows of numbers of one length"), std::string::npos);
+  EXPECT_NE(said({{"picture", {{1, 2}, {1}}}}).find("rows of numbers of equal length"), std::string::npos);
   EXPECT_EQ(said({{"picture", {{0, 0}}}}), "the picture is all zeros");
   EXPECT_EQ(said({{"pattern", "same"}, {"kind", "other"}}), "kind must be self, decoder or cross");
   EXPECT_NE(said({{"patern", "same"}}).find("pattern, picture, kind"), std::string::npos);
 }
 
-TEST_F(Looking, TablesArePouredInStripsUnderTheNameOfTheirHead) {
+TEST_F(Looking, TablesAreStreamedAndNamedAfterTheirHead) {
   const auto tables = read("bert", *pool_);
   store_.add("Tiny BERT/模型", tables);
   for (const auto& [format, as] : {std::pair{"csv", insight::TableFormat::csv}, {"npy", insight::TableFormat::npy}}) {
@@ -311,14 +312,15 @@ TEST_F(Looking, FiguresHaveNamesAndLimits) {
   EXPECT_EQ(said({{"view", "overview"}, {"format", "pdf"}}), "format must be png or svg, not 'pdf'");
   EXPECT_EQ(said({{"view", "overview"}, {"dpi", "9000"}}), "dpi must lie between 20 and 600");
   EXPECT_NE(said({{"view", "overview"}, {"map", "rainbow"}}).find("rainbow"), std::string::npos);
-  EXPECT_EQ(said({{"view", "headview"}, {"layer", "0"}, {"measure", "value"}}), "of view=headview measure must be raw");
-  EXPECT_EQ(said({{"view", "overview"}, {"measure", "rollout"}}), "of view=overview measure must be raw or value");
+  EXPECT_EQ(said({{"view", "headview"}, {"layer", "0"}, {"measure", "value"}}),
+            "measure must be raw for view=headview");
+  EXPECT_EQ(said({{"view", "overview"}, {"measure", "rollout"}}), "measure must be raw or value for view=overview");
   EXPECT_EQ(said({{"view", "heads"}, {"layer", "0"}, {"heads", "0,x"}}),
-            "heads must be whole numbers with commas between, not 'x'");
+            "heads must be whole numbers separated by commas, not 'x'");
   EXPECT_EQ(said({{"view", "heads"}, {"layer", "7"}}), "there is no layer 7: layers count from 0 to 2");
 }
 
-TEST_F(Looking, TheRecordingAndThePageCanBeTakenAlong) {
+TEST_F(Looking, TheRecordingAndThePageCanBeDownloaded) {
   const auto tables = read("bert", *pool_);
   store_.add("bert", tables);
   const test::TemporaryFolder folder;
@@ -329,11 +331,11 @@ TEST_F(Looking, TheRecordingAndThePageCanBeTakenAlong) {
   EXPECT_EQ(header(page, "Content-Disposition"), "attachment; filename=\"bert.html\"");
   store_.add("table", random({.n = 4}));
   EXPECT_EQ(refused(get("/recordings/2/recording"), 409),
-            "a table is no recording: its numbers can be had head by head");
+            "a table is not a recording: download its numbers head by head");
 }
 
-TEST_F(Looking, AMaskIsReadCountedAndDrawn) {
-  const json found = told(post("/mask", {{"text", "causal&window(1)"}, {"queries", 3}, {"keys", 4}}));
+TEST_F(Looking, AMaskIsParsedCountedAndDrawn) {
+  const json found = body_of(post("/mask", {{"text", "causal&window(1)"}, {"queries", 3}, {"keys", 4}}));
   EXPECT_EQ(found["text"], "causal & window(1)");
   EXPECT_EQ(found["pairs"], 5);
   EXPECT_FLOAT_EQ(found["share"].get<float>(), 5.0F / 12);
@@ -347,14 +349,14 @@ TEST_F(Looking, AMaskIsReadCountedAndDrawn) {
                                   {"full", 0},
                                   {"partial", 1},
                                   {"skipped", 0}}));
-  const json large = told(post("/mask", {{"text", "causal"}, {"queries", 8000}, {"keys", 8000}}));
+  const json large = body_of(post("/mask", {{"text", "causal"}, {"queries", 8000}, {"keys", 8000}}));
   EXPECT_EQ(large["rows"], nullptr);
   EXPECT_EQ(large["picture"]["rows"], 256);
   EXPECT_EQ(large["tiles"]["covers"], nullptr);
   EXPECT_EQ(large["pairs"], 8000 * 8001 / 2);
 }
 
-TEST_F(Looking, AMaskThatIsWrongSaysWhere) {
+TEST_F(Looking, ErrorForABadMaskNamesItsColumn) {
   const Response wrong = post("/mask", {{"text", "causal & wibble(3)"}, {"queries", 4}, {"keys", 4}});
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(json::parse(*wrong.body)["column"], 10);

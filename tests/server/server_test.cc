@@ -33,7 +33,7 @@ std::shared_ptr<const insight::AttentionTables> table_data(const test::RandomRow
                                                    std::vector<std::string>{});
 }
 
-// One that is asked for longer than anybody waits.
+// Tables that take longer than any client waits.
 class SlowTables final : public insight::AttentionTables {
  public:
   SlowTables() : AttentionTables({{insight::Kind::self, 20, 20, 4, 4}}), tokens_(4) {}
@@ -81,7 +81,7 @@ TEST_F(OneServer, ServesThePageAndItsFiles) {
   EXPECT_EQ(client_.Head("/")->status, 200);
 }
 
-TEST_F(OneServer, EveryAnswerCarriesTheHeadersThatKeepItSafe) {
+TEST_F(OneServer, EveryResponseCarriesTheSecurityHeaders) {
   for (const char* path : {"/", "/nothing", "/api/recordings", "/api/nothing", "/assets/main-abc.js"}) {
     const auto response = client_.Get(path);
     EXPECT_EQ(response->get_header_value("X-Content-Type-Options"), "nosniff") << path;
@@ -93,7 +93,7 @@ TEST_F(OneServer, EveryAnswerCarriesTheHeadersThatKeepItSafe) {
   EXPECT_EQ(client_.Get("/api/recordings")->get_header_value("Cache-Control"), "no-store");
 }
 
-TEST_F(OneServer, AnswersFromTheApi) {
+TEST_F(OneServer, ServesTheApi) {
   const auto tile = client_.Get("/api/recordings/1/tile?layer=0&head=0&level=0&row=0&column=0");
   EXPECT_EQ(tile->get_header_value("X-Shape"), "40,40");
   EXPECT_EQ(tile->body.size(), 1600U);
@@ -101,16 +101,17 @@ TEST_F(OneServer, AnswersFromTheApi) {
   EXPECT_EQ(client_.Get("/api/recordings/9")->status, 404);
 }
 
-TEST_F(OneServer, TextIsPackedForThoseWhoTakeIt) {
+TEST_F(OneServer, CompressesTextForClientsThatAcceptIt) {
   const auto plain = client_.Get("/api/recordings/1", {{"Accept-Encoding", "identity"}});
   EXPECT_FALSE(plain->has_header("Content-Encoding"));
-  const auto packed = client_.Get("/api/recordings/1", {{"Accept-Encoding", "gzip, br"}});  // unpacked by the client
+  const auto packed =
+      client_.Get("/api/recordings/1", {{"Accept-Encoding", "gzip, br"}});  // decompressed by the client
   EXPECT_EQ(packed->get_header_value("Content-Encoding"), "gzip");
   EXPECT_LT(std::stoul(packed->get_header_value("Content-Length")), plain->body.size() / 2);
   EXPECT_EQ(packed->body, plain->body);
 }
 
-TEST_F(OneServer, AnotherHostIsRefused) {
+TEST_F(OneServer, RejectsAnotherHost) {
   const auto with = [&](const std::string& headers) { return status_of("GET /api/recordings HTTP/1.1\r\n" + headers); };
   EXPECT_EQ(with("Host: 127.0.0.1\r\n"), 200);
   EXPECT_EQ(with("Host: localhost:7865\r\n"), 200);
@@ -120,7 +121,7 @@ TEST_F(OneServer, AnotherHostIsRefused) {
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: evil.example\r\n"), 403);
 }
 
-TEST_F(OneServer, AnotherOriginIsRefused) {
+TEST_F(OneServer, RejectsAnotherOrigin) {
   const auto from = [&](const std::string& origin) {
     return status_of("GET /api/recordings HTTP/1.1\r\nHost: localhost:80\r\nOrigin: " + origin + "\r\n");
   };
@@ -138,7 +139,7 @@ TEST_F(OneServer, NoPathReachesAFile) {
   }
 }
 
-TEST_F(OneServer, WhatIsSentMustBeJsonForAPathThatTakesIt) {
+TEST_F(OneServer, APostMustBeJsonForARouteThatTakesIt) {
   const std::string local = " HTTP/1.1\r\nHost: localhost\r\n", content = "Content-Type: application/json\r\n";
   EXPECT_EQ(status_of("POST /api/recordings" + local + "Content-Length: 2\r\n\r\nhi"), 415);
   EXPECT_EQ(status_of("POST /api/recordings" + local + "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\nhi"), 415);
@@ -154,7 +155,7 @@ TEST_F(OneServer, WhatIsSentMustBeJsonForAPathThatTakesIt) {
   EXPECT_EQ(client_.Get("/" + std::string(10'000, 'x'))->status, 414);
 }
 
-TEST_F(OneServer, AnotherSiteCannotSend) {
+TEST_F(OneServer, RejectsAPostFromAnotherSite) {
   const auto from = [&](const std::string& headers) {
     return status_of("POST /api/recordings HTTP/1.1\r\nHost: localhost:80\r\nContent-Type: application/json\r\n" +
                      headers + "Content-Length: 2\r\n\r\n{}");
@@ -169,7 +170,7 @@ TEST_F(OneServer, AnotherSiteCannotSend) {
   EXPECT_EQ(status_of("POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n"), 403);
 }
 
-TEST_F(OneServer, ABodyIsNotTakenForTheNextRequest) {
+TEST_F(OneServer, ABodyIsNotMistakenForTheNextRequest) {
   const std::string inside = "GET /api/recordings HTTP/1.1\r\nHost: localhost\r\n\r\n";
   RawClient client(server_.port());
   const RawClient::Response first = client.ask(
@@ -186,25 +187,25 @@ TEST_F(OneServer, OneConnectionServesManyRequests) {
   for (int n = 0; n < 50; ++n) ASSERT_EQ(client_.Get("/api/recordings/1/row?layer=0&head=0&row=3")->body.size(), 160U);
 }
 
-TEST(ServerPorts, WithoutAPortTheNextFreeOneIsTaken) {
+TEST(ServerPorts, ByDefaultTakesTheNextFreePort) {
   const Server first(options(std::nullopt)), second(options(std::nullopt));
   EXPECT_GE(first.port(), kDefaultPort);
   EXPECT_GT(second.port(), first.port());
   EXPECT_EQ(second.url(), "http://127.0.0.1:" + std::to_string(second.port()) + "/");
 }
 
-TEST(ServerPorts, APortThatIsTakenIsAnErrorThatNamesIt) {
+TEST(ServerPorts, ErrorForAPortInUseNamesIt) {
   const Server first(options());
   try {
     const Server second(options(first.port()));
     FAIL() << "two servers on one port";
   } catch (const std::runtime_error& taken) {
     EXPECT_EQ(std::string(taken.what()), "port " + std::to_string(first.port()) +
-                                             " cannot be used: another program has it, or it needs more rights");
+                                             " cannot be used: another program has it, or it needs more privileges");
   }
 }
 
-TEST(ServerPorts, AStoppedServerGivesItsPortBack) {
+TEST(ServerPorts, AStoppedServerReleasesItsPort) {
   int port = 0;
   for (int n = 0; n < 5; ++n) {
     Server server(options(port));
@@ -216,13 +217,13 @@ TEST(ServerPorts, AStoppedServerGivesItsPortBack) {
   EXPECT_FALSE(httplib::Client("127.0.0.1", port).Get("/"));
 }
 
-TEST(ServerPorts, NobodyElseOnTheNetworkReachesIt) {
+TEST(ServerPorts, ListensOnThisMachineOnly) {
   const Server server(options());
   EXPECT_TRUE(RawClient::can_connect("127.0.0.1", server.port()));
-  EXPECT_FALSE(RawClient::can_connect("127.0.0.2", server.port()));  // would answer if it listened everywhere
+  EXPECT_FALSE(RawClient::can_connect("127.0.0.2", server.port()));  // would succeed if it listened everywhere
 }
 
-TEST(ServerUnderLoad, TwoHundredClientsAtOnceAreAllAnswered) {
+TEST(ServerUnderLoad, ServesTwoHundredClientsAtOnce) {
   Server server(options());
   server.add("tables", table_data({.layers = 2, .heads = 2, .n = 300}));
   std::vector<std::unique_ptr<RawClient>> clients;
@@ -241,7 +242,7 @@ TEST(ServerUnderLoad, TwoHundredClientsAtOnceAreAllAnswered) {
   EXPECT_LT(seconds_since(begin), 5);
 }
 
-TEST(ServerUnderLoad, SlowReadersAndSilentClientsStopNobody) {
+TEST(ServerUnderLoad, SlowAndSilentClientsDoNotBlockOthers) {
   Server server(options());
   server.add("tables", table_data({.layers = 40, .heads = 40, .n = 64}));  // 6.5 MB of thumbnails
   std::vector<std::unique_ptr<RawClient>> slow;
@@ -259,7 +260,7 @@ TEST(ServerUnderLoad, SlowReadersAndSilentClientsStopNobody) {
   EXPECT_LT(seconds_since(end), 1);
 }
 
-TEST(ServerUnderLoad, StoppingGivesUpLongWork) {
+TEST(ServerUnderLoad, StoppingCancelsLongWork) {
   Server server(options());
   const auto tables = std::make_shared<SlowTables>();
   server.add("slow", tables);

@@ -12,7 +12,7 @@ namespace {
 
 using base::Progress;
 
-// Work of a hundred steps, and how many of them were done.
+// Work of a hundred steps, with a count of the steps done.
 struct Steps {
   std::atomic<int> begun = 0, done = 0;
 
@@ -30,14 +30,14 @@ struct Left : std::runtime_error {
   Left() : std::runtime_error("left") {}
 };
 
-TEST(SharedTask, IsMadeOnceForAllWhoWait) {
+TEST(SharedTask, RunsOnceForAllCallers) {
   SharedTask task;
   Steps steps;
   std::vector<std::thread> threads;
-  std::atomic<int> ended = 0, told = 0;
+  std::atomic<int> ended = 0, reports = 0;
   for (int t = 0; t < 6; ++t) {
     threads.emplace_back([&] {
-      task.join([&](std::int64_t, std::int64_t) { ++told; }, std::ref(steps));
+      task.join([&](std::int64_t, std::int64_t) { ++reports; }, std::ref(steps));
       ++ended;
     });
   }
@@ -46,10 +46,10 @@ TEST(SharedTask, IsMadeOnceForAllWhoWait) {
   EXPECT_EQ(steps.begun, 1);
   EXPECT_EQ(steps.done, 100);
   EXPECT_EQ(ended, 6);
-  EXPECT_GT(told, 100);
+  EXPECT_GT(reports, 100);
 }
 
-TEST(SharedTask, EndsWhenTheOnlyOneLeavesAndCanBeginAgain) {
+TEST(SharedTask, EndsWhenTheOnlyCallerLeavesAndCanStartAgain) {
   SharedTask task;
   Steps steps;
   const auto leave = [](std::int64_t done, std::int64_t) {
@@ -63,7 +63,7 @@ TEST(SharedTask, EndsWhenTheOnlyOneLeavesAndCanBeginAgain) {
   EXPECT_EQ(steps.done, 110);
 }
 
-TEST(SharedTask, GoesOnForTheOthersWhenTheOneWhoWorksLeaves) {
+TEST(SharedTask, ContinuesForTheOthersWhenTheWorkingCallerLeaves) {
   SharedTask task;
   Steps steps;
   std::atomic<bool> waiting = false, left = false;
@@ -85,7 +85,7 @@ TEST(SharedTask, GoesOnForTheOthersWhenTheOneWhoWorksLeaves) {
   EXPECT_EQ(steps.done, 100);
 }
 
-TEST(SharedTask, WhatGoesWrongReachesAll) {
+TEST(SharedTask, AnExceptionReachesAllCallers) {
   SharedTask task;
   std::atomic<int> failed = 0, waiting = 0;
   const auto fail = [&](const Progress& progress) {

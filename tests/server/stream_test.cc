@@ -1,4 +1,4 @@
-// Answers that are streams of events, and what happens when nobody reads them any more.
+// Responses that are streams of events, and what happens when the client leaves.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -47,7 +47,7 @@ class Streams : public testing::Test {
     const json body = {{"model", "mistral"}, {"text", "The fox"}, {"generate", {{"tokens", tokens}}}};
     return request("POST /api/recordings", body.dump());
   }
-  // The whole answer taken apart; the lines of its chunks' lengths are none of an event's.
+  // Parses the events of a whole response; skips the lines with chunk lengths.
   static std::vector<Event> events_of(const std::string& response) {
     std::vector<Event> events;
     for (std::size_t at = response.find("event: "); at != std::string::npos; at = response.find("event: ", at + 1)) {
@@ -77,7 +77,7 @@ class Streams : public testing::Test {
   Server server_;
 };
 
-TEST_F(Streams, ProgressComesFirstAndTheAnswerLast) {
+TEST_F(Streams, ProgressComesFirstAndTheResultLast) {
   const auto recorded = ask(request("POST /api/recordings", R"({"model": "bert", "text": "the [MASK] was a dog"})"));
   ASSERT_GE(recorded.size(), 2U);
   EXPECT_EQ(recorded.front().name, "progress");
@@ -93,7 +93,7 @@ TEST_F(Streams, ProgressComesFirstAndTheAnswerLast) {
   EXPECT_FALSE(effects.back().data["heads"].empty());
 }
 
-TEST_F(Streams, WhatIsWrongIsTheLastEvent) {
+TEST_F(Streams, AnErrorIsTheLastEvent) {
   const auto unknown = ask(request("POST /api/recordings", R"({"model": "nobody", "text": "a"})"));
   ASSERT_EQ(unknown.size(), 1U);
   EXPECT_EQ(unknown[0].name, "error");
@@ -102,7 +102,7 @@ TEST_F(Streams, WhatIsWrongIsTheLastEvent) {
   EXPECT_EQ(ask(request("GET /api/recordings/9"))[0].data["status"], 404);
 }
 
-TEST_F(Streams, TokensComeOneByOne) {
+TEST_F(Streams, TokensArriveOneByOne) {
   const auto events = ask(generation(8));
   int step = 0;
   for (const Event& event : events) {
@@ -114,13 +114,13 @@ TEST_F(Streams, TokensComeOneByOne) {
   EXPECT_EQ(events.back().name, "answer");
 }
 
-TEST_F(Streams, OnlyWhatTakesLongIsAStream) {
+TEST_F(Streams, OnlyLongWorkIsStreamed) {
   const RawClient client(server_.port());
   client.send(request("GET /api/models"));
   EXPECT_NE(client.read_all().find("Content-Type: application/json"), std::string::npos);
 }
 
-TEST_F(Streams, HangingUpEndsTheWork) {
+TEST_F(Streams, DisconnectingCancelsTheWork) {
   {
     const RawClient client(server_.port());
     client.send(generation(30'000));
@@ -130,22 +130,22 @@ TEST_F(Streams, HangingUpEndsTheWork) {
   EXPECT_LT(seconds_until_idle(), 1);
 }
 
-TEST_F(Streams, WorkThatAnotherWaitsForGoesOn) {
+TEST_F(Streams, WorkContinuesWhileAnotherClientWaits) {
   const RawClient second(server_.port());
-  std::string told;
+  std::string received;
   {
     const RawClient first(server_.port());
     first.send(generation(1000));
     static_cast<void>(first.read_until("event: token"));
     second.send(generation(1000));
-    told = second.read_until("event: token");
+    received = second.read_until("event: token");
   }
-  const std::string rest = told + second.read_all();
+  const std::string rest = received + second.read_all();
   EXPECT_NE(rest.find("event: answer"), std::string::npos);
-  EXPECT_NE(rest.find("\"step\":999"), std::string::npos) << "whoever came later is told all";
+  EXPECT_NE(rest.find("\"step\":999"), std::string::npos) << "a later client receives all tokens";
 }
 
-TEST_F(Streams, StoppingEndsThemWithinAMoment) {
+TEST_F(Streams, StoppingTheServerEndsThem) {
   const RawClient client(server_.port());
   client.send(generation(30'000));
   static_cast<void>(client.read_until("event: token"));

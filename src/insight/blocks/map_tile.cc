@@ -56,11 +56,11 @@ nn::Matrix map_tile(const AttentionTables& tables, const HeadId& head, const Map
   base::parallel_for((window.rows + band - 1) / band, {}, pool, [&](std::int64_t n) {
     const std::int64_t row = window.row + n * band;
     const TableWindow part{row, std::min(band, window.row + window.rows - row), window.column, window.columns};
-    each_block(tables, head, part, [&](Rectangle at, View<const float, 2> tile) {
+    each_block(tables, head, part, [&](Rectangle at, View<const float, 2> block) {
       const auto row_cell = [&](std::int64_t i) { return (at.row - window.row + i) >> place.level; };
       const auto column_cell = [&](std::int64_t j) { return (at.col - window.column + j) >> place.level; };
-      differences ? shrink_into(tile, row_cell, column_cell, out, FartherNumber())
-                  : shrink_into(tile, row_cell, column_cell, out, LargerNumber());
+      differences ? shrink_into(block, row_cell, column_cell, out, FartherNumber())
+                  : shrink_into(block, row_cell, column_cell, out, LargerNumber());
     });
   });
   return out;

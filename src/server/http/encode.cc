@@ -16,7 +16,7 @@ namespace {
 // A NaN becomes 0.
 float root_of(float weight) { return weight > 0 ? std::sqrt(std::min(weight, 1.0F)) : 0.0F; }
 
-// windowBits as zlib has them: 15, and 16 more for gzip's head and tail.
+// zlib's windowBits: 15, plus 16 for a gzip header and trailer.
 std::string compressed(std::string_view bytes, int window_bits) {
   constexpr int kLevel = 6, kMemory = 8;
   z_stream stream{};
@@ -25,7 +25,7 @@ std::string compressed(std::string_view bytes, int window_bits) {
   std::string out(deflateBound(&stream, bytes.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  // zlib counts in 32 bits; what we send is far below that, but nothing may be cut.
+  // zlib counts in 32 bits. Responses are far smaller, but must never be truncated.
   std::size_t left = bytes.size(), room = out.size();
   int state = Z_OK;
   while (state == Z_OK) {

@@ -1,4 +1,4 @@
-// server/http/encode.h - weights as bytes, and bytes as the web carries them.
+// server/http/encode.h - encodes weights as bytes, and compresses bytes for HTTP.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace attn::server {
 
-// Weights in [0, 1] on a square-root scale, where small ones keep some digits: round(255 sqrt(w)) in 8 bits,
-// round(65535 sqrt(w)) in 16, little-endian. What lies outside counts as 0 or 1.
+// Weights in [0, 1] on a square-root scale, which keeps more digits of small weights: round(255 sqrt(w)) in 8 bits,
+// round(65535 sqrt(w)) in 16, little-endian. Numbers outside [0, 1] are clamped.
 enum class Bits : std::uint8_t { eight = 8, sixteen = 16 };
 void append_coded(std::string& bytes, std::span<const float> weights, Bits bits);
 std::string coded(const nn::Matrix& weights);  // in 8 bits
@@ -20,8 +20,8 @@ std::string coded_differences(const nn::Matrix& differences);
 
 std::string float_bytes(std::span<const float> numbers);  // float32, little-endian
 
-// Throw std::bad_alloc where there is no memory; nothing else can go wrong.
+// Both throw only std::bad_alloc.
 std::string gzipped(std::string_view bytes);
-std::string deflated(std::string_view bytes);  // a zlib stream: what DecompressionStream("deflate") takes
+std::string deflated(std::string_view bytes);  // a zlib stream, for DecompressionStream("deflate")
 
 }  // namespace attn::server

@@ -8,14 +8,14 @@ namespace attn::server {
 
 namespace {
 
-// Everything comes from the server itself. Styles of single elements are set by scripts and by the page's markup; the
-// drawing's worker and downloads are made from blobs. Notebooks on this machine may frame the page.
+// Everything comes from the server itself. Scripts and the page's markup set styles of single elements; the drawing
+// worker and downloads are blobs. Notebooks on this machine may frame the page.
 constexpr const char* kContentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data: "
     "blob:; font-src 'self'; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self' http://127.0.0.1:* http://localhost:* vscode-webview:";
 
-// Without its port, whichever it is: a forwarded port is another one on the other side.
+// Ignores the port, because a forwarded port has another number on the other side.
 bool is_this_machine(std::string_view host) {
   const std::size_t colon = host.find(':');
   const std::string_view name = host.substr(0, colon);
@@ -29,9 +29,9 @@ bool is_this_machine(std::string_view host) {
 
 std::string refusal(const RequestOrigin& from) {
   if (!is_this_machine(from.host)) return "the Host must be 127.0.0.1 or localhost";
-  if (!from.origin.empty() && from.origin != "http://" + from.host) return "requests from other sites are not answered";
+  if (!from.origin.empty() && from.origin != "http://" + from.host) return "requests from other sites are refused";
   const bool own = from.fetch_site.empty() || from.fetch_site == "same-origin" || from.fetch_site == "none";
-  if (!own && from.path.starts_with("/api/")) return "requests from other sites are not answered";
+  if (!own && from.path.starts_with("/api/")) return "requests from other sites are refused";
   return {};
 }
 

@@ -1,4 +1,4 @@
-// server/http/guard.h - who may ask, and what every answer says to browsers.
+// server/http/guard.h - which requests are accepted, and the security headers of every response.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace attn::server {
 
-// As the request has them; empty: not there.
+// Headers and path of a request; empty if absent.
 struct RequestOrigin {
   std::string host = {}, origin = {}, fetch_site = {}, path = {};
 };
 
-// Why a request is refused; empty: it is not. The Host must be this machine, so that no name that somebody else lets
-// point here gets through (DNS rebinding). An RequestOrigin must be the page's own, and what a browser fetches for a
+// Why a request is refused; empty if it is accepted. Host must be this machine, so that a foreign name that resolves to
+// it does not get through (DNS rebinding). Origin, if present, must be the page's own, and a browser that fetches for a
 // page of another site gets nothing from /api.
 std::string refusal(const RequestOrigin& from);
 
-// Of every answer.
+// Headers of every response.
 std::vector<std::pair<std::string, std::string>> safe_headers();
-// Cache-Control: nothing of the API is kept by browsers, and what names its content for ever.
+// The value of Cache-Control: browsers keep nothing of the API, and files with a hash in their name forever.
 const char* caching_of(std::string_view path, int status);
 
 }  // namespace attn::server

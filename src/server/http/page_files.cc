@@ -13,7 +13,7 @@ namespace {
 
 struct ContentType {
   std::string_view ending, name;
-  bool packed;  // by gzip; pictures and fonts are packed already
+  bool packed;  // whether to gzip it; pictures and fonts are compressed already
 };
 constexpr std::array kTypes = {ContentType{".html", "text/html; charset=utf-8", true},
                                ContentType{".js", "text/javascript; charset=utf-8", true},
@@ -57,8 +57,9 @@ void PageFiles::add(const std::string& name, std::string bytes) {
 Response PageFiles::response(std::string_view path) const {
   const auto found = files_.find(path);
   if (found != files_.end()) return found->second;
-  if (path == "/") return error_response(404, "this program was built without its page; /api/specimens answers");
-  return error_response(404, "there is nothing here");
+  if (path == "/")
+    return error_response(404, "this program was built without its page; only the API works, from /api/recordings on");
+  return error_response(404, "not found");
 }
 
 bool is_hashed(std::string_view path) { return path.starts_with("/assets/"); }

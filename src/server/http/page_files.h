@@ -1,4 +1,4 @@
-// server/http/page_files.h - the files that the page is made of, as they go over the wire.
+// server/http/page_files.h - the page's files as HTTP responses.
 #pragma once
 
 #include <filesystem>
@@ -12,16 +12,16 @@
 
 namespace attn::server {
 
-// All of it lies in memory: no name from a request ever reaches the file system.
+// All files are in memory: no name from a request ever reaches the file system.
 class PageFiles {
  public:
   explicit PageFiles(std::span<const base::BuiltInFile> files);
-  // Those of a folder on disk, read now. Throws attn::Error.
+  // Reads all files of a folder now. Throws attn::Error.
   static PageFiles read(const std::filesystem::path& folder);
 
-  // "/" is index.html, and so is "/learn": the course. Status 404 where there is nothing of this name.
+  // "/" and "/learn" (the course) are index.html. Status 404 if there is no such file.
   [[nodiscard]] Response response(std::string_view path) const;
-  // Of the page as one file; empty: there is none.
+  // The page as one file; empty if there is none.
   [[nodiscard]] const std::string& offline() const noexcept { return offline_; }
 
  private:
@@ -32,7 +32,7 @@ class PageFiles {
   std::string offline_;
 };
 
-// Whether a file of this path never changes: its name says what is in it.
+// Whether a file never changes because its name contains a hash of its content.
 bool is_hashed(std::string_view path);
 
 }  // namespace attn::server

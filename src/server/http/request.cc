@@ -47,7 +47,7 @@ void RoutedRequest::allow(std::initializer_list<const char*> names) const {
     if (std::ranges::find(names, name) != names.end()) continue;
     std::string known;
     for (const char* const one : names) known += (known.empty() ? "" : ", ") + std::string(one);
-    throw std::invalid_argument("'" + name + "' cannot be asked here, only: " + (known.empty() ? "nothing" : known));
+    throw std::invalid_argument("'" + name + "' is not a parameter here, only: " + (known.empty() ? "nothing" : known));
   }
 }
 
@@ -85,7 +85,7 @@ std::vector<std::int64_t> RoutedRequest::numbers(const char* name) const {
   for (std::size_t from = 0; given && from <= given->size();) {
     const std::size_t comma = std::min(given->find(',', from), given->size());
     all.push_back(parsed<std::int64_t>(name, std::string_view(*given).substr(from, comma - from),
-                                       "whole numbers with commas between"));
+                                       "whole numbers separated by commas"));
     from = comma + 1;
   }
   return all;

@@ -1,4 +1,4 @@
-// server/http/request.h - one question: its path, query and body, taken apart, and who waits for the answer.
+// server/http/request.h - one parsed request: route, query and body, and the client that waits for the response.
 #pragma once
 
 #include <cstdint>
@@ -18,54 +18,54 @@
 
 namespace attn::server {
 
-// What cannot be answered, with another status than 400: that is std::invalid_argument's.
+// An error with a status other than 400, which std::invalid_argument stands for.
 struct HttpError : std::runtime_error {
   HttpError(int its_status, const std::string& message) : std::runtime_error(message), status(its_status) {}
   int status;
 };
 
-// Whoever waits for an answer.
+// The client of a request.
 struct Client {
-  std::function<bool()> waits = [] { return true; };
-  // Takes an event, a name and JSON: of an answer that is a stream. Empty: it is none.
+  std::function<bool()> waits = [] { return true; };  // whether it still waits
+  // Sends an event with a name and JSON if the response is a stream of events; else empty.
   std::function<void(std::string_view event, const std::string& json)> tell = {};
 };
 
 using Query = std::map<std::string, std::string>;
 
-// What the query may hold is named by allow(): what else stands there is wrong.
+// A request that a route handles. The route first calls allow() with the parameters it takes.
 struct RoutedRequest {
   std::string method = "GET";
-  std::shared_ptr<const StoredRecording> stored;  // that it is about; null: about none
-  std::string lesson = {};                        // the name of the one that it is about
-  std::string what;                               // the route's path, "/api/specimens/*/tile"
+  std::shared_ptr<const StoredRecording> stored;  // the recording in the path; null: none
+  std::string lesson = {};                        // the lesson's name in the path
+  std::string what;                               // the route's path, "/api/recordings/*/tile"
   Query query;
   std::string body = {};  // of a POST
   Client client = {};
 
-  // Of the exhibit, as tokens or as words.
+  // The tables of the recording, between tokens or words as the query says.
   [[nodiscard]] const StoredTables& stored_tables() const { return stored->stored_tables(words()); }
   [[nodiscard]] const insight::AttentionTables& tables() const { return stored_tables().tables(); }
-  // Under which what is asked is kept.
+  // The response's key in the byte cache.
   [[nodiscard]] std::string key() const;
 
-  // For long work. Tells whoever waits how far it is, "head" of heads, ten times a second at most; throws Cancelled
-  // when nobody waits.
+  // Progress of long work. Reports to the client, at most ten times per second, how many of the units `of` are done;
+  // throws Cancelled once the client has left.
   [[nodiscard]] base::Progress progress(const char* of = "head") const;
 
-  // ---- of the query; all throw std::invalid_argument for what cannot be ----
+  // ---- query parameters; all throw std::invalid_argument for a bad value ----
 
   void allow(std::initializer_list<const char*> names) const;
   [[nodiscard]] std::optional<std::string> text(const char* name) const;
   [[nodiscard]] std::int64_t number(const char* name) const;
   [[nodiscard]] std::int64_t number(const char* name, std::int64_t otherwise) const;
   [[nodiscard]] double real(const char* name, double otherwise) const;
-  [[nodiscard]] bool flag(const char* name) const;                          // "1"; "0" or absent: not
+  [[nodiscard]] bool flag(const char* name) const;                          // "1" is true; "0" or absent is false
   [[nodiscard]] std::vector<std::int64_t> numbers(const char* name) const;  // "0,3"; absent: none
   [[nodiscard]] bool words() const { return flag("words"); }
   [[nodiscard]] Kind kind_named() const;       // absent: self
-  [[nodiscard]] Kind kind() const;             // that the specimen has
-  [[nodiscard]] insight::HeadId head() const;  // likewise
+  [[nodiscard]] Kind kind() const;             // one that the recording has
+  [[nodiscard]] insight::HeadId head() const;  // one that the recording has
 };
 
 }  // namespace attn::server

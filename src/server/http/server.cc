@@ -36,7 +36,8 @@ void set_head(const httplib::Request& http_request, const Response& response, ht
   for (const auto& [name, value] : response.headers) http_response.set_header(name, value);
 }
 
-// Through a provider: httplib would pack a plain body once more, by brotli at its slowest where the client takes it.
+// Uses a content provider: httplib would compress a plain body again, with brotli at its slowest level if the client
+// accepts it.
 void send(const httplib::Request& http_request, const Response& response, httplib::Response& http_response) {
   set_head(http_request, response, http_response);
   const bool packed = response.packed && takes_gzip(http_request);
@@ -56,7 +57,7 @@ bool takes_events(const httplib::Request& http_request) {
 
 bool is_json(const std::string& type) { return type.substr(0, type.find(';')) == "application/json"; }
 
-// What a POST must be, besides what every request must. Null: it is.
+// The error response to a POST that is not JSON; null if the request is fine.
 const Response* wrong_post(const httplib::Request& http_request) {
   static const Response type = error_response(415, "the Content-Type of a POST must be application/json");
   return http_request.method == "POST" && !is_json(http_request.get_header_value("Content-Type")) ? &type : nullptr;
@@ -79,10 +80,10 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   std::atomic<bool> stopping = false, ended = false;
   std::mutex mutex;
   std::condition_variable quiet;
-  int busy = 0;                 // requests that are being answered
-  std::shared_ptr<State> kept;  // itself, where it must not be destroyed
+  int busy = 0;                 // number of requests being handled
+  std::shared_ptr<State> kept;  // refers to itself if it must not be destroyed
 
-  // A request that is being answered.
+  // Counts a request as being handled while it exists.
   class Busy {
    public:
     explicit Busy(State& state) : state_(state) {
@@ -124,7 +125,7 @@ void Server::State::handle(const httplib::Request& http_request, httplib::Respon
   pour(std::move(response), http_response);
 }
 
-// The work is done while its events are written: that is when httplib can say whether the client is still there.
+// Works while writing the events, because httplib only then knows whether the client is still connected.
 void Server::State::stream(Request http_request, httplib::Response& http_response) {
   http_response.set_header("Cache-Control", "no-store");
   http_response.set_chunked_content_provider(
@@ -157,7 +158,7 @@ void Server::State::pour(Response response, httplib::Response& http_response) {
         };
         try {
           response.pour(write);
-        } catch (...) {  // the connection is closed before the end: whoever reads it sees that a part is missing
+        } catch (...) {  // closes the connection early, so that the client notices the missing part
           return false;
         }
         sink.done();
@@ -166,13 +167,13 @@ void Server::State::pour(Response response, httplib::Response& http_response) {
 }
 
 void Server::State::prepare() {
-  // Not SO_REUSEPORT, which httplib would set: two servers would share one port.
+  // Not SO_REUSEPORT, which httplib sets by default: two servers would share one port.
   http.set_socket_options([this](int opened) {
     const int yes = 1;
     setsockopt(opened, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
     socket = opened;
   });
-  http.set_tcp_nodelay(true);  // else 44 ms for a small answer instead of 1
+  http.set_tcp_nodelay(true);  // a small response takes 1 ms instead of 44
   http.set_keep_alive_timeout(2);
   http.set_keep_alive_max_count(10'000);
   http.set_read_timeout(5);
@@ -182,11 +183,11 @@ void Server::State::prepare() {
   httplib::Headers headers;
   for (const auto& [name, value] : safe_headers()) headers.emplace(name, value);
   http.set_default_headers(std::move(headers));
-  // What httplib refuses by itself, and what no handler takes.
+  // For requests that httplib rejects itself and those without a handler.
   http.set_error_handler([](const httplib::Request& http_request, httplib::Response& http_response) {
     if (http_response.has_header("Cache-Control")) return;
     const char* const what =
-        http_response.status == 413 ? "the request is too large" : "this is no request that can be answered";
+        http_response.status == 413 ? "the request is too large" : "this request cannot be handled";
     send(http_request, error_response(http_response.status, what), http_response);
   });
   const auto guarded = [this](const httplib::Request& http_request, httplib::Response& http_response) {
@@ -196,14 +197,14 @@ void Server::State::prepare() {
       send(http_request, error_response(403, wrong), http_response);
     } else if (http_request.method != "GET" && http_request.method != "HEAD" &&
                (http_request.method != "POST" || !http_request.path.starts_with("/api/"))) {
-      send(http_request, error_response(405, http_request.method + " is not possible here, only GET"), http_response);
+      send(http_request, error_response(405, http_request.method + " is not allowed here, only GET"), http_response);
     } else if (const Response* const post = wrong_post(http_request); post != nullptr) {
       send(http_request, *post, http_response);
     } else {
       handle(http_request, http_response);
     }
   };
-  // All methods, so that a body has been read to its end before the next request on the same connection.
+  // Handles all methods, so that a body is read to its end before the next request on the same connection.
   http.Get(".*", guarded).Post(".*", guarded).Put(".*", guarded).Patch(".*", guarded).Delete(".*", guarded);
   http.Options(".*", guarded);
 }
@@ -218,12 +219,12 @@ void Server::State::bind(std::optional<int> request) {
   if (port == 0 && (!request || anywhere)) port = std::max(0, http.bind_to_any_port(kHost));
   if (port == 0)
     throw std::runtime_error("port " + std::to_string(first) +
-                             " cannot be used: another program has it, or it needs more rights");
-  // httplib lets five clients wait; more would come back after a second.
+                             " cannot be used: another program has it, or it needs more privileges");
+  // httplib's backlog is five clients; further ones would retry after a second.
   ::listen(socket, kMostConnections);
 }
 
-// Its threads, and those of connections, which it starts, leave signals to the program's own.
+// Blocks all signals on the listener and the connection threads it starts: they are for the program's own threads.
 void Server::State::listen() {
   sigset_t all, before;
   sigfillset(&all);
@@ -233,7 +234,7 @@ void Server::State::listen() {
     ended = true;
   });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  while (!http.is_running() && !ended) std::this_thread::yield();  // stop() has no effect before
+  while (!http.is_running() && !ended) std::this_thread::yield();  // stop() has no effect before it runs
 }
 
 void Server::State::stop() {
@@ -252,7 +253,7 @@ Server::Server(ServerOptions options) {
   state_->listen();
 }
 
-// A forked child has neither threads nor a socket of its own: what is there is left to the parent, and never destroyed.
+// A forked child has neither the threads nor its own socket: it leaves the state to the parent and never destroys it.
 Server::~Server() {
   stop();
   if (state_->process != getpid()) state_->kept = state_;

@@ -1,4 +1,4 @@
-// server/http/server.h - specimens on a page of this machine: HTTP on 127.0.0.1.
+// server/http/server.h - serves recordings and the page over HTTP on 127.0.0.1.
 #pragma once
 
 #include <cstdint>
@@ -17,41 +17,42 @@ inline constexpr int kDefaultPort = 7865;
 struct ServerOptions {
   PageFiles page;
   PoolOf pool;
-  std::optional<int> port = std::nullopt;  // none: kDefaultPort, or the next that is free; 0: any
+  std::optional<int> port = std::nullopt;  // none: kDefaultPort or the next free port; 0: any free port
   std::int64_t cache_bytes = std::int64_t{128} << 20;
-  StoreOptions store = {};  // the models that the page may use, and the memory for what they read
+  StoreOptions store = {};  // the models that the page may use, and the memory for recordings
 };
 
-// Serves from construction on, on threads of its own.
+// Serves from construction on, on its own threads.
 //
-//   - Nobody but this machine can reach it, and no page of another site can use it: a request must name this machine as
-//     its Host, and where a browser says from where it comes, that must be the page itself.
-//   - No name or path in a request reaches the file system, and what requests make stays within stated limits.
+//   - Only this machine can reach it, and no page of another site can use it: the Host of a request must be this
+//     machine, and its Origin, if the browser sends one, must be the page itself.
+//   - No name or path in a request reaches the file system, and recordings that requests make stay within limits.
 class Server {
  public:
-  // Throws std::runtime_error where the port is taken or may not be used.
+  // Throws std::runtime_error if the port is taken or not permitted.
   explicit Server(ServerOptions options);
   ~Server();  // stop()
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Shows one more; its id. As RecordingStore::add().
+  // Adds a recording and returns its id; see RecordingStore::add().
   std::string add(std::string name, const std::shared_ptr<const insight::AttentionTables>& tables,
                   const base::Progress& progress = {});
 
-  // Shows one that is made by a model of the stock; its id. As RecordingStore::make(), but it stays.
+  // Makes a recording with one of the server's models and returns its id; see RecordingStore::make(). It is never
+  // evicted.
   std::string make(RecordRequest record_request, const base::Progress& progress = {});
 
-  // What is shown under this id.
+  // The recording with this id.
   [[nodiscard]] std::shared_ptr<const StoredRecording> find(const std::string& id) const;
 
   [[nodiscard]] int port() const noexcept;
   [[nodiscard]] std::string url() const;  // "http://127.0.0.1:7865/"
   [[nodiscard]] std::int64_t cached_bytes() const;
-  [[nodiscard]] int working() const;  // pieces of long work that are being done
+  [[nodiscard]] int working() const;  // number of long tasks in progress
 
-  // No more requests are taken, and work in progress is given up: within a moment. May be called again. In a forked
-  // child it does nothing: the parent goes on.
+  // Stops accepting requests and cancels work in progress, within a second. May be called again. Does nothing in a
+  // forked child: the parent keeps serving.
   void stop();
 
  private:

@@ -29,7 +29,7 @@ void Workers::enqueue(std::function<void()> work) {
   state_->wake.notify_one();
 }
 
-// Where the system has no more to give, work waits for one that gets free, as beyond the limit.
+// If the system has no more threads, work waits for a free one, as it does above the limit.
 bool Workers::start_thread() {
   try {
     std::thread(serve, state_).detach();

@@ -1,4 +1,4 @@
-// server/http/workers.h - a thread for every connection, as many as are needed at the moment. For .cc files only.
+// server/http/workers.h - one thread per connection, started on demand. Include it from .cc files only.
 #pragma once
 
 #include <httplib.h>
@@ -8,11 +8,11 @@
 
 namespace attn::server {
 
-// A connection keeps its thread while its client is slow or idle, so a fixed pool could be used up by a few of them.
-inline constexpr int kMostConnections = 512;  // others wait their turn
+// A connection keeps its thread while its client is slow or idle, so a few clients could exhaust a small fixed pool.
+inline constexpr int kMostConnections = 512;  // further connections wait
 
-// Threads are let go after a while without work. shutdown() does not wait for connections that are open: they end by
-// themselves, and keep `owner`, which their work refers to, alive until then.
+// Idle threads end after a while. shutdown() does not wait for open connections: they end by themselves, and keep
+// `owner`, which their work refers to, alive until then.
 class Workers final : public httplib::TaskQueue {
  public:
   explicit Workers(std::shared_ptr<void> owner);
@@ -22,7 +22,7 @@ class Workers final : public httplib::TaskQueue {
 
  private:
   struct State;
-  bool start_thread();  // the mutex is held
+  bool start_thread();  // requires the mutex
   static void serve(const std::shared_ptr<State>& state);
 
   std::shared_ptr<State> state_;

@@ -20,10 +20,10 @@ std::int64_t layers_of(const model::Facts& facts) { return facts.layers + 2 * fa
 void need_length(std::int64_t tokens) {
   if (tokens > kMostTokens)
     throw HttpError(413, "the text has " + std::to_string(tokens) + " tokens; at most " + std::to_string(kMostTokens) +
-                             " are taken");
+                             " are allowed");
 }
 
-// The parser's message goes on with the text and a mark below it.
+// Keeps only the first line of the parser's message: the others show the text and a marker below it.
 Mask mask_of(const RecordRequest& record_request) {
   try {
     return record_request.mask.empty() ? Mask() : parse_mask(record_request.mask);
@@ -33,7 +33,7 @@ Mask mask_of(const RecordRequest& record_request) {
   }
 }
 
-// One specimen in the making.
+// Makes one recording.
 class RecordWork {
  public:
   RecordWork(const RecordRequest& record_request, const RecordContext& context)
@@ -97,7 +97,7 @@ std::int64_t RecordWork::target_tokens() const {
 }
 
 Generated RecordWork::generate(const RecordRequest::Generate& request) {
-  if (text_.pair || text_.target) throw std::invalid_argument("a text that goes on has no pair and no target");
+  if (text_.pair || text_.target) throw std::invalid_argument("a text to be continued cannot have a pair or a target");
   const std::vector<std::int32_t> prompt = model::prompt_ids(maker_.reader, text_.text);
   const bool decoder = facts_.form == model::Form::decoder;
   const auto [most, sampling] = request;
@@ -126,7 +126,7 @@ Generated RecordWork::generate(const RecordRequest::Generate& request) {
       }};
   std::vector<std::int32_t> said = model::generate(*maker_.reader.model, prompt, how, pass, on_token);
   if (decoder) {
-    said.pop_back();  // nobody has read it
+    said.pop_back();  // the model has written the last token, but not read it
     if (tokens_ == 0) said.insert(said.begin(), prompt.begin(), prompt.end());
     text_.said = std::move(said);
   } else {

@@ -1,4 +1,4 @@
-// server/jobs/record.h - from a recipe to a specimen.
+// server/jobs/record.h - makes the recording that a RecordRequest describes.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,24 @@
 
 namespace attn::server {
 
-// What a trace needs besides (V, x, norms of values) is kept while all of it takes less than this; else only norms are.
+// A recording keeps everything that a trace needs (V, x, value norms) if it takes fewer bytes than this, else only the
+// norms.
 inline constexpr std::int64_t kMostKept = std::int64_t{256} << 20;
 
 struct RecordPlan {
   model::Keep keep;
-  std::int64_t bytes = 0;  // that the recording will take
+  std::int64_t bytes = 0;  // of the recording
 };
-// Of a text of so many tokens, of which an encoder-decoder says so many.
+// Plans the recording of a text of `tokens` tokens, and `target` tokens that an encoder-decoder writes.
 RecordPlan plan(const model::Facts& facts, std::int64_t tokens, std::int64_t target);
 
-// Who makes it.
+// What make() works with.
 struct RecordContext {
   const model::Reader& reader;
   ThreadPool& pool;
-  std::function<void(std::int64_t bytes)> reserve = {};  // called before anything large is made; may throw
-  base::Progress progress = {};                          // in layers; of a text that is generated, in tokens
-  std::function<void(GeneratedStep)> on_step = {};       // each token that was generated
+  std::function<void(std::int64_t bytes)> reserve = {};  // called before large allocations; may throw
+  base::Progress progress = {};                          // in layers, or in tokens while generating
+  std::function<void(GeneratedStep)> on_step = {};       // called for each generated token
 };
 
 struct Recorded {
@@ -38,13 +39,13 @@ struct Recorded {
   std::optional<Generated> generated;
 };
 
-// Throws std::invalid_argument for what the model cannot do, HttpError with status 413 for what is too long.
+// Throws std::invalid_argument for what the model cannot do, HttpError with status 413 for a text that is too long.
 Recorded make(const RecordRequest& record_request, const RecordContext& context);
 
-// Of a row of logits: the likeliest words, and what is known of one of them.
+// The `top` likeliest words of a row of logits.
 std::vector<LikelyWord> likeliest_words(const text::Tokenizer& tokenizer, std::span<const float> logits,
                                         std::int64_t top);
 std::string word_of(const text::Tokenizer& tokenizer, std::int32_t id);
-double entropy_of(std::span<const float> logits);  // of their softmax, nats
+double entropy_of(std::span<const float> logits);  // of the softmax, in nats
 
 }  // namespace attn::server

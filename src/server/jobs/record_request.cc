@@ -19,13 +19,13 @@ namespace {
 
 std::optional<std::string> text_of(const Json& object, const char* name) {
   if (!object.contains(name) || object[name].is_null()) return std::nullopt;
-  if (!object[name].is_string()) wrong(name, "a text");
+  if (!object[name].is_string()) wrong(name, "a string");
   return object[name].get<std::string>();
 }
 
 std::string needed_text(const Json& object, const char* name) {
   std::optional<std::string> text = text_of(object, name);
-  if (!text) throw std::invalid_argument(std::string(name) + " is missing: it must be a text");
+  if (!text) throw std::invalid_argument(std::string(name) + " is missing: it must be a string");
   return std::move(*text);
 }
 
@@ -38,7 +38,7 @@ std::int64_t whole_of(const Json& object, const char* name, std::int64_t otherwi
   return value.get<std::int64_t>();
 }
 
-// As it was written: insight's JSON reads numbers as floats, and 0.1 must stay what it is everywhere else.
+// Reads the number's text as a double: insight's JSON holds floats, and 0.1 must be the double that it is elsewhere.
 double real_of(const Json& object, const char* name, double otherwise) {
   if (!object.contains(name)) return otherwise;
   if (!object[name].is_number()) wrong(name, "a number");
@@ -73,7 +73,7 @@ std::optional<RecordRequest::Generate> generate_of(const Json& object) {
   how.tokens = whole_of(from, "tokens", how.tokens);
   if (how.tokens < 1) wrong("tokens", "1 or above");
   if (how.tokens > kMostTokens)
-    throw HttpError(413, "at most " + std::to_string(kMostTokens) + " tokens are generated");
+    throw HttpError(413, "at most " + std::to_string(kMostTokens) + " tokens can be generated");
   how.sampling.temperature = real_of(from, "temperature", 0);
   how.sampling.top_k = whole_of(from, "top_k", 0);
   how.sampling.top_p = real_of(from, "top_p", 1);
@@ -92,7 +92,7 @@ std::string RecordRequest::key() const { return insight::as_line(to_json(*this))
 
 RecordRequest parse_record_request(std::string_view body) {
   const Json object = parse_object(body);
-  allow_members(object, {"model", "text", "pair", "target", "mask", "off", "generate"}, "a specimen");
+  allow_members(object, {"model", "text", "pair", "target", "mask", "off", "generate"}, "a recording");
   RecordRequest record_request{.model = needed_text(object, "model"), .text = needed_text(object, "text")};
   record_request.pair = text_of(object, "pair");
   record_request.target = text_of(object, "target");
@@ -103,7 +103,7 @@ RecordRequest parse_record_request(std::string_view body) {
       record_request.text.size() + record_request.pair.value_or("").size() + record_request.target.value_or("").size();
   if (std::cmp_greater(bytes, kMostText))
     throw HttpError(
-        413, "the text has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kMostText) + " are taken");
+        413, "the text has " + std::to_string(bytes) + " bytes; at most " + std::to_string(kMostText) + " are allowed");
   if (record_request.generate && record_request.target)
     throw std::invalid_argument("target and generate exclude each other");
   return record_request;

@@ -1,4 +1,4 @@
-// server/jobs/record_request.h - what a specimen is made from: the body of a POST (docs/page.md).
+// server/jobs/record_request.h - what makes a recording: the body of a POST (docs/page.md).
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace attn::server {
 
-inline constexpr std::int64_t kMostText = 1'000'000;  // bytes of all texts of a recipe
-inline constexpr std::int64_t kMostTokens = 32'768;   // of a text with what is generated behind it
+inline constexpr std::int64_t kMostText = 1'000'000;  // bytes of all texts of a request
+inline constexpr std::int64_t kMostTokens = 32'768;   // of a text, including what is generated
 
 struct RecordRequest {
   std::string model, text;
   std::optional<std::string> pair = std::nullopt, target = std::nullopt;
-  std::string mask = {};  // as attn::parse_mask() reads it; empty: none
+  std::string mask = {};  // for attn::parse_mask(); empty: none
   std::vector<insight::HeadId> off = {};
 
   struct Generate {
@@ -27,22 +27,23 @@ struct RecordRequest {
   };
   std::optional<Generate> generate = std::nullopt;
 
-  // The same for two that make the same.
+  // Equal for requests that make the same recording.
   [[nodiscard]] std::string key() const;
 };
 
-// Throws std::invalid_argument for what is no recipe, naming what one may have; HttpError with status 413 for a text
-// that is too long.
+// Throws std::invalid_argument, naming the allowed members, for a body that is not a request, and HttpError with status
+// 413 for a text that is too long.
 RecordRequest parse_record_request(std::string_view body);
 
-// A word that a model might put somewhere.
+// A word that a model predicts.
 struct LikelyWord {
   std::int32_t id = 0;
   std::string text;
   double probability = 0;
 };
 
-// One token that a model has generated: softmax at temperature 1 over the whole vocabulary, before any rule.
+// One generated token. Probabilities are the softmax at temperature 1 over the whole vocabulary, before sampling rules
+// apply.
 struct GeneratedStep {
   LikelyWord chosen;
   std::vector<LikelyWord> choices;  // the likeliest
@@ -50,7 +51,8 @@ struct GeneratedStep {
 };
 
 struct Generated {
-  std::int64_t from = 0;  // the place of its first token among the tokens; of an encoder-decoder, among those written
+  std::int64_t from =
+      0;  // index of the first generated token among the tokens, or among those that an encoder-decoder wrote
   std::vector<GeneratedStep> steps;
 };
 

@@ -7,10 +7,10 @@
 namespace attn::server {
 
 struct SharedTask::Attempt {
-  int others = 0;  // who wait besides the one who works
+  int others = 0;  // callers that wait, without the one that works
   std::int64_t done = 0, total = 0;
   bool ended = false;
-  std::exception_ptr failure;  // of the work itself
+  std::exception_ptr failure;  // thrown by the work itself
 };
 
 void SharedTask::join(const base::Progress& mine, const Work& work) {
@@ -33,7 +33,7 @@ bool SharedTask::done() const {
 }
 
 void SharedTask::lead(const std::shared_ptr<Attempt>& attempt, const base::Progress& mine, const Work& work) {
-  std::exception_ptr left;  // why the one who works does not wait any more
+  std::exception_ptr left;  // the exception with which the working caller wants to leave
   const auto progress = [&](std::int64_t done, std::int64_t total) {
     try {
       if (!left) base::tell(mine, done, total);

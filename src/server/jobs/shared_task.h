@@ -1,5 +1,5 @@
-// server/jobs/shared_task.h - work that several may wait for: it is done once, and given up only when nobody waits any
-// more.
+// server/jobs/shared_task.h - work that several requests wait for: done once, and cancelled when the last of them
+// leaves.
 #pragma once
 
 #include <condition_variable>
@@ -12,17 +12,16 @@
 
 namespace attn::server {
 
-// Thrown inside work that nobody waits for any more.
+// Thrown inside work that no request waits for any more.
 struct Cancelled {};
 
 class SharedTask {
  public:
   using Work = std::function<void(const base::Progress& progress)>;
 
-  // Returns when the work is done. The first who comes does it, on its own thread; the others wait meanwhile. Each
-  // one's `mine` is called now and then, and may throw: then this one leaves (with what it threw), and the work goes on
-  // as long as another waits; else it ends, and whoever comes next begins again. What the work itself throws reaches
-  // all who wait.
+  // Returns when the work is done. The first caller does it on its own thread; the others wait. Each caller's `mine` is
+  // called now and then. If it throws, that caller leaves with the exception; the work continues while another caller
+  // waits, and otherwise ends, and the next caller starts it again. An exception from the work reaches all callers.
   void join(const base::Progress& mine, const Work& work);
 
   [[nodiscard]] bool done() const;
@@ -34,7 +33,7 @@ class SharedTask {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::shared_ptr<Attempt> attempt_;  // that is being made; null: none
+  std::shared_ptr<Attempt> attempt_;  // in progress; null: none
   bool done_ = false;
 };
 

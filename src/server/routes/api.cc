@@ -56,12 +56,12 @@ constexpr std::array kRoutes = {
     Route{"GET", "/api/compare/figure", &compare_figure},
     Route{"POST", "/api/mask", &mask},
     Route{"GET", "/api/lessons", &list_lessons},
-    Route{"GET", "/api/lessons/*", &tell_lesson, true},
-    Route{"POST", "/api/lessons/*", &tell_lesson, true},
+    Route{"GET", "/api/lessons/*", &show_lesson, true},
+    Route{"POST", "/api/lessons/*", &show_lesson, true},
     Route{"POST", "/api/lessons/*/answer", &check_lesson, true},
 };
 
-// What stands for the '*', empty where there is none; nothing: the path is another one.
+// The part of the path that '*' matches, empty if the pattern has none; nullopt if the path does not match.
 std::optional<std::string_view> matched(std::string_view pattern, std::string_view path) {
   const std::size_t star = pattern.find('*');
   if (star == std::string_view::npos) return pattern == path ? std::optional(std::string_view()) : std::nullopt;
@@ -87,7 +87,7 @@ FoundRoute find_route(const Request& request) {
     methods += (methods.empty() ? "" : " or ") + std::string(route.method);
   }
   if (methods.empty()) throw HttpError(404, "not found");
-  throw HttpError(405, request.method + " is not possible here, only " + methods);
+  throw HttpError(405, request.method + " is not allowed here, only " + methods);
 }
 
 // ---- names of version 0.1 ----
@@ -99,13 +99,13 @@ bool has_old_names(const Request& request) {
          request.query.contains("aside");
 }
 
-// The same request with the names of today. Says so once per process.
+// The same request with the current names. Prints a note once per process.
 Request with_new_names(Request request) {
   static std::once_flag said;
   std::call_once(said, [] {
     std::fputs(
-        "note: /api/specimens is called /api/recordings now, and aside=1 without_sinks=1; the old names will go "
-        "in the next version\n",
+        "note: /api/specimens is called /api/recordings now, and aside=1 is called without_sinks=1; the next version "
+        "removes the old names\n",
         stderr);
   });
   if (request.path.starts_with(kOldPath)) request.path.replace(0, kOldPath.size(), kNewPath);
@@ -140,9 +140,9 @@ Response Api::response(const Request& request, const Client& client) const {
   } catch (const std::invalid_argument& wrong) {
     return error_response(400, wrong.what());
   } catch (const Cancelled&) {
-    return error_response(503, "the server is being closed");
+    return error_response(503, "the server is shutting down");
   } catch (const std::bad_alloc&) {
-    return error_response(500, "there is not enough memory");
+    return error_response(500, "out of memory");
   } catch (const std::exception& failure) {
     return error_response(500, failure.what());
   }

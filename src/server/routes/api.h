@@ -1,4 +1,4 @@
-// server/routes/api.h - what the page may ask, answered: requests in, bytes out; no sockets (docs/page.md).
+// server/routes/api.h - the HTTP API of the page (docs/page.md): requests in, responses out, independent of sockets.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace attn::server {
 
-// As it came, without what concerns only sockets.
+// An HTTP request, independent of sockets.
 struct Request {
-  std::string method = "GET";  // HEAD is GET
-  std::string path;            // from "/api/" on
+  std::string method = "GET";  // HEAD counts as GET
+  std::string path;            // starts with "/api/"
   Query query = {};
   std::string body = {};
 };
@@ -22,11 +22,11 @@ class Api {
  public:
   explicit Api(RecordingStore& store) : store_(store) {}
 
-  // Throws nothing: what is wrong is an answer with another status than 200. Long work asks now and then whether
-  // anybody waits, and ends with status 503 if not.
+  // Does not throw: an error is a response with a status other than 200. Long work checks now and then whether the
+  // client still waits, and ends with status 503 if not.
   [[nodiscard]] Response response(const Request& request, const Client& client = {}) const;
 
-  // Whether the answer to such a request may come as a stream of events.
+  // Whether the response to such a request may be a stream of events.
   [[nodiscard]] static bool streams(const Request& request);
 
  private:

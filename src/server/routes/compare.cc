@@ -1,4 +1,4 @@
-// server/routes/compare.cc - what two specimens have different.
+// server/routes/compare.cc - compares two recordings.
 #include "server/routes/compare.h"
 
 #include <algorithm>
@@ -21,13 +21,13 @@ namespace attn::server {
 namespace {
 
 constexpr const char* kRule =
-    "A head's change is the mean over the queries that both texts have of the Jensen-Shannon divergence (base 2, 0 to "
-    "1) between its two rows, over the keys that both have and one place more, elsewhere, for all others.";
+    "A head's change is the Jensen-Shannon divergence (base 2, 0 to 1) between its two rows, averaged over the queries "
+    "that both texts have. Its bins are the keys that both have and one more, elsewhere, for all others.";
 
 std::shared_ptr<const Compared> compared(RecordingStore& store, const RoutedRequest& request) {
   const auto one = [&](const char* name) {
     const std::optional<std::string> id = request.text(name);
-    if (!id) throw std::invalid_argument(std::string(name) + " must be the id of a specimen");
+    if (!id) throw std::invalid_argument(std::string(name) + " must be the id of a recording");
     return store.find(*id);
   };
   return store.comparisons().get({one("a"), one("b"), request.words()}, *store.pool(), request.progress());
@@ -47,7 +47,7 @@ insight::HeadId head_in(const Compared& pair, const RoutedRequest& request) {
 
 ViewedHead viewed_in(const std::shared_ptr<const Compared>& pair, const RoutedRequest& request) {
   const insight::HeadId head = head_in(*pair, request);
-  // The specimen refers to the others of its pair.
+  // The difference refers to the tables of its pair, so it must keep the pair alive.
   return {{pair, pair->on_a.get()},
           head,
           pair->key + "/" + std::string(model::name_of(head.kind)) + "/" + std::to_string(head.layer) + "/" +

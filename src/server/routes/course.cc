@@ -19,7 +19,7 @@ using course::LessonInput;
 using course::LessonOutput;
 using course::shape_text;
 
-// Texts that name files, which no request may.
+// Texts that name files; requests must not set them.
 constexpr const char* kPaths[] = {"model", "data", "column"};
 bool is_path(const std::string& name) { return std::ranges::find(kPaths, name) != std::end(kPaths); }
 
@@ -35,12 +35,12 @@ std::string language_of(const std::string& input) {
   return input;
 }
 
-// Bytes that are not UTF-8 (a part of a character that a model writes) become U+FFFD.
+// Bytes that are not UTF-8 (part of a character that a model writes) become U+FFFD.
 Response output_response(const course::Json& json) {
   return json_response(200, json.dump(-1, ' ', false, course::Json::error_handler_t::replace) + "\n");
 }
 
-// ---- what the reader gives ----
+// ---- the reader's settings and data ----
 
 const course::Json& object_at(const course::Json& body, const char* name) {
   static const course::Json none = course::Json::object();
@@ -64,7 +64,7 @@ void check_text(const std::string& name, std::size_t bytes) {
   if (bytes > kMostLessonText) too_large(name, std::to_string(kMostLessonText) + " bytes of text");
 }
 
-// Before anything is made of it: lists may be nested as deeply as a body is long.
+// Runs before anything else reads the lists, because they may be nested as deeply as the body is long.
 void check_lists(const std::string& name, const course::Json& value) {
   constexpr int kMostAxes = 4;
   int axes = 0;
@@ -76,13 +76,13 @@ void check_lists(const std::string& name, const course::Json& value) {
   }
 }
 
-// Where the lesson has an array, an array is wanted; and so on.
+// Data must have the type of the lesson's own data: an array for an array, and so on.
 void check_data(const LessonInput& input, const std::string& name, const course::Json& value) {
-  if (is_path(name)) throw HttpError(403, "'" + name + "' cannot be given here, only in the terminal");
+  if (is_path(name)) throw HttpError(403, "'" + name + "' cannot be set here, only in the terminal");
   const bool is_text = value.is_string();
   const bool is_list = value.is_array() && !value.empty() && value.front().is_string();
   if (input.texts.contains(name) != is_text || input.lists.contains(name) != is_list)
-    throw std::invalid_argument(name + (input.texts.contains(name)   ? " must be a text"
+    throw std::invalid_argument(name + (input.texts.contains(name)   ? " must be a string"
                                         : input.lists.contains(name) ? " must be a list of words"
                                                                      : " must be numbers in lists of equal length"));
   if (is_text) return check_text(name, value.get_ref<const std::string&>().size());
@@ -99,16 +99,17 @@ void put_data(LessonInput& input, const course::Json& data) {
   course::put(input, data, course::Put::known);
 }
 
-LessonInput given_by(const Lesson& of, const course::Json& body) {
+LessonInput reader_input(const Lesson& of, const course::Json& body) {
   LessonInput input = of.input;
   put_settings(input, object_at(body, "settings"));
   put_data(input, object_at(body, "data"));
   return input;
 }
 
-// ---- what is told ----
+// ---- the lesson ----
 
-LessonOutput told_by(RecordingStore& store, const RoutedRequest& request, const Lesson& of, const LessonInput& input) {
+LessonOutput computed_output(RecordingStore& store, const RoutedRequest& request, const Lesson& of,
+                             const LessonInput& input) {
   const RecordingStore::Turn turn(store);
   const auto pool = store.pool();
   return of.tell(input, {.pool = *pool, .progress = request.progress("text")});
@@ -132,8 +133,8 @@ course::Json figures_json(const LessonOutput& output) {
   return out;
 }
 
-// The page's lessons look at the models that are built in, which have fewer layers than one that the terminal may be
-// given: what is not there cannot be set.
+// Limits layer and head settings to the model. Lessons on the page use the built-in models, which have fewer layers
+// than a model that the user may choose in the terminal.
 void fit_settings(course::Json& settings, const model::Facts& facts) {
   const bool decodes = facts.decoder_layers > 0;
   const std::pair<const char*, std::int64_t> counts[] = {
@@ -151,8 +152,8 @@ void fit_settings(course::Json& settings, const model::Facts& facts) {
 Response page_response(RecordingStore& store, const RoutedRequest& request, const Lesson& of,
                        const course::Json& body) {
   const std::string language = language_of(body.value("lang", "en"));
-  const LessonInput input = given_by(of, body);
-  const LessonOutput output = told_by(store, request, of, input);
+  const LessonInput input = reader_input(of, body);
+  const LessonOutput output = computed_output(store, request, of, input);
   course::Json json = page_json(of, language, input, output);
   if (const auto model = input.texts.find("model"); model != input.texts.end() && store.models().has(model->second))
     fit_settings(json["settings"], store.models().card(model->second).facts);
@@ -178,13 +179,13 @@ course::Json checked_number(double input, const course::ScriptBlock& question, c
   return {{"right", std::abs(input - right) <= question.tolerance}, {"number", right}, {"off_by", input - right}};
 }
 
-// All of the array in which the answer stands.
+// Checks an answer that is a whole array, the one that the expected number is in.
 course::Json checked_array(const course::Json& lists, const course::ScriptBlock& question, const LessonOutput& output) {
   check_lists("answer", lists);
   const course::LessonArray input = course::array_of(lists, "answer");
   const course::LessonArray* const right = output.arrays.find(question.answer.substr(0, question.answer.find('[')));
   if (right == nullptr || right->shape != input.shape)
-    throw std::invalid_argument("the answer is " + shape_text(input.shape) + "; wanted is " +
+    throw std::invalid_argument("the answer is " + shape_text(input.shape) + "; expected " +
                                 (right == nullptr ? "one number" : shape_text(right->shape)));
   double off_by = 0;
   for (std::size_t n = 0; n < input.numbers.size(); ++n)
@@ -197,7 +198,7 @@ course::Json body_of(const RoutedRequest& request, std::initializer_list<const c
   const course::Json body = course::parsed(request.body);  // in double precision
   for (const char* const text : {"lang", "step"})
     if (body.contains(text) && !body[text].is_string())
-      throw std::invalid_argument(std::string(text) + " must be text");
+      throw std::invalid_argument(std::string(text) + " must be a string");
   if (body.contains("question") && !body["question"].is_number_integer())
     throw std::invalid_argument("question must be a whole number");
   return body;
@@ -211,7 +212,7 @@ Response list_lessons(RecordingStore& store, const RoutedRequest& request) {
   return output_response(course::list_json(language_of(request.text("lang").value_or("en"))));
 }
 
-Response tell_lesson(RecordingStore& store, const RoutedRequest& request) {
+Response show_lesson(RecordingStore& store, const RoutedRequest& request) {
   const Lesson& of = lesson_named(request.lesson);
   if (request.method == "POST") {
     request.allow({});
@@ -229,7 +230,7 @@ Response check_lesson(RecordingStore& store, const RoutedRequest& request) {
   const course::Json answer = body.contains("answer") ? body["answer"] : course::Json();
   if (!answer.is_number() && !answer.is_array())
     throw std::invalid_argument("answer must be a number, or numbers in lists of equal length");
-  const LessonOutput output = told_by(store, request, of, given_by(of, body));
+  const LessonOutput output = computed_output(store, request, of, reader_input(of, body));
   const course::Script script = filled(of.scripts.at(language), output);
   const course::ScriptBlock& question = request_at(script, body);
   const course::Json json = answer.is_number() ? checked_number(answer.get<double>(), question, output)

@@ -1,4 +1,4 @@
-// server/routes/export.cc - files of a specimen: pictures, tables, the page as one file, the recording.
+// server/routes/export.cc - files of a recording: pictures, tables, the page as one file, the recording itself.
 #include "server/routes/export.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 using insight::HeadId;
 
-// What stands behind the heads of a picture in the file's name: "-value", "-without-sinks", "-words".
+// The end of a picture's file name: "-value", "-without-sinks", "-words".
 std::string suffix_of(const insight::ViewOptions& view) {
   std::string key = view.key();
   std::ranges::replace(key, '/', '-');
@@ -31,7 +31,7 @@ std::string suffix_of(const insight::ViewOptions& view) {
 
 // ---- pictures ----
 
-// What is drawn, by whom, and how.
+// What to draw, and how.
 struct ExportDrawing {
   RecordingStore& store;
   const RoutedRequest& request;
@@ -48,7 +48,7 @@ struct ExportDrawing {
     tables->check(head);
     return head;
   }
-  // Those of heads=0,3; without it all of the layer.
+  // The heads of heads=0,3; without it, all heads of the layer.
   [[nodiscard]] std::vector<HeadId> heads() const {
     std::vector<HeadId> heads;
     const std::int64_t layer = request.number("layer");
@@ -62,7 +62,7 @@ struct ExportDrawing {
 
 struct ExportedFigure {
   figure::Figure figure;
-  std::string name;  // of the file, without its end
+  std::string name;  // of the file, without its extension
 };
 
 std::string layer_in_name(const ExportDrawing& drawing) {
@@ -70,7 +70,7 @@ std::string layer_in_name(const ExportDrawing& drawing) {
   return kind + "-layer" + std::to_string(drawing.request.number("layer"));
 }
 
-// The map that was asked for, in place of the figure's own.
+// Sets the query's colour map in place of the figure's own.
 template <typename F>
 F coloured(F figure, const RoutedRequest& request) {
   figure.shade.cmap = request.text("map").value_or(figure.shade.cmap);
@@ -130,7 +130,7 @@ struct ExportedView {
   std::string_view measures;
   bool of_layer = true;
 };
-// Lines are as strong as weights: from 0 to 1.
+// headview takes raw weights only: the strength of a line is a weight between 0 and 1.
 constexpr std::array kViews = {
     ExportedView{"heatmap", &draw_heatmap, "raw, value or rollout"}, ExportedView{"heads", &draw_heads, "raw or value"},
     ExportedView{"headview", &draw_headview, "raw"}, ExportedView{"overview", &draw_overview, "raw or value", false}};
@@ -179,7 +179,8 @@ Response figure(RecordingStore& store, const RoutedRequest& request) {
   const std::int64_t layer = view.of_layer ? request.number("layer") : 0;
   insight::need_index("layer", layer, request.tables().stack(drawing.kind).layers);
   if (view.measures.find(name_of(drawing.view.measure)) == std::string_view::npos)
-    throw std::invalid_argument("of view=" + std::string(view.name) + " measure must be " + std::string(view.measures));
+    throw std::invalid_argument("measure must be " + std::string(view.measures) +
+                                " for view=" + std::string(view.name));
   drawing.tables = viewed_tables(store, request, drawing.view, layer);
   const ExportedFigure done = view.draw(drawing);
   return drawn(done.figure, in_file_name(request.stored->name()) + done.name + suffix_of(drawing.view), request);
@@ -199,9 +200,10 @@ Response table(RecordingStore& store, const RoutedRequest& request) {
   const std::string head = view.measure == insight::Measure::rollout ? "" : "-head" + std::to_string(named.head);
   const std::string file = in_file_name(request.stored->name()) + kind + "-layer" + std::to_string(named.layer) + head +
                            suffix_of(view) + "." + format;
-  // Not text/csv: httplib packs streams of text by brotli at its slowest where a browser takes that, 30 MB in minutes.
+  // Not text/csv: httplib compresses streams of text with brotli at its slowest level if the browser accepts it, which
+  // takes minutes for 30 MB.
   Response response = download("application/octet-stream", file, {});
-  // The exhibit must outlive what is poured.
+  // The stored recording must outlive the stream.
   response.pour = [viewed, pool = store.pool(), csv = format == "csv", kept = request.stored](const Write& write) {
     const auto kind_of_file = csv ? insight::TableFormat::csv : insight::TableFormat::npy;
     insight::write_table(*viewed.tables, viewed.head, kind_of_file, *pool, write);
@@ -222,7 +224,7 @@ Response recording(RecordingStore& store, const RoutedRequest& request) {
   request.allow({});
   static_cast<void>(store);
   const model::Recording* const recording = request.stored->stored_tables(false).recording();
-  if (recording == nullptr) throw HttpError(409, "a table is no recording: its numbers can be had head by head");
+  if (recording == nullptr) throw HttpError(409, "a table is not a recording: download its numbers head by head");
   Response response = download("application/octet-stream", in_file_name(request.stored->name()) + ".attn", {});
   response.pour = [recording, kept = request.stored](const Write& write) { model::write_recording(*recording, write); };
   return response;

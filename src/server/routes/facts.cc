@@ -13,7 +13,7 @@ Json model_json(const StoredRecording& stored, const model::Recording* recording
   const Provenance& from = stored.provenance();
   if (!from.model.empty()) return model_facts(from.model, from.facts);
   if (recording == nullptr) return nullptr;
-  model::Facts known;  // the file says no more
+  model::Facts known;  // only what the file records
   known.type = recording->origin.type;
   known.form = recording->origin.form;
   Json json = model_facts(recording->origin.short_name(), known);
@@ -59,7 +59,7 @@ Json stack_json(const insight::AttentionTables& tables, const insight::Attention
       {"thumbnail", {{"rows", std::min(kThumbnail, stack.queries)}, {"columns", std::min(kThumbnail, stack.keys)}}}};
 }
 
-// No numbers by token.
+// Without numbers per token.
 Json head_json(const insight::HeadReport& report) {
   const insight::HeadStatistics& head = report.statistics;
   Json shares, types = Json::array();

@@ -1,4 +1,4 @@
-// server/routes/facts.h - what the page is told of a specimen before it asks for anything else. For .cc files only.
+// server/routes/facts.h - the facts of a recording, the page's first request. Include it from .cc files only.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace attn::server {
 
 inline constexpr std::int64_t kMostRollout = 512;  // tokens: rollout multiplies whole tables
 
-// What a model is and can do.
+// A model's architecture, and what it can do.
 Json model_facts(const std::string& name, const model::Facts& facts);
 
-// Tokens, stacks, every head's numbers without those by token, the order in which to look at them (docs/page.md).
+// Tokens, stacks, the statistics of every head without numbers per token, and the ranking of heads (docs/page.md).
 Json facts(const StoredRecording& stored, const StoredTables& stored_tables, const HeadSummary& summary);
 
 }  // namespace attn::server

@@ -1,4 +1,4 @@
-// server/routes/heads.cc - one weight with every number on its way, and heads by shape.
+// server/routes/heads.cc - traces a weight, and finds heads by their pattern.
 #include "server/routes/heads.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace attn::server {
 
 namespace {
 
-// What the numbers of a trace lack.
+// Names of the vectors that a trace lacks.
 Json missing(const insight::Trace& found) {
   Json names = Json::array();
   if (found.x.empty()) names.push_back("x");
@@ -22,7 +22,7 @@ Json missing(const insight::Trace& found) {
   return names;
 }
 
-// A recording can be looked at without its model.
+// Null if the server does not have the model: a recording can be viewed without it.
 std::shared_ptr<const model::Reader> reader_or_null(RecordingStore& store, const StoredRecording& stored) {
   try {
     return store.reader_of(stored);
@@ -32,9 +32,10 @@ std::shared_ptr<const model::Reader> reader_or_null(RecordingStore& store, const
 }
 
 nn::Matrix picture_of(const Json& rows) {
-  constexpr std::size_t kMost = 512;  // a side
+  constexpr std::size_t kMost = 512;  // per side
   const auto wrong = [] {
-    return std::invalid_argument("picture must be rows of numbers of one length, at most 512 x 512: [[0, 1], [1, 0]]");
+    return std::invalid_argument(
+        "picture must be rows of numbers of equal length, at most 512 x 512: [[0, 1], [1, 0]]");
   };
   if (!rows.is_array() || rows.empty() || rows.size() > kMost || !rows[0].is_array() || rows[0].empty() ||
       rows[0].size() > kMost)
@@ -54,7 +55,7 @@ insight::Pattern pattern_of(const Json& object) {
   const bool pattern = object.contains("pattern"), picture = object.contains("picture");
   if (pattern == picture) throw std::invalid_argument("give a pattern (a name or a mask) or a picture");
   if (picture) return picture_of(object["picture"]);
-  if (!object["pattern"].is_string()) throw std::invalid_argument("pattern must be a text");
+  if (!object["pattern"].is_string()) throw std::invalid_argument("pattern must be a string");
   return insight::parse_name_or_mask(object["pattern"].get<std::string>());
 }
 
@@ -62,9 +63,9 @@ insight::Pattern pattern_of(const Json& object) {
 
 Response trace(RecordingStore& store, const RoutedRequest& request) {
   request.allow({"words", "kind", "layer", "head", "row", "column"});
-  if (request.words()) throw std::invalid_argument("a weight is traced between tokens: words=1 cannot be asked here");
+  if (request.words()) throw std::invalid_argument("a weight is traced between tokens: words=1 is not possible here");
   const model::Recording* const recording = request.stored->stored_tables(false).recording();
-  if (recording == nullptr) throw HttpError(409, "a table holds weights only: there is nothing behind them");
+  if (recording == nullptr) throw HttpError(409, "a table holds weights only: there is nothing to trace");
   const insight::HeadId head = request.head();
   const insight::AttentionTables& tables = request.tables();
   const insight::TracePlace place{head, request.number("row"), request.number("column")};

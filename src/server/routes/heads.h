@@ -1,4 +1,4 @@
-// server/routes/heads.h - routes about single heads: one weight traced, heads found by their pattern.
+// server/routes/heads.h - routes about single heads: trace a weight, find heads by their pattern.
 #pragma once
 
 #include "server/http/request.h"

@@ -15,8 +15,8 @@ namespace {
 using insight::kMapTile;
 using insight::MapPlace;
 
-// A tile of this level stands for 1,024 x 1,024 weights: some 10 ms. All tiles from here on of 16,384 tokens take 22
-// MB.
+// Map tiles up to this level are computed from the weights. One of this level covers 1,024 x 1,024 weights: some 10 ms.
+// All map tiles from here on of 16,384 tokens take 22 MB.
 constexpr std::int64_t kDirectLevel = 2;
 
 bool signed_of(const ViewedHead& viewed) { return viewed.tables->numbers() == insight::Numbers::differences; }
@@ -24,17 +24,17 @@ bool signed_of(const ViewedHead& viewed) { return viewed.tables->numbers() == in
 struct LargerByte {
   unsigned char operator()(unsigned char a, unsigned char b) const { return std::max(a, b); }
 };
-// From 128, which is 0; 0 is nothing.
+// The byte farther from 128, which stands for 0. Byte 0 means no number.
 struct FartherByte {
   static int distance(unsigned char byte) { return byte == 0 ? -1 : std::abs(byte - 128); }
   unsigned char operator()(unsigned char a, unsigned char b) const { return distance(b) > distance(a) ? b : a; }
 };
 
-// Puts a tile of the level below into its quarter of `bytes`.
+// Reduces a map tile of the level below into its quarter of `bytes`.
 struct Quarter {
-  Shape<2> shape;  // of the whole
+  Shape<2> shape;  // of the whole map tile
   std::int64_t down = 0, across = 0;
-  Shape<2> below;  // shape of the tile below
+  Shape<2> below;  // shape of the map tile below
 
   template <typename Show>
   void put(const std::string& tile, std::string& bytes, Show show) const {

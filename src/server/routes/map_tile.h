@@ -8,19 +8,20 @@
 
 namespace attn::server {
 
-// What byte 255 of the head's tiles stands for: 1, or the largest number where weights are multiplied by norms.
+// What byte 255 of the head's map tiles stands for: 1, or the largest number if weights are multiplied by norms.
 float scale_of(RecordingStore& store, const ViewedHead& viewed);
 
-// round(255 sqrt(w / scale)); of differences d 128 + round(127 sign(d) sqrt(|d|)), and 0 where there is none.
+// The bytes of a map tile: round(255 sqrt(w / scale)); for differences d, 128 + round(127 sign(d) sqrt(|d|)), or 0 if
+// there is none.
 //
-// Tiles of higher levels are made from the four below them, which the cache keeps, so zooming out and panning rebuild
-// every weight once. Where two differences differ in sign alone, either may be shown. `pulse` is called between tiles;
-// what it throws ends the work.
+// Map tiles of higher levels are made from the four below them, which the cache keeps, so that zooming out and panning
+// rebuild every weight once. If two differences differ in sign only, either may be shown. `pulse` is called between
+// map tiles; an exception from it ends the work.
 Bytes tile_bytes(RecordingStore& store, const ViewedHead& viewed, const insight::MapPlace& place,
                  const base::Progress& pulse);
 
-// The tile at the query's level, row and column, with X-Shape, and X-Scale where byte 255 is not 1: of any viewed head,
-// and of the one that the query names.
+// The map tile at the query's level, row and column, with the header X-Shape, and X-Scale if byte 255 is not 1. tile()
+// takes the head that the query names.
 Response tile_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed);
 Response tile(RecordingStore& store, const RoutedRequest& request);
 

@@ -1,4 +1,4 @@
-// server/routes/mask.cc - masks: what their text means for a text of some length.
+// server/routes/mask.cc - parses a mask and describes it for a given number of queries and keys.
 #include "server/routes/mask.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::int64_t size_of(const Json& object, const char* name) {
   return given.get<std::int64_t>();
 }
 
-// "110": the pairs of a query.
+// One string per query, such as "110": whether it may see each key.
 Json rows_json(const Mask& mask, std::int64_t queries, std::int64_t keys) {
   if (queries > kMostRows || keys > kMostRows) return nullptr;
   Json rows = Json::array();
@@ -57,7 +57,7 @@ Json tiles_json(const insight::MaskTiles& tiles) {
           {"skipped", tiles.skipped}};
 }
 
-// The problem, and where in the text: without the lines that draw it.
+// The first line of the problem and its column; the other lines of the message draw the place.
 Response wrong_text(const MaskTextError& wrong) {
   const std::string what = wrong.what();
   return json_response(400,

@@ -1,4 +1,4 @@
-// server/routes/mask.h - the route that draws a mask and says what it costs.
+// server/routes/mask.h - the route that draws a mask and counts its pairs and tiles.
 #pragma once
 
 #include "server/http/request.h"

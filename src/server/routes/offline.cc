@@ -25,7 +25,7 @@ using insight::HeadId;
 
 std::int64_t weights_of(const insight::AttentionStack& stack) { return stack.queries * stack.keys; }
 
-// Which heads there is room for, in their order.
+// The heads that fit into the file, in order.
 struct HeadChoice {
   Bits bits = Bits::eight;
   std::vector<HeadId> heads;
@@ -50,7 +50,7 @@ HeadChoice choose(const insight::AttentionTables& tables, const insight::HeadsRe
   return choice;
 }
 
-// A few rows at a time, so that no head's table is in memory as floats.
+// Encodes a few rows at a time, so that no head's table is in memory as floats.
 std::string coded_head(const insight::AttentionTables& tables, const HeadId& head, Bits bits) {
   constexpr std::int64_t kRows = 64;
   const insight::AttentionStack& all = tables.stack(head.kind);
@@ -66,7 +66,7 @@ std::string coded_head(const insight::AttentionTables& tables, const HeadId& hea
   return bytes;
 }
 
-// OfflineBlocks and where they lie.
+// The blocks of the file, and a list of their names, shapes and offsets.
 class OfflineBlocks {
  public:
   void add(const std::string& name, Bits bits, std::vector<std::int64_t> shape, const std::string& bytes) {
@@ -82,7 +82,7 @@ class OfflineBlocks {
   std::string bytes_;
 };
 
-// Everything but the page's own scripts is forbidden; they are known by what they say. Data is no script.
+// Forbids everything but the page's own scripts, which are identified by their hashes. The data is not a script.
 std::string policy_for(std::string_view page) {
   std::string hashes;
   for (std::size_t at = page.find("<script"); at != std::string_view::npos; at = page.find("<script", at + 1)) {
@@ -135,7 +135,7 @@ std::string offline_page(std::string_view page, const StoredRecording& stored, c
   constexpr std::string_view kPlace = "<!--attnscope-data-->", kHead = "<head>";
   const std::size_t place = page.find(kPlace), head = page.find(kHead);
   if (place == std::string_view::npos || head == std::string_view::npos || head > place)
-    throw std::runtime_error("this program was built without its page: there is nothing to put the weights into");
+    throw std::runtime_error("this program was built without its page: it cannot be exported");
   const std::string data = base64(deflated(offline_data(stored, begin.words, pool, progress)));
   const std::size_t top = head + kHead.size();
   std::string out;

@@ -1,4 +1,4 @@
-// server/routes/offline.h - a specimen and the page in one HTML file that needs no network (docs/page.md).
+// server/routes/offline.h - a recording and the page in one HTML file that needs no network (docs/page.md).
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace attn::server {
 
-// Numbers are kept in 16 bits while all heads together take this much, else in 8.
+// Weights take 16 bits each if all heads then fit into this many bytes, else 8.
 inline constexpr std::int64_t kMostExact = 1'500'000;
-// With more than this in 8 bits there are only thumbnails and as many heads as fit, the most interesting ones.
+// If 8 bits per weight take more bytes than this, the file holds thumbnails and the most interesting heads that fit.
 inline constexpr std::int64_t kMostBytes = 16'000'000;
 
-// How the page begins.
+// The page's initial state.
 struct Begin {
-  std::string state = {};  // as in its address behind '#': "view=heads"; empty: wherever it likes
-  bool words = false;      // between words instead of tokens
+  std::string state = {};  // as in its address after '#': "view=heads"; empty: the default
+  bool words = false;      // tables between words instead of tokens
 };
 
-// uint32 n, n bytes of JSON {"facts", "blocks"}, then the blocks: what the page unpacks.
+// The data that the page unpacks: uint32 n, n bytes of JSON {"facts", "blocks"}, then the blocks.
 std::string offline_data(const StoredRecording& stored, bool words, ThreadPool& pool,
                          const base::Progress& progress = {});
 
-// `page`: offline.html as web/ builds it. Throws std::runtime_error where it is no such file.
+// `page`: offline.html as web/ builds it. Throws std::runtime_error if it is not such a file.
 std::string offline_page(std::string_view page, const StoredRecording& stored, const Begin& begin, ThreadPool& pool,
                          const base::Progress& progress = {});
 

@@ -1,4 +1,4 @@
-// server/routes/predictions.cc - what a model expects, before and after something was changed.
+// server/routes/predictions.cc - what a model predicts, before and after a change.
 #include "server/routes/predictions.h"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace attn::server {
 
 namespace {
 
-constexpr std::int64_t kMostPlaces = 64;  // that nobody has asked for by number
+constexpr std::int64_t kMostPlaces = 64;  // unless the query names the places
 constexpr std::int64_t kMostWords = 100;
 
-// An exhibit with the model that made it.
+// A stored recording with the model that made it.
 struct Live {
   std::shared_ptr<const StoredRecording> stored;
   std::shared_ptr<const model::Reader> reader;
@@ -28,14 +28,14 @@ struct Live {
   Live(RecordingStore& store, std::shared_ptr<const StoredRecording> one)
       : stored(std::move(one)), reader(store.reader_of(*stored)) {
     if (hidden().empty() || recording().hidden.empty())
-      throw HttpError(409, "what the model gave was not recorded: this specimen can only be looked at");
+      throw HttpError(409, "the model's output was not recorded: this recording can only be viewed");
   }
 
   [[nodiscard]] const model::Recording& recording() const { return *stored->stored_tables(false).recording(); }
   [[nodiscard]] const model::Facts& facts() const { return reader->model->facts(); }
   [[nodiscard]] bool answers() const { return facts().form == model::Form::encoder_decoder; }
   [[nodiscard]] const nn::Matrix& hidden() const { return answers() ? recording().target_hidden : recording().hidden; }
-  // Those that places are among.
+  // The tokens that places count in.
   [[nodiscard]] const std::vector<text::Token>& tokens() const {
     return answers() ? recording().target : recording().tokens;
   }
@@ -59,7 +59,7 @@ PredictionPlaces places_of(const Live& live, const std::vector<std::int64_t>& re
   return places;
 }
 
-// [at, vocabulary], divided by the temperature.
+// Logits [at, vocabulary], divided by the temperature.
 nn::Matrix logits_of(const Live& live, const std::vector<std::int64_t>& at, double temperature, ThreadPool& pool) {
   const nn::Matrix& hidden = live.hidden();
   nn::Matrix rows(std::ssize(at), hidden.columns());
@@ -83,7 +83,7 @@ Json words_json(const std::vector<LikelyWord>& words) {
   return json;
 }
 
-// [1, labels]; empty where the model gives none.
+// [1, labels]; empty if the model has none.
 nn::Matrix label_logits(const Live& live, ThreadPool& pool) {
   return live.facts().labels.empty() ? nn::Matrix() : model::classify(*live.reader, live.recording(), pool);
 }
@@ -121,15 +121,15 @@ struct WantedPrediction {
 
 void need_same_places(const Live& live, const Live& against, const PredictionPlaces& places) {
   if (against.stored->provenance().model != live.stored->provenance().model)
-    throw HttpError(409, "predictions of two models have no words in common to compare");
+    throw HttpError(409, "predictions of two different models cannot be compared");
   for (const std::int64_t place : places.at) {
     if (place < std::ssize(against.tokens())) continue;
-    throw HttpError(409, "the other specimen has no token " + std::to_string(place) + ": it has " +
+    throw HttpError(409, "the other recording has no token " + std::to_string(place) + ": it has " +
                              std::to_string(against.tokens().size()));
   }
 }
 
-// Adds what the other one expects there; the divergence.
+// Adds the other recording's predictions at a place; returns the divergence.
 double add_against(Json& place, std::span<const float> logits, std::span<const float> before, const Live& live) {
   const double total = insight::log_total(before);
   for (Json& choice : place["choices"]) {
@@ -191,7 +191,7 @@ Response effects(RecordingStore& store, const RoutedRequest& request) {
   if (top < 1) throw std::invalid_argument("top must be 1 or above, not " + std::to_string(top));
   const Live live(store, request.stored);
   const PredictionPlaces places = places_of(live, request.numbers("at"));
-  if (places.at.empty()) throw HttpError(409, "this model predicts no words that could move");
+  if (places.at.empty()) throw HttpError(409, "this model predicts no words that could change");
   return {200, kJson, store.cache().get(request.key(), request.progress("head"), [&](const base::Progress& progress) {
             const RecordingStore::Turn turn(store);
             const auto pool = store.pool();

@@ -1,4 +1,4 @@
-// server/routes/predictions.h - routes that ask the model: what it predicts, and what switching heads off changes.
+// server/routes/predictions.h - routes that run the model: its predictions, and the effect of switching heads off.
 #pragma once
 
 #include "server/http/request.h"

@@ -1,4 +1,4 @@
-// server/routes/record_request_json.h - recipes and words as JSON. For .cc files only.
+// server/routes/record_request_json.h - record requests and predicted words as JSON. Include it from .cc files only.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ Json to_json(const LikelyWord& word);
 Json to_json(const GeneratedStep& step);
 Json to_json(const Generated& generated);
 
-// The body of a POST: one JSON object. Throws std::invalid_argument.
+// Parses the body of a POST, one JSON object. Throws std::invalid_argument.
 Json parse_object(std::string_view body);
-// Throws std::invalid_argument for a member of another name; it says which there are.
+// Throws std::invalid_argument, listing `names`, if the object has another member.
 void allow_members(const Json& object, std::initializer_list<const char*> names, const char* where);
 
 }  // namespace attn::server

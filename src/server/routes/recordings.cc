@@ -27,7 +27,8 @@ Response facts_of(RecordingStore& store, const RoutedRequest& request) {
   request.allow({"words"});
   const StoredTables& stored_tables = request.stored_tables();
   const HeadSummary& summary = stored_tables.summary(*store.pool(), request.progress());
-  if (request.client.tell) return json_response(200, "{}");  // who was told of progress asks again, for what is packed
+  if (request.client.tell)
+    return json_response(200, "{}");  // a client that read events asks again for the compressed facts
   const auto json = [&] { return insight::as_line(facts(*request.stored, stored_tables, summary)); };
   const std::string key = request.key();
   Response response{200, kJson, store.cache().get(key, json)};

@@ -1,5 +1,5 @@
-// server/routes/recordings.h - routes about whole recordings: the list, the facts of one, thumbnails, models, and
-// making one.
+// server/routes/recordings.h - routes about whole recordings: list them, describe one, its thumbnails, list the models,
+// make a recording.
 #pragma once
 
 #include "server/http/request.h"
@@ -8,8 +8,8 @@
 
 namespace attn::server {
 
-// Each is a row of the table in api.cc, as are those of the other files here. All throw std::invalid_argument (status
-// 400), HttpError and Cancelled.
+// Each function is a row of the table in api.cc, like those of the other files here. All throw std::invalid_argument
+// (status 400), HttpError and Cancelled.
 Response list(RecordingStore& store, const RoutedRequest& request);
 Response facts_of(RecordingStore& store, const RoutedRequest& request);
 Response thumbnails(RecordingStore& store, const RoutedRequest& request);

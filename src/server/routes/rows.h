@@ -1,11 +1,11 @@
-// server/routes/rows.h - routes about a head as it is viewed: a row, a column, the sums of all of them.
+// server/routes/rows.h - routes about a viewed head: one row, one column, the profile of all.
 #pragma once
 
 #include "server/store/viewed_head.h"
 
 namespace attn::server {
 
-// float32: the query's row or column of any viewed head.
+// The query's row or column of a viewed head, as float32.
 Response row_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed);
 Response column_of(RecordingStore& store, const RoutedRequest& request, const ViewedHead& viewed);
 

@@ -36,11 +36,11 @@ std::shared_ptr<ByteCache::Value> ByteCache::enter(const std::string& key) {
   return found->second.value;
 }
 
-// What somebody still waits for, and what was made and is kept, stays.
+// Keeps an entry that another caller waits for, or whose bytes are cached.
 void ByteCache::leave(const std::string& key, const std::shared_ptr<Value>& value) {
   const std::scoped_lock lock(mutex_);
   const auto entry = entries_.find(key);
-  if (entry == entries_.end() || entry->second.value != value) return;  // let go meanwhile
+  if (entry == entries_.end() || entry->second.value != value) return;  // evicted meanwhile
   --entry->second.users;
   if (!value->task.done()) {
     if (entry->second.users > 0) return;

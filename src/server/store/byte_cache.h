@@ -1,5 +1,4 @@
-// server/store/byte_cache.h - what was computed before, within a limit of bytes: what nobody asked for longest goes
-// first.
+// server/store/byte_cache.h - a cache of computed bytes with a limit; the least recently used go first.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +16,19 @@ namespace attn::server {
 
 using Bytes = std::shared_ptr<const std::string>;
 
-// Any number of threads may use one.
+// Thread-safe.
 class ByteCache {
  public:
   explicit ByteCache(std::int64_t limit) : limit_(limit) {}
 
-  // What is kept under this key, else what `make` gives. Who asks for something that is being made waits for it; what
-  // `make` throws reaches all who wait, and the next to ask tries again.
+  // The bytes under this key, made by `make` if they are missing. Callers that need the same key wait for one `make`;
+  // an exception from it reaches all of them, and the next call tries again.
   Bytes get(const std::string& key, const std::function<std::string()>& make);
-  // The same for long work: as SharedTask::join() has it.
+  // The same for long work; see SharedTask::join().
   Bytes get(const std::string& key, const base::Progress& mine,
             const std::function<std::string(const base::Progress&)>& make);
 
-  [[nodiscard]] std::int64_t bytes() const;  // that are kept
+  [[nodiscard]] std::int64_t bytes() const;  // in the cache
 
  private:
   struct Value {
@@ -39,7 +38,7 @@ class ByteCache {
   struct Entry {
     std::shared_ptr<Value> value;
     std::int64_t bytes = 0;  // 0: being made
-    std::int64_t users = 0;  // who wait for it
+    std::int64_t users = 0;  // callers that wait for it
     std::list<std::string>::iterator use;
   };
   [[nodiscard]] std::shared_ptr<Value> enter(const std::string& key);
@@ -48,7 +47,7 @@ class ByteCache {
   const std::int64_t limit_;
   mutable std::mutex mutex_;
   std::map<std::string, Entry> entries_;
-  std::list<std::string> uses_;  // keys, the latest in front
+  std::list<std::string> uses_;  // keys, most recently used first
   std::int64_t bytes_ = 0;
 };
 

@@ -46,7 +46,7 @@ std::shared_ptr<Comparisons::Entry> Comparisons::entry(const std::string& key) {
   } else {
     entries_.push_front(std::make_shared<Entry>());
     entries_.front()->key = key;
-    if (entries_.size() > kMost) entries_.pop_back();  // who waits for it keeps it
+    if (entries_.size() > kMost) entries_.pop_back();  // callers that wait for it share ownership
   }
   return entries_.front();
 }

@@ -1,4 +1,4 @@
-// server/store/comparisons.h - pairs of exhibits beside each other; a few are kept.
+// server/store/comparisons.h - comparisons of pairs of recordings; the latest few are kept.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@
 
 namespace attn::server {
 
-// Two exhibits, as tokens or as words, and what they have different.
+// Two recordings, between tokens or words, and their comparison.
 struct Compared {
   std::shared_ptr<const StoredRecording> stored_a, stored_b;
   std::shared_ptr<const insight::AttentionTables> a, b;
   insight::Comparison found;
   std::shared_ptr<const insight::AttentionTables> aligned;  // A - B on the tokens that both have
-  std::shared_ptr<const insight::AttentionTables> on_a;     // on all tokens of A: NaN where B has none
-  std::string key;                                          // with which the names of all begin that is kept of it
+  std::shared_ptr<const insight::AttentionTables> on_a;     // A - B on all tokens of A: NaN where B has none
+  std::string key;                                          // prefix of everything that the byte cache keeps of it
 };
 
 struct Pair {
@@ -31,14 +31,14 @@ struct Pair {
   bool words = false;
 };
 
-// Any number of threads may use one.
+// Thread-safe.
 class Comparisons {
  public:
-  // Who asks for one that is being made waits for it (effort.h). Throws HttpError with status 409 where two cannot be
+  // Callers that need the same pair share the work (SharedTask). Throws HttpError with status 409 if the two cannot be
   // compared.
   std::shared_ptr<const Compared> get(const Pair& pair, ThreadPool& pool, const base::Progress& progress);
 
-  // Lets go of all that this exhibit is part of.
+  // Drops all comparisons with this recording.
   void forget(std::string_view stored);
 
  private:
@@ -51,7 +51,7 @@ class Comparisons {
   [[nodiscard]] std::shared_ptr<Entry> entry(const std::string& key);
 
   std::mutex mutex_;
-  std::list<std::shared_ptr<Entry>> entries_;  // the latest in front
+  std::list<std::shared_ptr<Entry>> entries_;  // most recently used first
 };
 
 }  // namespace attn::server

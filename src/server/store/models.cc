@@ -35,7 +35,7 @@ struct Models::Entry {
 
 Models::Models(std::vector<ModelSource> sources, std::int64_t memory) : memory_(memory) {
   for (ModelSource& source : sources) {
-    if (has(source.name)) throw std::invalid_argument("there are two models of the name '" + source.name + "'");
+    if (has(source.name)) throw std::invalid_argument("there are two models named '" + source.name + "'");
     auto fresh = std::make_unique<Entry>(std::move(source));
     fresh->facts = fresh->reader ? fresh->reader->model->facts() : model::read_facts(fresh->source.folder);
     entries_.push_back(std::move(fresh));
@@ -89,11 +89,11 @@ std::shared_ptr<const model::Reader> Models::reader(std::string_view name) {
   lock.lock();
   one.facts = loaded->model->facts();
   one.reader = loaded;
-  let_go(one);
+  evict(one);
   return loaded;
 }
 
-void Models::let_go(const Entry& latest) {
+void Models::evict(const Entry& latest) {
   while (true) {
     std::int64_t bytes = 0;
     Entry* oldest = nullptr;

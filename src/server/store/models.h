@@ -1,4 +1,4 @@
-// server/store/models.h - the models that a page may use: a list that was made at the start; loaded when first used.
+// server/store/models.h - the models that the page may use: a list fixed at the start, each loaded on first use.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@
 namespace attn::server {
 
 struct ModelSource {
-  std::string name;  // as requests call it
+  std::string name;  // in requests
   base::Folder folder;
-  bool given = false;                                     // by the user, not built in
-  std::string request = {};                               // as the user called it
-  std::shared_ptr<const model::Reader> reader = nullptr;  // loaded already; such a one is never let go
+  bool given = false;                                     // by the user; false: built in
+  std::string request = {};                               // the user's name for it
+  std::shared_ptr<const model::Reader> reader = nullptr;  // if loaded already; it is then never unloaded
 };
 
-// A list in the making.
+// Builds the list of models.
 class ModelList {
  public:
-  // Its name on the page: without the folders in front, unless another one is called so. The same folder only once.
+  // Returns the model's name on the page: without leading folders, unless that name is taken. Adds a folder only once.
   std::string add(const std::string& name, const base::Folder& folder, bool given);
   [[nodiscard]] std::vector<ModelSource> take() { return std::move(sources_); }
 
@@ -37,41 +37,40 @@ class ModelList {
   std::vector<ModelSource> sources_;
 };
 
-// A name in a request is only ever looked up here: nothing from a request reaches the file system. Any number of
-// threads may use one.
+// Names in requests are only looked up here: nothing from a request reaches the file system. Thread-safe.
 class Models {
  public:
-  // Reads what each is. Weights that were loaded take at most `memory` together, but for the latest: those that nobody
-  // asked for longest are let go. Throws attn::Error for files that are not right, std::invalid_argument for a name
-  // that comes twice.
+  // Reads the configuration of each model. Loaded weights take at most `memory` bytes together, except that the latest
+  // model always stays; the least recently used are unloaded. Throws attn::Error for bad files, std::invalid_argument
+  // for a duplicate name.
   Models(std::vector<ModelSource> sources, std::int64_t memory);
   ~Models();
 
   struct Card {
     std::string name;
-    model::Facts facts;  // as far as they are known without the weights, until those are loaded
+    model::Facts facts;  // until the weights are loaded, only what is known without them
     bool given = false;
   };
   [[nodiscard]] std::vector<Card> cards() const;
   [[nodiscard]] bool has(std::string_view name) const;
-  // The name here of what a recording calls its model; empty: it is none of these.
+  // The name of the model that a recording calls `model`; empty if it is not in the list.
   [[nodiscard]] std::string name_of(std::string_view model) const;
 
-  // These throw std::invalid_argument that says which models there are.
+  // These throw std::invalid_argument, listing the models, for an unknown name.
   [[nodiscard]] Card card(std::string_view name) const;
   [[nodiscard]] std::shared_ptr<const model::Reader> reader(std::string_view name);
-  // insight::induction_scores(): a property of the model, found when somebody first asks for it.
+  // insight::induction_scores(): a property of the model, computed on first use.
   [[nodiscard]] std::shared_ptr<const nn::Matrix> induction(std::string_view name, const base::Progress& mine,
                                                             ThreadPool& pool);
 
  private:
   struct Entry;
   [[nodiscard]] Entry& entry(std::string_view name) const;
-  void let_go(const Entry& latest);
+  void evict(const Entry& latest);
 
   std::vector<std::unique_ptr<Entry>> entries_;
   std::int64_t memory_;
-  mutable std::mutex mutex_;  // of uses and of what is loaded
+  mutable std::mutex mutex_;  // guards uses_ and the loaded readers
   std::uint64_t uses_ = 0;
 };
 

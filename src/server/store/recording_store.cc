@@ -23,7 +23,7 @@ RecordingStore::RecordingStore(PoolOf pool, std::int64_t cache_bytes, StoreOptio
 RecordingStore::Turn::Turn(RecordingStore& store) : working_(store.working_) {
   if (++working_ <= kMostWork) return;
   --working_;
-  throw HttpError(429, "there is too much work at once: at most " + std::to_string(kMostWork) + " pieces");
+  throw HttpError(429, "too much work at once: at most " + std::to_string(kMostWork) + " tasks");
 }
 
 RecordingStore::Turn::~Turn() { --working_; }
@@ -34,7 +34,8 @@ std::string RecordingStore::add(std::string name, const std::shared_ptr<const in
   const std::string id = std::to_string(++named_);
   lock.unlock();
   auto stored = std::make_shared<const StoredRecording>(id, std::move(name), tables, provenance(*tables));
-  // Softmax gives weights: a long text's page is there before its minutes of work are done. Other numbers are at hand.
+  // A model's softmax always gives weights, so the page opens before the summary of a long text, which may take
+  // minutes. Other tables are in memory: checking them is quick.
   if (dynamic_cast<const insight::RecordedTables*>(tables.get()) == nullptr)
     static_cast<void>(stored->stored_tables(false).summary(*pool(), progress));
   lock.lock();
@@ -46,12 +47,12 @@ std::string RecordingStore::add(std::string name, const std::shared_ptr<const in
 std::string RecordingStore::put(std::shared_ptr<const StoredRecording> stored, std::string key) {
   std::string id = stored->id();
   entries_.push_back({std::move(stored), std::move(key), ++uses_});
-  let_go(id);
+  evict(id);
   return id;
 }
 
-// Those that nobody asked for longest go first, but none that stays, nor the newest.
-void RecordingStore::let_go(const std::string& newest) {
+// Evicts the least recently used recordings, except those that stay and the newest.
+void RecordingStore::evict(const std::string& newest) {
   while (true) {
     std::int64_t bytes = reserved_, recorded = 0;
     auto oldest = entries_.end();
@@ -70,7 +71,7 @@ void RecordingStore::let_go(const std::string& newest) {
 std::shared_ptr<const StoredRecording> RecordingStore::find(std::string_view id) {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find_if(entries_, [&](const StoredEntry& one) { return one.stored->id() == id; });
-  if (found == entries_.end()) throw HttpError(404, "there is no specimen '" + std::string(id) + "'");
+  if (found == entries_.end()) throw HttpError(404, "there is no recording '" + std::string(id) + "'");
   found->used = ++uses_;
   return found->stored;
 }
@@ -92,7 +93,7 @@ std::int64_t RecordingStore::kept_bytes() const {
 
 std::shared_ptr<const model::Reader> RecordingStore::reader_of(const StoredRecording& stored) {
   const std::string& name = stored.provenance().model;
-  if (name.empty()) throw HttpError(409, "the model of this specimen is not here: it can only be looked at");
+  if (name.empty()) throw HttpError(409, "the model of this recording is not available: it can only be viewed");
   return models_.reader(name);
 }
 
@@ -104,7 +105,7 @@ void RecordingStore::name_model(Provenance& from, const std::string& name) {
   };
 }
 
-// Of what was read elsewhere: by whoever started this, or in a file.
+// The provenance of tables that this server did not make: given by the program that started it, or read from a file.
 Provenance RecordingStore::provenance(const insight::AttentionTables& tables) {
   Provenance from;
   if (tables.recording() == nullptr) return from;
@@ -116,7 +117,7 @@ Provenance RecordingStore::provenance(const insight::AttentionTables& tables) {
   if (facts.type != recording.origin.type || facts.layers != all.layers || facts.heads.heads != all.heads) return from;
   name_model(from, name);
   const model::Text& text = recording.origin.text;
-  // What was generated has no place in the text that its model was given.
+  // Generated tokens have no span in the text.
   const bool all_read = std::ranges::all_of(
       recording.tokens, [](const text::Token& token) { return token.special || token.span.to > 0; });
   if (!all_read || text.cut || text.text.empty()) return from;
@@ -144,18 +145,18 @@ std::string RecordingStore::make(const Order& order) {
     if (!place) place = std::make_shared<RunningTask>();
     task = place;
   }
-  std::size_t told = 0;
+  std::size_t reported = 0;
   const auto mine = [&](std::int64_t done, std::int64_t total) {
     base::tell(order.progress, done, total);
     const std::scoped_lock lock(task->mutex);
-    for (; order.tell && told < task->steps.size(); ++told)
-      order.tell(static_cast<std::int64_t>(told), task->steps[told]);
+    for (; order.tell && reported < task->steps.size(); ++reported)
+      order.tell(static_cast<std::int64_t>(reported), task->steps[reported]);
   };
   task->task.join(mine, [&](const base::Progress& progress) { work(*task, order, key, progress); });
   return task->id;
 }
 
-// Whoever comes when it has ended finds what was made, or begins anew.
+// A caller that comes after it has ended finds the recording, or starts again.
 void RecordingStore::work(RunningTask& task, const Order& order, const std::string& key,
                           const base::Progress& progress) {
   const auto end = [&] {
@@ -198,14 +199,14 @@ void RecordingStore::work(RunningTask& task, const Order& order, const std::stri
 
 void RecordingStore::reserve(RunningTask& task, std::int64_t bytes) {
   if (bytes > memory_)
-    throw HttpError(413, "the recording of this text would take " + megabytes(bytes) + "; there are " +
-                             megabytes(memory_) + " for all");
+    throw HttpError(413, "the recording of this text would take " + megabytes(bytes) + "; all together may take " +
+                             megabytes(memory_));
   const std::scoped_lock lock(mutex_);
   reserved_ -= std::exchange(task.reserved, 0);
   if (reserved_ + bytes > memory_)
-    throw HttpError(429, "there is too much work at once: the memory is taken by other texts that are being read");
+    throw HttpError(429, "too much work at once: other texts that are being recorded take the memory");
   reserved_ += task.reserved = bytes;
-  let_go("");
+  evict("");
 }
 
 }  // namespace attn::server

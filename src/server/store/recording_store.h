@@ -1,5 +1,4 @@
-// server/store/recording_store.h - what questions are answered from: the exhibits, the models, and what was computed
-// before.
+// server/store/recording_store.h - what routes work with: the recordings, the models, and the caches.
 #pragma once
 
 #include <atomic>
@@ -27,44 +26,44 @@ namespace attn::server {
 // The pool may change from one request to the next.
 using PoolOf = std::function<std::shared_ptr<ThreadPool>()>;
 
-inline constexpr int kMostWork = 32;           // pieces of long work at once
-inline constexpr std::int64_t kMostMade = 64;  // specimens that requests have made
+inline constexpr int kMostWork = 32;           // long tasks at once
+inline constexpr std::int64_t kMostMade = 64;  // recordings made by requests
 inline constexpr std::int64_t kDefaultMemory = std::int64_t{1} << 30;
 
-// What specimens are made from, and how much may be kept.
+// The models that make recordings, and the memory that recordings may take.
 struct StoreOptions {
   std::vector<ModelSource> models = {};
   std::int64_t memory = kDefaultMemory;  // bytes of all recordings together
 };
 
-// Any number of threads may use one.
+// Thread-safe.
 class RecordingStore {
  public:
-  // At most `cache_bytes` of tiles and rows are kept. Throws as Models does.
+  // Caches at most `cache_bytes` of map tiles and rows. Throws as Models does.
   RecordingStore(PoolOf pool, std::int64_t cache_bytes, StoreOptions store = {});
 
-  // Its id; it stays. What is no model's own recording is looked over at once, with `progress` in heads: throws
-  // std::invalid_argument where a number is no weight.
+  // Adds a recording that is never evicted; returns its id. Tables that are not a model's recording are checked at
+  // once, with `progress` in heads: throws std::invalid_argument if a number is not a weight.
   std::string add(std::string name, const std::shared_ptr<const insight::AttentionTables>& tables,
                   const base::Progress& progress = {});
-  // Makes it, unless it was made before and is still there. `tell`: each token that is generated, with its number.
-  // Throws as make() does, HttpError with status 413 for what does not fit into the memory, with 429 where too much is
-  // being made.
+  // Makes a recording, unless an equal one is in the store; returns its id. `tell` receives each generated token with
+  // its number. Throws as make() in jobs/record.h does, and HttpError with status 413 if the recording does not fit
+  // into the memory, 429 if too many are being made.
   struct Order {
     RecordRequest record_request;
     base::Progress progress = {};
     std::function<void(std::int64_t step, const GeneratedStep&)> tell = {};
-    bool stays = false;  // it is never let go
+    bool stays = false;  // never evicted
   };
   std::string make(const Order& order);
   // Throws HttpError with status 404.
   [[nodiscard]] std::shared_ptr<const StoredRecording> find(std::string_view id);
   [[nodiscard]] std::vector<std::shared_ptr<const StoredRecording>> recordings() const;
 
-  // The model that an exhibit was made by. Throws HttpError with status 409 where there is none here.
+  // The model that made a recording. Throws HttpError with status 409 if the server does not have it.
   [[nodiscard]] std::shared_ptr<const model::Reader> reader_of(const StoredRecording& stored);
 
-  // Long work holds one of these. Throws HttpError with status 429 where too many do.
+  // Held by each long task. Throws HttpError with status 429 if there are too many.
   class Turn {
    public:
     explicit Turn(RecordingStore& store);
@@ -79,7 +78,7 @@ class RecordingStore {
   [[nodiscard]] std::shared_ptr<ThreadPool> pool() const { return pool_(); }
   [[nodiscard]] ByteCache& cache() noexcept { return cache_; }
   [[nodiscard]] Comparisons& comparisons() noexcept { return comparisons_; }
-  // The page as one file, into which specimens are put (offline.h). Set before anybody asks.
+  // Sets the page as one file, into which recordings are exported (offline.h). Call it before the first request.
   void show_on(std::string offline) { offline_ = std::move(offline); }
   [[nodiscard]] const std::string& offline() const noexcept { return offline_; }
   [[nodiscard]] Models& models() noexcept { return models_; }
@@ -87,7 +86,7 @@ class RecordingStore {
   [[nodiscard]] std::int64_t kept_bytes() const;  // of all recordings
 
  private:
-  // What is being made for one or several.
+  // A recording in progress, for one or several clients.
   struct RunningTask {
     SharedTask task;
     std::mutex mutex;
@@ -97,16 +96,16 @@ class RecordingStore {
   };
   struct StoredEntry {
     std::shared_ptr<const StoredRecording> stored;
-    std::string key;  // of its recipe; empty: it has none
+    std::string key;  // of its RecordRequest; empty: it has none
     std::uint64_t used = 0;
   };
-  std::string put(std::shared_ptr<const StoredRecording> stored, std::string key);  // the mutex is held
-  [[nodiscard]] std::string found(const std::string& key);                          // likewise; empty: not there
+  std::string put(std::shared_ptr<const StoredRecording> stored, std::string key);  // requires the mutex
+  [[nodiscard]] std::string found(const std::string& key);  // requires the mutex; empty: not found
   void name_model(Provenance& from, const std::string& name);
   [[nodiscard]] Provenance provenance(const insight::AttentionTables& tables);
   void work(RunningTask& task, const Order& order, const std::string& key, const base::Progress& progress);
   void reserve(RunningTask& task, std::int64_t bytes);
-  void let_go(const std::string& newest);  // the mutex is held
+  void evict(const std::string& newest);  // requires the mutex
 
   PoolOf pool_;
   ByteCache cache_;
@@ -116,8 +115,8 @@ class RecordingStore {
   const std::int64_t memory_;
   std::atomic<int> working_ = 0;
   mutable std::mutex mutex_;
-  std::int64_t named_ = 0;     // ids that were given
-  std::int64_t reserved_ = 0;  // bytes of what is being made
+  std::int64_t named_ = 0;     // number of ids assigned
+  std::int64_t reserved_ = 0;  // bytes of recordings in progress
   std::uint64_t uses_ = 0;
   std::vector<StoredEntry> entries_;
   std::map<std::string, std::shared_ptr<RunningTask>> running_;  // by key

@@ -17,7 +17,7 @@ namespace attn::server {
 
 namespace {
 
-// What a weight may be at most, which insight's check says too.
+// The largest valid weight, with the same tolerance as insight's check.
 double highest_of(const insight::AttentionTables& tables, const insight::HeadId& head) {
   double bound = insight::sum_bound(0);
   if (tables.recording() == nullptr) return 1 + bound;
@@ -29,15 +29,15 @@ double highest_of(const insight::AttentionTables& tables, const insight::HeadId&
   return 1 + bound;
 }
 
-// A byte or two of a number that is no weight would say something else than the number does.
-void need_weights(View<const float, 2> tile, double highest) {
-  for (std::int64_t r = 0; r < tile.shape[0]; ++r) {
-    const float* const row = tile.at(r);
-    const float* const end = row + tile.shape[1];
+// Rejects numbers outside the range of weights, which the page's 8 or 16 bits could not represent.
+void need_weights(View<const float, 2> block, double highest) {
+  for (std::int64_t r = 0; r < block.shape[0]; ++r) {
+    const float* const row = block.at(r);
+    const float* const end = row + block.shape[1];
     const float* const wrong = std::find_if_not(row, end, [&](float w) { return w >= 0 && w <= highest; });
     if (wrong == end) continue;
     throw std::invalid_argument("the page shows weights from 0 to 1, and " + insight::short_number(*wrong) +
-                                " is none; a heatmap draws any table");
+                                " is not one; a heatmap draws any table");
   }
 }
 
@@ -47,16 +47,16 @@ HeadSummary summary_of(const insight::AttentionTables& tables, const nn::Matrix&
     throw std::invalid_argument("the page shows weights from 0 to 1, not " + std::string(name_of(tables.numbers())) +
                                 "; a heatmap draws any table");
   }
-  // Statistics and thumbnails need every weight; rebuilding them is most of the work, so it is done once for both.
+  // Statistics and thumbnails both need every weight. Rebuilding the weights is most of the work, so do it once.
   std::vector<insight::Shrinking> thumbnails;
   std::vector<double> highest;
   for (const insight::HeadId& head : tables.heads()) {
     thumbnails.emplace_back(tables, head, kThumbnail, insight::Reduce::max);
     highest.push_back(highest_of(tables, head));
   }
-  const auto also = [&](std::int64_t head, Rectangle at, View<const float, 2> tile) {
-    need_weights(tile, highest[static_cast<std::size_t>(head)]);
-    thumbnails[static_cast<std::size_t>(head)].take(at, tile);
+  const auto also = [&](std::int64_t head, Rectangle at, View<const float, 2> block) {
+    need_weights(block, highest[static_cast<std::size_t>(head)]);
+    thumbnails[static_cast<std::size_t>(head)].take(at, block);
   };
   auto statistics = insight::statistics(tables, {.progress = progress, .also = also}, pool);
   std::map<Kind, std::string> bytes;
@@ -109,7 +109,7 @@ StoredRecording::StoredRecording(std::string id, std::string name,
       as_it_is_(tables, tables->recording(), provenance_.induction) {}
 
 std::string StoredRecording::text() const {
-  constexpr std::size_t kMost = 64;  // tokens that stand for it
+  constexpr std::size_t kMost = 64;  // tokens shown in place of the text
   const model::Recording* const recording = as_it_is_.recording();
   if (recording != nullptr && !recording->origin.text.text.empty()) return recording->origin.text.text;
   const insight::AttentionTables& tables = as_it_is_.tables();

@@ -1,4 +1,4 @@
-// server/store/stored_recording.h - a specimen that is shown: as tokens or as words, looked over once.
+// server/store/stored_recording.h - a recording that the server holds, between tokens or words, with its summary.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,21 @@ namespace attn::server {
 
 using insight::Kind;
 
-inline constexpr std::int64_t kThumbnail = 64;  // cells a side, at most
+inline constexpr std::int64_t kThumbnail = 64;  // cells per side, at most
 
-// What one pass over all heads gives.
+// The result of one pass over all heads.
 struct HeadSummary {
-  insight::HeadsReport report;             // without numbers by token
-  std::map<Kind, std::string> thumbnails;  // 8 bits a cell, [L H][R][C]
+  insight::HeadsReport report;             // without numbers per token
+  std::map<Kind, std::string> thumbnails;  // 8 bits per cell, [L H][R][C]
 };
 
-// Finds a model's induction scores (insight/statistics/induction.h). Empty: nobody knows them but the reading.
+// Computes a model's induction scores (insight/statistics/induction.h). Empty: only the recording may hold them.
 using InductionOf = std::function<std::shared_ptr<const nn::Matrix>(const base::Progress& progress, ThreadPool& pool)>;
 
-// A specimen as it is, or between words.
+// The tables of a recording, between tokens or words.
 class StoredTables {
  public:
-  // `reading`: what it was made from, also where the specimen itself is counted in words; null: a table. It must
+  // `recording`: the recording behind the tables, also for tables between words; null for a table from a file. It must
   // outlive this.
   StoredTables(std::shared_ptr<const insight::AttentionTables> tables, const model::Recording* recording,
                InductionOf induction)
@@ -45,8 +45,8 @@ class StoredTables {
   [[nodiscard]] const std::shared_ptr<const insight::AttentionTables>& shared() const noexcept { return tables_; }
   [[nodiscard]] const model::Recording* recording() const noexcept { return recording_; }
 
-  // The pass is made when it is first asked for; others wait for it meanwhile, as SharedTask::join() has it. Throws
-  // std::invalid_argument where a number is no weight: not finite, or not from 0 to 1.
+  // Computed by the first caller; others wait, see SharedTask::join(). Throws std::invalid_argument if a number is not
+  // a weight: not finite, or outside [0, 1].
   [[nodiscard]] const HeadSummary& summary(ThreadPool& pool, const base::Progress& progress = {}) const;
 
  private:
@@ -57,14 +57,14 @@ class StoredTables {
   mutable std::unique_ptr<const HeadSummary> summary_;
 };
 
-// Where an exhibit comes from, as far as this server could make it again.
+// Where a recording comes from, as far as this server can make it again.
 struct Provenance {
-  std::string model = {};                                      // its name among the server's; empty: it is not there
+  std::string model = {};                                      // its name on this server; empty: not available
   model::Facts facts = {};                                     // of this model
-  std::optional<RecordRequest> record_request = std::nullopt;  // that makes the same
-  std::optional<Generated> generated = std::nullopt;           // what the model went on with, or answered
+  std::optional<RecordRequest> record_request = std::nullopt;  // that makes the same recording
+  std::optional<Generated> generated = std::nullopt;           // what the model generated
   InductionOf induction = {};
-  bool stays = true;  // it is never let go
+  bool stays = true;  // never evicted
 };
 
 class StoredRecording {
@@ -74,15 +74,15 @@ class StoredRecording {
 
   [[nodiscard]] const std::string& id() const noexcept { return id_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] std::string text() const;                 // that was read; where it is not known, its tokens
+  [[nodiscard]] std::string text() const;                 // the model's input; if unknown, its tokens
   [[nodiscard]] std::optional<std::string> pair() const;  // the second text of a pair
   [[nodiscard]] std::int64_t tokens() const;
   [[nodiscard]] const Provenance& provenance() const noexcept { return provenance_; }
-  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }  // that its numbers take in memory
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }  // of its numbers in memory
 
   [[nodiscard]] const StoredTables& stored_tables(bool words) const;
   // The tables as insight::view() shows them, made on first use and kept. Not for Measure::rollout. Throws
-  // std::invalid_argument where the recording has no value norms.
+  // std::invalid_argument if the recording lacks the value norms that the measure needs.
   [[nodiscard]] std::shared_ptr<const insight::AttentionTables> viewed(const insight::ViewOptions& view) const;
 
  private:

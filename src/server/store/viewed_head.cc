@@ -14,7 +14,7 @@ namespace attn::server {
 
 namespace {
 
-// Of one layer, as the only head of the only layer.
+// The rollout of one layer, as tables with one layer and one head.
 std::shared_ptr<const insight::AttentionTables> rolled_out(RecordingStore& store, const RoutedRequest& request,
                                                            std::int64_t layer, bool words) {
   const insight::AttentionTables& tables = request.stored->stored_tables(false).tables();
@@ -44,7 +44,7 @@ insight::ViewOptions view_options(const RoutedRequest& request) {
 std::shared_ptr<const insight::AttentionTables> viewed_tables(RecordingStore& store, const RoutedRequest& request,
                                                               const insight::ViewOptions& view, std::int64_t layer) {
   if (view.measure != insight::Measure::rollout) return request.stored->viewed(view);
-  if (request.kind_named() != Kind::self) throw std::invalid_argument("rollout follows attention of kind self");
+  if (request.kind_named() != Kind::self) throw std::invalid_argument("rollout exists only for attention of kind self");
   return rolled_out(store, request, layer, view.words);
 }
 

@@ -1,4 +1,4 @@
-// server/store/viewed_head.h - the head that a request shows, as its ViewOptions show it.
+// server/store/viewed_head.h - the head that a request names, under the request's ViewOptions.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace attn::server {
 
-// measure=raw|value|rollout, without_sinks=1, words=1 of the query. Throws std::invalid_argument.
+// Parses measure=raw|value|rollout, without_sinks=1 and words=1 of the query. Throws std::invalid_argument.
 insight::ViewOptions view_options(const RoutedRequest& request);
 
-// The request's recording under these options. A rollout is computed for `layer` and comes as layer 0 with one head.
-// Throws std::invalid_argument where the recording lacks what the measure needs.
+// The request's recording under these options. A rollout is computed for `layer` and becomes layer 0 with one head.
+// Throws std::invalid_argument if the recording lacks what the measure needs.
 std::shared_ptr<const insight::AttentionTables> viewed_tables(RecordingStore& store, const RoutedRequest& request,
                                                               const insight::ViewOptions& view, std::int64_t layer);
 
