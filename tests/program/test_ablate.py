@@ -136,7 +136,7 @@ def test_wrong_usage_prints_one_line_and_exits_with_2(arguments, says):
 
 def test_a_model_without_a_language_model_head_is_refused():
     said = refused(1, "ablate", "--model", model_folder("bert-half"), "--text", "a", "--head", "0.0")
-    assert "no head that predicts" in said
+    assert "no language-model head" in said
 
 
 def test_a_missing_token_is_named():

@@ -223,7 +223,7 @@ def test_a_table_of_other_numbers_is_refused(tmp_path, wrong):
     for options in (["--no-open", "--port", "0"], ["-o", tmp_path / "page.html"]):
         said = refused(1, "view", "--table", tmp_path / "x.npy", *options)
         if np.isfinite(wrong):
-            assert f"the page shows weights from 0 to 1, and {wrong} is none; a heatmap draws any table" in said
+            assert f"the page shows weights from 0 to 1, and {wrong} is not one; a heatmap draws any table" in said
         else:
             assert "weights are finite" in said
     assert os.listdir(tmp_path) == ["x.npy"]
