@@ -25,7 +25,7 @@ TEST(Utf8, FirstBadByteIsFoundAtAnyPosition) {
   }
 }
 
-// Overlong forms, surrogates and what lies beyond U+10FFFF are not UTF-8.
+// Overlong forms, surrogates and code points beyond U+10FFFF are not UTF-8.
 TEST(Utf8, ForbiddenFormsAreBad) {
   for (const char* text : {"\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xED\xBF\xBF",
                            "\xF0\x80\x80\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\x80"}) {
@@ -33,7 +33,7 @@ TEST(Utf8, ForbiddenFormsAreBad) {
   }
 }
 
-// As Unicode recommends, and Rust and Python do: the longest beginning of a character becomes one U+FFFD.
+// As Unicode recommends, and Rust and Python do: the longest valid prefix of a character becomes one U+FFFD.
 TEST(Utf8, BadBytesAreReplacedByTheLongestBeginning) {
   EXPECT_EQ(replace_bad_bytes("a\xF0\x9F\x98z"), "a\uFFFDz");
   EXPECT_EQ(replace_bad_bytes("\xF0\x9F"), "\uFFFD");

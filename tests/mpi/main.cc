@@ -1,4 +1,4 @@
-// tests/mpi/main.cc - every rank runs every test; the first one tells how it went, the others only what failed.
+// tests/mpi/main.cc - every rank runs every test; rank 0 prints all results, the others only failures.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// tests/mpi/mpi_world.h - the ranks that these tests were started as.
+// tests/mpi/mpi_world.h - the ranks of this test program.
 #pragma once
 
 #include <memory>

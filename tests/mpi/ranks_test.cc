@@ -25,7 +25,7 @@ TEST(MpiRanks, MessagesOfOneTagArriveInOrder) {
   std::vector<std::vector<int>> sent(5), got(5);
   const std::unique_ptr<Transfers> under_way = world().transfers();
   for (int n = 0; n < 5; ++n) {
-    // From small to far beyond what goes without asking.
+    // From small messages to far beyond MPI's eager limit.
     sent[static_cast<std::size_t>(n)].assign(static_cast<std::size_t>(1) << (5 * n), 100 * world().rank() + n);
     got[static_cast<std::size_t>(n)].resize(static_cast<std::size_t>(1) << (5 * n));
   }

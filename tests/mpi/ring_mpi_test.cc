@@ -17,7 +17,7 @@
 namespace attn::test {
 namespace {
 
-// Whether every rank has the same numbers, so that one of them may look at them for all.
+// Whether every rank has the same numbers, so that one of them may check them for all.
 bool same_everywhere(const RingRun& run) {
   const GradientTensors& g = run.gradients;
   std::string numbers;
@@ -30,7 +30,7 @@ bool same_everywhere(const RingRun& run) {
   return std::ranges::count(all, all.front()) == world().size();
 }
 
-// Of many things to look at, those of this rank.
+// Whether this rank checks item n: the checks are distributed over the ranks.
 bool is_mine(std::size_t n) { return static_cast<int>(n) % world().size() == world().rank(); }
 
 TEST(RingOverMpi, AgreesWithTheTextbook) {
@@ -61,7 +61,7 @@ double largest(const Tensor& tensor) {
   return most;
 }
 
-// Parcels of megabytes, which do not go without asking.
+// Messages of megabytes, beyond MPI's eager limit.
 TEST(RingOverMpi, EqualsOneProcessWithinAHundredThousandth) {
   const std::array<const char*, 2> masks{"causal", "window(300)"};
   Problem p = plain_problem({.H = 4, .G = 4, .N = 4099, .M = 4099, .D = 64, .E = 64});

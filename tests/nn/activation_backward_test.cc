@@ -1,4 +1,4 @@
-// tests/nn/activation_backward_test.cc - slopes of activations against differences in double, on every instruction set.
+// tests/nn/activation_backward_test.cc - derivatives of activations against differences in double, on every target.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ double slope(Activation f, double x) {
   return test::slope_of(x, [&] { return test::exact(f, x); });
 }
 
-// Numbers that are no kink of relu.
+// Numbers away from the kink of relu.
 GappedRows inputs(std::int64_t rows, std::int64_t width, std::int64_t gap, std::uint64_t seed) {
   auto x = GappedRows(rows, width, gap).fill(seed, 2);
   for (std::int64_t i = 0; i < rows; ++i)

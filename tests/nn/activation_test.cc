@@ -22,11 +22,11 @@ using test::kInfinity;
 using test::kNan;
 
 struct ActivationError {
-  double absolute = 0;  // of results up to 1, and of larger ones relative to them
-  double tail = 0;      // relative, of results from -1e-2 to -1e-4 below x = -1
+  double absolute = 0;  // absolute for results up to 1, relative for larger ones
+  double tail = 0;      // relative, for results from -1e-2 to -1e-4 below x = -1
 };
 
-// Over [-20, 20] in steps of 1e-4, and ever nearer to 0.
+// Over [-20, 20] in steps of 1e-4, and at numbers approaching 0.
 ActivationError activation_error(Activation f) {
   std::vector<float> x;
   for (int n = -200'000; n <= 200'000; ++n) x.push_back(static_cast<float>(n) * 1e-4F);

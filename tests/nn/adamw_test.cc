@@ -1,4 +1,4 @@
-// tests/nn/adamw_test.cc - the optimiser's laws; nn_golden_test.cc compares it with torch.
+// tests/nn/adamw_test.cc - properties of the optimiser; nn_golden_test.cc compares it with torch.
 #include "nn/learn/adamw.h"
 
 #include <gmock/gmock.h>
@@ -155,7 +155,7 @@ TEST(Schedule, RisesEvenlyThenFallsAsACosine) {
   const Schedule schedule{2e-3, 10, 111, 0.1};
   for (int step = 0; step < 10; ++step) EXPECT_NEAR(schedule.rate(step), 2e-4 * (step + 1), 1e-15);
   EXPECT_DOUBLE_EQ(schedule.rate(10), 2e-3);
-  EXPECT_NEAR(schedule.rate(60), 2e-3 * 0.55, 1e-15);  // half of the way down: the middle
+  EXPECT_NEAR(schedule.rate(60), 2e-3 * 0.55, 1e-15);  // half way down: the middle
   EXPECT_NEAR(schedule.rate(110), 2e-4, 1e-15);
   EXPECT_NEAR(schedule.rate(500), 2e-4, 1e-15);
   for (int step = 11; step <= 110; ++step) EXPECT_LT(schedule.rate(step), schedule.rate(step - 1));

@@ -1,4 +1,4 @@
-// tests/nn/attention_layer_bad_input_test.cc - layers that cannot be made.
+// tests/nn/attention_layer_bad_input_test.cc - invalid configurations of layers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// tests/nn/attention_layer_test.cc - attention with its projections: gradients against differences in double, with
-// every option.
+// tests/nn/attention_layer_test.cc - attention with its projections: gradients against finite differences in double,
+// with every option.
 #include "nn/learn/attention_layer.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ struct AttentionProblem {
   bool training = false;
 };
 
-// A layer of random numbers, once forward and once back.
+// A layer with random parameters, run once forward and once backward.
 class AttentionStep {
  public:
   explicit AttentionStep(const AttentionProblem& problem, int threads = 2)
@@ -51,7 +51,7 @@ class AttentionStep {
         d_memory_(memory_.rows(), memory_.width()) {
     test::fill(parameters_);
     memory_.fill(2);
-    d_memory_.fill(4);  // which gradients are added to
+    d_memory_.fill(4);  // backward() adds to it
     ThreadPool pool(threads);
     Scratch scratch;
     const LearnPass pass{.pool = pool, .scratch = scratch, .training = problem.training, .seed = 99};
@@ -156,7 +156,7 @@ TEST(AttentionLayer, GradientsAreRightForOtherScalesAndWithASoftcap) {
   expect_attention_right({.config = config});
 }
 
-// All pairs of a head turned, and only some of them.
+// With all pairs of a head rotated, and with some of them.
 TEST(AttentionLayer, GradientsAreRightWithRotaryPositions) {
   AttentionConfig config = small_attention(2, 1);
   config.relation = Relation::rope;
@@ -173,7 +173,7 @@ TEST(AttentionLayer, GradientsAreRightWithAlibi) {
   expect_attention_right({.config = config});
 }
 
-// Distances up to 2 and up to 9: some are clamped, and all have a row of their own.
+// Distances up to 2, where some are clamped, and up to 9, where each has its own row.
 TEST(AttentionLayer, GradientsOfALearnedTableOfDistancesAreRight) {
   AttentionConfig config = small_attention(4, 2);
   config.relation = Relation::relative;
@@ -195,7 +195,7 @@ TEST(AttentionLayer, GradientsOfALearnedTableOfBucketsAreRight) {
   }
 }
 
-// Which weights are dropped is what attn::dropout_keeps says, in every sequence anew.
+// attn::dropout_keeps decides which weights are dropped, for every sequence separately.
 TEST(AttentionLayer, GradientsAreRightUnderDropout) {
   AttentionConfig config = small_attention(3);
   config.dropout = 0.4F;
@@ -214,7 +214,7 @@ TEST(AttentionLayer, NothingIsDroppedUnlessTraining) {
   EXPECT_TRUE(whole.same_bits(AttentionStep({.config = small_attention(3)})));
 }
 
-// Of two sequences of which the second has fewer keys than queries, and the third one key.
+// Three sequences: the second has fewer keys than queries, the third has one key.
 AttentionProblem crossing(AttentionConfig config) {
   return {.config = std::move(config), .memory_starts = {0, 9, 11, 12}, .memory_width = 7};
 }
@@ -244,7 +244,7 @@ TEST(CrossAttentionLayer, GradientsAreRightWithEveryOption) {
   expect_attention_right(problem);
 }
 
-// The third sequence has one key, which most of its queries may not see: they give the bias of `out`, and no gradient.
+// Most queries of the third sequence do not see its only key: their output is the bias of `out`, their gradient 0.
 TEST(CrossAttentionLayer, GradientsAreRightWhereAQuerySeesNothing) {
   AttentionProblem problem = crossing(small_attention(3));
   problem.config.mask = Window(1);
@@ -254,7 +254,7 @@ TEST(CrossAttentionLayer, GradientsAreRightWhereAQuerySeesNothing) {
 TEST(AttentionLayer, WeightsAreTheSoftmaxOfEachSequence) {
   AttentionConfig plain = small_attention(3), relative = small_attention(4, 2);
   plain.mask = Causal{};
-  plain.dropout = 0.5F;  // weights are shown before it
+  plain.dropout = 0.5F;  // weights are those before dropout
   relative.relation = Relation::relative;
   relative.softcap = 3;
   AttentionProblem bent = crossing(relative);
@@ -307,7 +307,7 @@ TEST(AttentionLayer, AddsItsAddArgument) {
   }
 }
 
-// A table of turns or distances that was made for other sequences must not be used again.
+// Tables of rotations or distances made for other sequences must not be reused.
 TEST(AttentionLayer, TablesAreRebuiltForOtherSequences) {
   for (const Relation relation : {Relation::rope, Relation::alibi, Relation::relative}) {
     AttentionConfig config = small_attention(2);

@@ -1,4 +1,4 @@
-// tests/nn/block_test.cc - feed-forward layers and blocks: gradients against differences in double, with every option.
+// tests/nn/block_test.cc - feed-forward layers and blocks: gradients against finite differences, with every option.
 #include "nn/learn/block.h"
 
 #include <gmock/gmock.h>
@@ -79,7 +79,7 @@ struct BlockProblem {
   std::vector<std::int64_t> memory_starts = {0, 2, 7, 8};
 };
 
-// A block of random numbers, once forward and once back.
+// A block with random parameters, run once forward and once backward.
 class BlockStep {
  public:
   explicit BlockStep(const BlockProblem& problem, int threads = 2)
@@ -185,7 +185,7 @@ TEST(TransformerBlock, GradientsOfADecoderWithCrossAttentionAreRight) {
   }
 }
 
-// Every part drops other numbers, and attention other weights.
+// Every part drops different numbers, and attention different weights.
 TEST(TransformerBlock, GradientsAreRightUnderDropout) {
   for (const bool norm_first : {false, true}) {
     SCOPED_TRACE(norm_first);
@@ -197,7 +197,7 @@ TEST(TransformerBlock, GradientsAreRightUnderDropout) {
   }
 }
 
-// As in Llama: root mean square, a gate, rotary positions, shared keys.
+// As in Llama: RMS norm, a gate, rotary positions, shared key heads.
 TEST(TransformerBlock, GradientsOfABlockLikeLlamasAreRight) {
   BlockConfig config = block_config(true);
   config.self = {.width = kBlockWidth, .heads = 4, .key_heads = 2, .mask = Causal{}};

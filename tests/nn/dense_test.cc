@@ -1,4 +1,4 @@
-// tests/nn/dense_test.cc - linear layers that learn: against differences and sums in double, on every instruction set.
+// tests/nn/dense_test.cc - linear layers with gradients, against differences and sums in double, on every target.
 #include "nn/learn/dense.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using test::GappedRows;
 using test::Random;
 using testing::HasSubstr;
 
-// A layer with numbers of its own; rows of the matrix lie apart.
+// A layer that owns its numbers; there are gaps between the rows of the matrix.
 struct OwnedDense {
   std::int64_t in, out;
   bool input_first, has_bias;
@@ -57,9 +57,9 @@ struct OwnedDense {
   }
 };
 
-// Numbers of size 1 multiplied and added up. The sum grows as the root of how many there are and each addition is off
-// by 6e-8 of it: a chain of n is off by 6e-8 n / sqrt 2 or so, and five times that is what the worst of thousands
-// comes to. Chains are 256 long, and are added up.
+// The error bound of a sum of n products of numbers of size 1. The sum grows as sqrt(n), and each addition has an error
+// of 6e-8 of it. So a chain of n has an error of about 6e-8 n / sqrt 2, and the worst of thousands about five times
+// that. Chains are 256 long and are then added.
 double tolerance(std::int64_t products) {
   const double chain = std::min<double>(static_cast<double>(products), 256);
   return 2e-6 + 3e-7 * chain * std::sqrt(static_cast<double>(products) / chain);
@@ -71,7 +71,7 @@ struct Worst {
 
 double larger(double worst, double error) { return std::isnan(error) ? 1e30 : std::max(worst, std::abs(error)); }
 
-// One layer: what it gave against sums in double. `before` is the layer whose gradients were there already.
+// Compares one layer with sums in double. `before` is the layer with the initial gradients.
 Worst errors_of(const OwnedDense& before, const OwnedDense& after, const GappedRows& x, const GappedRows& dy,
                 const GappedRows& dx) {
   Worst worst;
@@ -116,7 +116,7 @@ TEST(Dense, ForwardEqualsLinearBitForBit) {
   });
 }
 
-// So many rows of so many inputs that they are multiplied in stretches; the last one is a single row.
+// So many rows and inputs that they are multiplied in stretches; the last stretch is a single row.
 TEST(Dense, ManyRowsHaveTheBitsOfFew) {
   test::on_every_target([](const char* target) {
     OwnedDense layer(300, 20, false, true, 1);
@@ -157,7 +157,7 @@ TEST(Dense, GradientsEqualSumsInDoubleForRandomShapes) {
   });
 }
 
-// Long enough that the rows are taken in several stretches, with a rest.
+// Long enough for several stretches of rows, with a remainder.
 TEST(Dense, GradientsOfManyRowsEqualSumsInDouble) {
   for (const bool input_first : {false, true}) {
     OwnedDense layer(130, 70, input_first, true, 5);

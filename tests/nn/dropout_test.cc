@@ -1,4 +1,4 @@
-// tests/nn/dropout_test.cc - which numbers are dropped, and what becomes of the others.
+// tests/nn/dropout_test.cc - which numbers are dropped, and how the others are scaled.
 #include "nn/learn/dropout.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ TEST(Dropout, RowsAndColumnsAreDroppedAlike) {
   }
 }
 
-// Whatever the instruction set, the number of threads, the width and the gaps.
+// For any instruction set, number of threads, width and gaps.
 TEST(Dropout, DependsOnSeedRowAndColumnAlone) {
   auto want = ones(300, 200);
   ThreadPool one(1);

@@ -13,9 +13,9 @@
 namespace attn::test {
 namespace {
 
-constexpr double kTolerance = 2e-5;  // 4e-6 was seen
+constexpr double kTolerance = 2e-5;  // 4e-6 was observed
 
-// Queries or keys of one head, turned if the configuration says so.
+// Queries or keys of one head, rotated if the configuration has rope.
 std::vector<double> head_of(const Table& x, std::int64_t row, std::int64_t head, std::int64_t position,
                             const nn::AttentionConfig& config) {
   const std::int64_t width = config.head_width();
@@ -57,7 +57,7 @@ double relation_of(const Numbers& from, const std::string& name, const nn::Atten
 void softmax(std::span<double> scores) {
   double sum = 0;
   const double top = *std::ranges::max_element(scores);
-  if (std::isinf(top)) {  // no key may be seen
+  if (std::isinf(top)) {  // no key is visible
     std::ranges::fill(scores, 0.0);
     return;
   }

@@ -1,5 +1,5 @@
-// tests/nn/learning_support.h - layers as the textbook writes them: loops over double precision, and gradients by
-// differences.
+// tests/nn/learning_support.h - textbook versions of the layers: plain loops in double precision, and gradients by
+// finite differences.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ Table table_of(View<const float, 2> from);
 using Numbers = std::map<std::string, Table, std::less<>>;
 Numbers numbers_of(const nn::Parameters& parameters);
 
-// Bell-shaped numbers; vectors whose name has "norm.weight" are about 1. Gradients become 0.
+// Fills parameters with bell-shaped numbers; vectors whose name has "norm.weight" are about 1. Clears gradients.
 void fill(nn::Parameters& parameters, float factor = 0.5F);
 
 // "<name>.weight" and "<name>.bias".
@@ -50,13 +50,13 @@ inline nn::AttentionConfig small_attention(std::int64_t heads = 2, std::int64_t 
   return {.width = 12, .heads = heads, .key_heads = key_heads};
 }
 
-// Layers read their numbers under "<name>.weight" and "<name>.bias", which need not be there.
+// Layers read their numbers as "<name>.weight" and "<name>.bias"; the bias may be missing.
 Table exact_dense(const Numbers& from, const std::string& name, const Table& x);
 Table exact_norm(const Numbers& from, const std::string& name, const Table& x, const nn::Norm& how);
-// The same numbers are dropped as nn::drop drops.
+// Drops the same numbers as nn::drop.
 Table exact_drop(Table x, const Dropout& dropout);
 
-// Sequences one behind the other. Self-attention: memory is x.
+// Concatenated sequences. For self-attention, memory is x.
 struct ExactAttentionIn {
   const Table &x, &memory;
   std::span<const std::int64_t> starts, memory_starts;
@@ -69,7 +69,7 @@ struct ExactAttention {
 ExactAttention exact_attention(const Numbers& from, const std::string& name, const nn::AttentionConfig& config,
                                const ExactAttentionIn& in, const Dropout& dropout);
 
-// "<name>up", "<name>down" and, if it is there, "<name>gate".
+// "<name>up", "<name>down" and, if it exists, "<name>gate".
 Table exact_feed(const Numbers& from, const std::string& name, nn::Activation f, const Table& x);
 
 // Parts are "<name>self.", "<name>cross.", and those of exact_feed; norms "<name>self_norm", "<name>cross_norm" and
@@ -83,13 +83,13 @@ struct ExactBlock {
 Table exact_block(const Numbers& from, const ExactBlock& block, const ExactAttentionIn& in, const nn::LearnPass& pass);
 
 void add_gradients(Numbers& to, const nn::Parameters& parameters);
-// Compares gradients with differences of loss(numbers), by name. Each is measured by its own largest number; but if
-// that is nothing but rounding, as in the bias of keys, which softmax takes away again, by a twentieth of the largest
-// of all.
+// Compares gradients with finite differences of loss(numbers), by name. Errors are relative to the largest number of
+// the same gradient or, if that is only rounding error (as for the bias of keys, which the softmax cancels), to a
+// twentieth of the largest of all.
 void expect_slopes(Numbers numbers, const std::function<double(const Numbers&)>& loss, const Numbers& got);
 
 double product(const Table& a, const Table& b);  // <a, b>
-// The largest difference, in units of the largest number that was wanted, or of `least` if that is larger.
+// The largest difference, relative to the largest expected number, or to `least` if that is larger.
 double distance(const Table& got, const Table& want, double least = 0);
 
 }  // namespace attn::test

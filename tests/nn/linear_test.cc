@@ -58,7 +58,7 @@ std::int64_t random_inputs(Random& random) {
   return random.pick<std::int64_t>({1, 2, 3, 5, 16, 17, 64, 100, 255, 256, 257, 288, 512, 515, 768, 1000, 1100});
 }
 
-// Sums of products of numbers of size 1: 1e-5 is some ten times what rounding does.
+// Sums of products of numbers of size 1: 1e-5 is about ten times the rounding error.
 void expect_product(const OwnedLinear& layer, const GappedRows& x, const GappedRows& got, Activation f,
                     const GappedRows* add) {
   double worst = 0;
@@ -138,7 +138,7 @@ TEST(Linear, RowHasTheSameBitsAloneAndInAnyBatch) {
 
 TEST(Linear, SameBitsForAnyNumberOfThreadsAndBlocks) {
   test::on_every_target([](const char* target) {
-    // The last one is too large for the caches: its rows are cut into blocks, and its sums stay open across panels.
+    // The last one exceeds the caches: its rows are cut into blocks, and the sums of several panels stay open.
     for (const auto& [rows, in, out] :
          {std::array<std::int64_t, 3>{1, 768, 768}, {5, 300, 1000}, {64, 768, 200}, {530, 1100, 130}}) {
       SCOPED_TRACE(std::string(target) + ", rows " + std::to_string(rows));

@@ -1,5 +1,5 @@
-// tests/nn/loss_test.cc - cross-entropy against differences in double, with and without a head, on every instruction
-// set.
+// tests/nn/loss_test.cc - cross-entropy against finite differences in double, with and without a head, on every
+// instruction set.
 #include "nn/learn/loss.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ double exact_loss(const std::vector<double>& logits, std::int32_t label) {
   return std::log(sum) + peak - logits[static_cast<std::size_t>(label)];
 }
 
-// About a quarter have none.
+// About a quarter of the rows have no label.
 std::vector<std::int32_t> random_labels(std::int64_t rows, std::int64_t classes, std::uint64_t seed) {
   Random random(seed);
   std::vector<std::int32_t> labels;
@@ -97,7 +97,7 @@ TEST(CrossEntropy, LogitsFarApartNeitherOverflowNorVanish) {
     ThreadPool pool(1);
     EXPECT_NEAR(cross_entropy_loss({x.data(), {1, 4}}, std::vector<std::int32_t>{1}, pool).sum, 6e4, 1e-2);
     EXPECT_EQ(cross_entropy_loss({x.data(), {1, 4}}, std::vector<std::int32_t>{0}, pool).sum, 0);
-    x[1] = -kInfinity;  // a class that is ruled out
+    x[1] = -kInfinity;  // an excluded class
     EXPECT_EQ(cross_entropy_loss({x.data(), {1, 4}}, std::vector<std::int32_t>{1}, pool).sum,
               std::numeric_limits<double>::infinity());
     const Loss loss = cross_entropy({x.data(), {1, 4}}, std::vector<std::int32_t>{0}, 1, pool);
@@ -171,7 +171,7 @@ TEST(CrossEntropy, InvalidLabelsThrowBeforeAnythingIsWritten) {
   EXPECT_TRUE(x.same_bits(before));
 }
 
-// A head with gradients that are there already.
+// A head with initial gradients.
 struct Head {
   GappedRows w, dw, b, db;
   bool input_first;
@@ -192,7 +192,7 @@ struct Head {
   }
 };
 
-// The same by way of all logits.
+// The same by computing all logits.
 Loss in_steps(Head& head, const HeadLoss& task, ThreadPool& pool) {
   GappedRows logits(task.x.shape[0], head.b.width());
   dense(head.dense(), task.x, logits.view(), pool);
@@ -211,7 +211,7 @@ double largest_difference(const GappedRows& a, const GappedRows& b) {
   return worst;
 }
 
-// What it is made of has been compared with differences; here is what is its own: rows gathered, chunks, sums.
+// Its steps are compared with differences elsewhere; this tests the rest: gathering rows, chunks, sums.
 TEST(HeadLoss, EqualsItsStepsForAnyNumberOfRows) {
   test::on_every_target([](const char* target) {
     for (const std::int64_t rows : {1, 2, 17, 255, 600}) {
@@ -229,7 +229,7 @@ TEST(HeadLoss, EqualsItsStepsForAnyNumberOfRows) {
         EXPECT_EQ(loss.counted, wanted.counted);
         EXPECT_EQ(loss.right, wanted.right);
         EXPECT_LT(largest_difference(dx, want_dx), 1e-6);
-        EXPECT_LT(largest_difference(got.dw, want.dw), 2e-5);  // sums of hundreds, in another order
+        EXPECT_LT(largest_difference(got.dw, want.dw), 2e-5);  // sums of hundreds of terms, in another order
         EXPECT_LT(largest_difference(got.db, want.db), 2e-5);
         EXPECT_TRUE(dx.gaps_are_whole() && got.dw.gaps_are_whole());
         EXPECT_EQ(head_loss(got.dense(), {x.view(), labels, 0.5F, {}}, pool).sum, loss.sum);

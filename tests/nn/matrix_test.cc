@@ -1,4 +1,4 @@
-// tests/nn/matrix_test.cc - memory that is owned, small and large.
+// tests/nn/matrix_test.cc - owned memory, small and large.
 #include "nn/infer/matrix.h"
 
 #include <gtest/gtest.h>

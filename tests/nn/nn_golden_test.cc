@@ -1,4 +1,4 @@
-// tests/nn/nn_golden_test.cc - layers, gradients and AdamW against torch; make_nn.py says how the file was made.
+// tests/nn/nn_golden_test.cc - layers, gradients and AdamW against torch; make_nn.py generates the file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -150,7 +150,7 @@ TEST(NnGolden, HeadWithItsLoss) {
   });
 }
 
-// Steps of 1e-3 to 4e-3: 1e-6 of them. Floats near 1 are 6e-8 apart, which is what a step is rounded to.
+// Steps of 1e-3 to 4e-3, right to 1e-6 of themselves. Floats near 1 are 6e-8 apart, to which a step is rounded.
 TEST(NnGolden, TenStepsOfAdamWWithAndWithoutDecay) {
   test::on_every_target([](const char* target) {
     ASSERT_EQ(golden()["adamw"].size(), 4U);

@@ -22,7 +22,7 @@ using test::GappedRows;
 using test::row_of;
 using testing::HasSubstr;
 
-// Weights about 1, biases, and gradients that are there already.
+// Weights about 1, biases, and initial gradients.
 struct NormNumbers {
   GappedRows weight, bias, d_weight, d_bias;
 
@@ -63,7 +63,7 @@ struct ExactRow {
 };
 
 struct Want {
-  std::deque<std::vector<double>> dx;  // a row each
+  std::deque<std::vector<double>> dx;  // one per row
   std::vector<double> d_weight, d_bias;
 };
 
@@ -99,7 +99,7 @@ TEST(NormBackward, EqualsDifferencesForEveryWidthAndKind) {
           norm_backward(numbers.norm(centered, with_bias), {x.view(), dy.view(), dx.view()}, pool);
           for (std::int64_t j = 0; j < width; ++j) {
             const auto n = static_cast<std::size_t>(j);
-            // With two numbers the gradient of x is nearly nothing, and what is left of differences of size 1.
+            // With two numbers the gradient of x is nearly 0, a difference of numbers of size 1.
             for (std::size_t i = 0; i < 3; ++i)
               EXPECT_NEAR(dx.at(static_cast<std::int64_t>(i), j), want.dx[i][n], 1e-5);
             EXPECT_NEAR(numbers.d_weight.at(0, j), want.d_weight[n], 1e-5);
@@ -177,7 +177,7 @@ TEST(NormBackward, NoRowsAndOneNumberPerRow) {
   norm_backward(numbers.norm(true, true), {none.view(), none.view(), none.view()}, pool);
   EXPECT_TRUE(numbers.d_weight.same_bits(before));
   norm_backward(numbers.norm(true, true), {x.view(), dy.view(), dx.view()}, pool);
-  // A number that is its own mean has no gradient but what rounding leaves, times 1 / sqrt(epsilon) = 316.
+  // A single number is its own mean: its gradient is only rounding error, times 1 / sqrt(epsilon) = 316.
   for (const std::int64_t i : {0, 1}) EXPECT_NEAR(dx.at(i, 0), 0, 1e-4);
 }
 

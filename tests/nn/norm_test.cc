@@ -28,7 +28,7 @@ LayerNorm layer_norm(std::int64_t width, bool with_bias) {
   return {numbers(1, width), with_bias ? numbers(2, width) : std::vector<float>(), 1e-5F};
 }
 
-// The largest error of a normalized number, before weight and bias would enlarge it.
+// The largest error of a normalized number, before weight and bias scale it.
 double norm_error(const LayerNorm& norm, const GappedRows& x, const GappedRows& got) {
   double worst = 0;
   const auto count = static_cast<double>(x.width());

@@ -1,4 +1,4 @@
-// tests/nn/parameters_test.cc - learned numbers and their gradients.
+// tests/nn/parameters_test.cc - trainable parameters and their gradients.
 #include "nn/learn/parameters.h"
 
 #include <gmock/gmock.h>

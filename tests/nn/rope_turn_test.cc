@@ -1,4 +1,4 @@
-// tests/nn/rope_turn_test.cc - the way back through rotary positions.
+// tests/nn/rope_turn_test.cc - the gradient of rotary positions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,8 +29,8 @@ double product(const GappedRows& a, const GappedRows& b) {
   return sum;
 }
 
-// Turning is linear, so the gradient goes back through the transposed matrix: <dy, turn(x)> = <turn_back(dy), x>. Heads
-// are wider than what turns, and cos and sin are enlarged.
+// The rotation is linear, so the gradient is the transposed matrix: <dy, turn(x)> = <turn_back(dy), x>. Heads are wider
+// than the rotated part, and cos and sin have a factor.
 TEST(RopeTable, TurnBackIsTheTransposeOfTurn) {
   for (const std::int64_t pairs : {1, 3, 8, 20}) {
     const std::int64_t heads = 3, width = 2 * pairs + 5;
@@ -42,7 +42,7 @@ TEST(RopeTable, TurnBackIsTheTransposeOfTurn) {
     table.turn_back(back.view(), heads, pool);
     EXPECT_NEAR(product(dy, turned), product(back, x), 1e-4);
     EXPECT_TRUE(back.gaps_are_whole());
-    // One number moved by 1 moves the loss by its gradient.
+    // Changing one number by 1 changes the loss by its gradient.
     for (std::int64_t j = 0; j < heads * width; ++j) {
       GappedRows unit(7, heads * width);
       unit.fill(0, 0).at(4, j) = 1;

@@ -1,5 +1,5 @@
-// tests/nn/stack_test.cc - embeddings, stacks of blocks and the whole Transformer: gradients against differences in
-// double.
+// tests/nn/stack_test.cc - embeddings, stacks of blocks and the whole Transformer: gradients against finite differences
+// in double.
 #include "nn/learn/stack.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ using test::Table;
 using testing::HasSubstr;
 
 constexpr std::int64_t kStackWidth = 8, kStackInner = 10, kWords = 9, kPositions = 6, kTypes = 2;
-constexpr std::uint64_t kStackPlaces = std::uint64_t{1} << 32;  // where a stack's own dropout begins
+constexpr std::uint64_t kStackPlaces = std::uint64_t{1} << 32;  // the first dropout place of a stack itself
 
 struct Kind {
   bool learned_positions = true, types = false, norm = true, last_norm = false, norm_first = false;
@@ -36,7 +36,7 @@ struct Kind {
   std::uint64_t place = 0;
 };
 
-// Both the layers and their textbook; all names begin with `name`.
+// The layers and their textbook version; all names begin with `name`.
 class Model {
  public:
   Model(Parameters& to, std::string name, const Kind& kind, std::optional<Learned<2>> words = {})
@@ -122,7 +122,7 @@ const std::vector<std::int64_t> kStarts = {0, 3, 4, 10};
 const std::vector<std::int32_t> kTokenTypes = {0, 1, 1, 0, 0, 0, 0, 1, 1, 0};
 
 void expect_stack_right(const Kind& kind, bool with_types = false) {
-  std::vector<std::vector<float>> bits;  // of one thread
+  std::vector<std::vector<float>> bits;  // with one thread
   for (const int threads : {1, 2, 3}) {
     Parameters parameters;
     Model model(parameters, "", kind);
@@ -156,15 +156,15 @@ void expect_stack_right(const Kind& kind, bool with_types = false) {
 }
 
 TEST(Stack, GradientsAreRightForEveryKindOfEmbedding) {
-  expect_stack_right({.norm = false, .last_norm = true, .norm_first = true});  // as GPT-2
-  expect_stack_right({.types = true});                                         // as BERT, where all types are 0
+  expect_stack_right({.norm = false, .last_norm = true, .norm_first = true});  // like GPT-2
+  expect_stack_right({.types = true});                                         // like BERT, where all types are 0
   expect_stack_right({.types = true}, true);
-  expect_stack_right({.first_position = 2, .word_scale = 3});  // as BART
+  expect_stack_right({.first_position = 2, .word_scale = 3});  // like BART
 }
 
 TEST(Stack, GradientsAreRightWithPositionsThatAreNotLearned) {
   expect_stack_right({.learned_positions = false, .norm = false, .fixed_positions = true, .word_scale = 2});
-  expect_stack_right({.learned_positions = false, .norm = false});  // and with none
+  expect_stack_right({.learned_positions = false, .norm = false});  // and without any
 }
 
 TEST(Stack, GradientsAreRightUnderDropout) {
@@ -200,7 +200,7 @@ struct ExactTransformer {
   }
 };
 
-// Words are read by the encoder, by the decoder and by the head, and their gradient is the sum of all three.
+// Encoder, decoder and head share the word table; its gradient is the sum of all three.
 TEST(Transformer, GradientsAreRightWithWordsThatAllPartsShare) {
   for (const float dropout : {0.0F, 0.2F}) {
     SCOPED_TRACE(dropout);
@@ -243,7 +243,7 @@ TEST(Sinusoidal, IsTheFormulaOfThePaper) {
       EXPECT_NEAR(table.row(p)[2 * i + 1], std::cos(angle), 1e-7);
     }
   }
-  // A width that is odd ends with a sine.
+  // An odd width ends with a sine.
   EXPECT_NEAR(sinusoidal(3, 5).row(2)[4], std::sin(2 / std::pow(10000, 4.0 / 5)), 1e-7);
 }
 

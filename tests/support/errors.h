@@ -1,4 +1,4 @@
-// tests/support/errors.h - what a call throws, as a value to look at.
+// tests/support/errors.h - returns the exception of a call as a value.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace attn::test {
 
-// The attn::Error that the call throws. Anything else, or nothing, fails the test.
+// The attn::Error that the call throws. Any other exception, or none, fails the test.
 template <typename Call>
 Error error_of(const Call& call) {
   try {
@@ -26,7 +26,7 @@ Error error_of(const Call& call) {
   return {"", ""};
 }
 
-// What the std::invalid_argument that the call throws says.
+// The message of the std::invalid_argument that the call throws.
 template <typename Call>
 std::string argument_error(const Call& call) {
   try {

@@ -1,4 +1,4 @@
-// tests/support/golden.h - reads tests/golden/attention.golden; make_attention.py beside it says how the file is built.
+// tests/support/golden.h - reads tests/golden/attention.golden, which make_attention.py generates.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ struct GoldenCase {
   [[nodiscard]] std::int64_t whole(const std::string& key) const;
   [[nodiscard]] float number(const std::string& key) const;
   [[nodiscard]] Type type() const;
-  // Stream `n` of this case's random numbers.
+  // Seed of stream `n` of this case's random numbers.
   [[nodiscard]] std::uint64_t stream(std::uint64_t n) const;
 };
 
-// How a failing test names the case.
+// Prints the name of the case for a failing test.
 inline void PrintTo(const GoldenCase& c, std::ostream* out) { *out << c.name; }
 
-// Throws std::runtime_error if the file is not there or ends too early.
+// Throws std::runtime_error if the file is missing or ends too early.
 std::vector<GoldenCase> read_golden(const std::string& path);
 
 }  // namespace attn::test

@@ -1,4 +1,4 @@
-// tests/support/looking.h - reads tests/golden/looking.json; make_looking.py beside it says what it holds.
+// tests/support/looking.h - reads tests/golden/looking.json, which make_looking.py generates.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 namespace attn::test {
 
-// Normal numbers, the same for a seed in every run.
+// Normally distributed numbers, the same in every run for a seed.
 inline nn::Matrix random_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
   nn::Matrix out(rows, columns);
   for (std::int64_t i = 0; i < rows * columns; ++i) out.data()[i] = bell(seed, static_cast<std::uint64_t>(i));

@@ -1,4 +1,4 @@
-// tests/support/numbers.h - numbers at the ends of what a type can hold.
+// tests/support/numbers.h - special floating-point numbers.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ std::int64_t random_width(Random& random) {
   return random.pick<std::int64_t>({1, 2, 3, 4, 7, 8, 16, 17, 32, 40, 64, 64, 72, 80, 128, 256, 512});
 }
 
-// The textbook takes about 1 ns for each of these products.
+// The textbook takes about 1 ns per product.
 Sizes random_sizes(Random& random) {
   const double most = random.chance(0.1) ? 1e8 : 1.5e7;
   for (;;) {

@@ -1,4 +1,4 @@
-// tests/support/problem.h - an attention problem with everything it owns, made by hand or at random.
+// tests/support/problem.h - an attention problem that owns its arrays, made explicitly or at random.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct Sizes {
 struct Problem {
   Sizes sizes;
   Tensor q, k, v;
-  std::vector<float> bias, dense_bias, sink;  // what the options look at, if they do
+  std::vector<float> bias, dense_bias, sink;  // what the options point to, if they have it
   Options options;
-  std::string text;  // says in one line what this problem is
+  std::string text;  // a one-line description
 
   [[nodiscard]] Inputs inputs() const { return {q.view(), k.view(), v.view()}; }
 
-  // Options that own their numbers here. Values come from stream `seed`.
+  // Sets an option whose numbers this problem owns. Values come from stream `seed`.
   void give_bias(std::uint64_t seed, bool per_head);
   void give_dense_bias(std::uint64_t seed, const Shape<4>& shape);
   void give_sink(std::uint64_t seed);
@@ -36,13 +36,13 @@ struct Problem {
 // Dense q, k, v from the streams seed, seed + 1, seed + 2; no options.
 Problem plain_problem(const Sizes& sizes, std::uint64_t seed = 1, Type type = Type::float32);
 
-// Everything at random: sizes with a liking for the edges of tiles and vectors, layouts, types, masks, options.
+// Everything at random: sizes, often at the edges of tiles and vectors, layouts, types, masks, options.
 Problem random_problem(std::uint64_t seed);
 
-// A random expression of one to four rules that fits the extent; nearly always one that lets something through.
+// A random expression of one to four rules that fits the extent; nearly always some pair is visible.
 Mask random_mask(Random& random, const Extent& extent);
 
-// Room for results, made of NaN, so that what is not written shows.
+// Arrays for results, filled with NaN, so that unwritten numbers are noticed.
 struct Results {
   explicit Results(const Sizes& sizes, bool with_weights = false, Layout layout = Layout::dense);
 
@@ -54,7 +54,7 @@ struct Results {
   Tensor out, lse, weights;  // lse [1, B, H, N]
 };
 
-// attention() into fresh results, by a pool of `threads`.
+// Runs attention() into fresh results with a pool of `threads`.
 Results run(const Inputs& in, const Options& options, int threads = 1, bool with_weights = false);
 Results run(const Problem& problem, int threads = 1, bool with_weights = false);
 

@@ -1,4 +1,4 @@
-// tests/support/random.h - numbers that are the same on every machine and in every language.
+// tests/support/random.h - random numbers that are the same on every machine and in every language.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ inline std::uint64_t hash(std::uint64_t x) noexcept {
 }
 
 // Number `index` of stream `seed`: bell-shaped, in [-4, 4], mean 0, standard deviation 1.15. The four 16-bit parts of a
-// hash are added, so that the value is a whole number of 2^-15 and exact in float; tests/golden/make_attention.py
+// hash are added, so that the value is a multiple of 2^-15 and exact in float; tests/golden/make_attention.py
 // makes the same numbers.
 inline float bell(std::uint64_t seed, std::uint64_t index) noexcept {
   const std::uint64_t x = hash((seed << 32) + index);

@@ -106,7 +106,7 @@ class Solver {
     weigh(s, h, i, scores);
   }
 
-  // Weights and output of one row whose lse is known.
+  // Weights and output of one row from its lse.
   void weigh(const TextbookSequence& s, std::int64_t h, std::int64_t i, const std::vector<double>& scores) {
     const std::int64_t g = h / (heads_ / key_heads_);
     const std::int64_t row = (s.b * heads_ + h) * queries_ + s.first_query + i;
@@ -133,7 +133,7 @@ class Solver {
 
 // Keeps the worst element of a comparison.
 struct Worst {
-  double excess = 0;  // error over what is allowed
+  double excess = 0;  // error divided by its bound
   Shape<4> at{};
   double want = 0, got = 0, limit = 0;
 

@@ -1,4 +1,4 @@
-// tests/support/resident.h - how much memory this process has, as the system sees it.
+// tests/support/resident.h - the resident memory of this process, as the system reports it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace attn::test {
 
-// A line of /proc/self/status, as "RssFile:". -1 where the system does not say.
+// A value of /proc/self/status, such as "RssFile:". -1 if the system does not report it.
 inline std::int64_t status_kilobytes(std::string_view field) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -19,10 +19,10 @@ inline std::int64_t status_kilobytes(std::string_view field) {
 // Of mapped files.
 inline std::int64_t resident_file_kilobytes() { return status_kilobytes("RssFile:"); }
 
-// By how much memory grew at most while f ran; -1 where the system does not say.
+// The largest growth of memory while f ran; -1 if the system does not report it.
 template <typename F>
 std::int64_t peak_growth_kilobytes(const F& f) {
-  std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts from here
+  std::ofstream("/proc/self/clear_refs") << "5";  // resets the peak
   const std::int64_t before = status_kilobytes("VmHWM:");
   f();
   const std::int64_t after = status_kilobytes("VmHWM:");

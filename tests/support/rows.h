@@ -1,4 +1,4 @@
-// tests/support/rows.h - rows of numbers owned by a test, with gaps between them that nobody may touch.
+// tests/support/rows.h - rows of numbers owned by a test, with gaps between them that must stay untouched.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace attn::test {
 
-// [rows, width] floats; each row is followed by `gap` numbers that must stay what they are.
+// [rows, width] floats; each row is followed by `gap` numbers that must not change.
 class GappedRows {
  public:
   GappedRows(std::int64_t rows, std::int64_t width, std::int64_t gap = 0)
@@ -60,7 +60,7 @@ inline std::vector<double> row_of(const GappedRows& x, std::int64_t i) {
   return row;
 }
 
-// [rows, columns] numbers of any type, starting `offset` bytes off any alignment, as in a mapped file.
+// [rows, columns] numbers of any type, starting `offset` bytes after an aligned address, as in a mapped file.
 class Weights {
  public:
   Weights(std::int64_t rows, std::int64_t columns, Type type, std::int64_t offset = 0)

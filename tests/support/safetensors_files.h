@@ -1,4 +1,4 @@
-// tests/support/safetensors_files.h - safetensors files made by hand, right and wrong.
+// tests/support/safetensors_files.h - builds valid and invalid safetensors files.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ inline std::string entry(const std::string& name, const std::string& shape, std:
          std::to_string(begin) + "," + std::to_string(end) + "]}";
 }
 
-// Entries with so many bytes of data, all 0.
+// A file of entries with this many bytes of data, all 0.
 inline std::string file_of_entries(const std::string& entries, std::size_t data_bytes) {
   return raw_file("{" + entries + "}", std::string(data_bytes, '\0'));
 }

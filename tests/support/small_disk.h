@@ -1,4 +1,4 @@
-// tests/support/small_disk.h - a disk that is full after so many bytes a file.
+// tests/support/small_disk.h - simulates a full disk: limits the size of files.
 #pragma once
 
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 
 namespace attn::test {
 
-// Files of this process can grow no longer than this while it lives.
+// While this lives, files of this process cannot grow beyond this size.
 class SmallDisk {
  public:
   explicit SmallDisk(rlim_t bytes) {

@@ -1,4 +1,4 @@
-// tests/support/targets.h - runs a test once for each instruction set that this machine has.
+// tests/support/targets.h - runs a test once for each instruction set of this machine.
 #pragma once
 
 #include <hwy/targets.h>
@@ -8,7 +8,7 @@
 
 namespace attn::test {
 
-// While this lives, kernels are dispatched to one target.
+// While this lives, all kernels use one target.
 class OnlyTarget {
  public:
   explicit OnlyTarget(std::int64_t target) { hwy::SetSupportedTargetsForTest(target); }

@@ -1,4 +1,4 @@
-// tests/support/temporary_folder.h - a folder of its own for a test, gone when the test ends.
+// tests/support/temporary_folder.h - a temporary folder for a test, removed when the test ends.
 #pragma once
 
 #include <stdlib.h>
@@ -29,8 +29,8 @@ class TemporaryFolder {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
-  // Makes a file and returns its path. What had that name is removed, not overwritten: it may be mapped, and some file
-  // systems wait for the disk when a file is cut and written anew.
+  // Makes a file and returns its path. A file of that name is removed first, not overwritten: it may be mapped, and
+  // some file systems wait for the disk when a file is truncated and rewritten.
   std::filesystem::path write(const std::string& name, const std::string& content) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());

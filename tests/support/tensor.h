@@ -1,4 +1,4 @@
-// tests/support/tensor.h - numbers owned by a test, in the layouts that callers have.
+// tests/support/tensor.h - arrays owned by a test, in the layouts that callers use.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace attn::test {
 enum class Layout : std::uint8_t {
   dense,       // [B, H, N, D]
   transposed,  // [B, N, H, D] in memory, as a projection writes it
-  sliced,      // every row a part of a longer one, at an odd offset; gaps hold NaN
+  sliced,      // every row is part of a longer one, at an odd offset; gaps hold NaN
   reversed,    // the last batch first: a negative stride
   shared,      // one batch seen B times: stride 0
 };
@@ -20,7 +20,7 @@ enum class Layout : std::uint8_t {
 const char* name_of(Layout layout) noexcept;
 const char* name_of(Type type) noexcept;
 
-// Four axes, any element type. Made of NaN, so that what lies between the rows is poison to whoever reads it.
+// Four axes, any element type. Filled with NaN, so that reading between the rows spoils the result.
 class Tensor {
  public:
   Tensor() = default;
@@ -28,7 +28,7 @@ class Tensor {
 
   Tensor(Tensor&&) noexcept = default;
   Tensor& operator=(Tensor&&) noexcept = default;
-  Tensor(const Tensor&) = delete;  // views into it would speak of the original
+  Tensor(const Tensor&) = delete;  // its views would point to the original
   Tensor& operator=(const Tensor&) = delete;
 
   // Element `index`, counted in a dense array of this shape, becomes factor * bell(seed, index), rounded to the type.
@@ -43,9 +43,9 @@ class Tensor {
   [[nodiscard]] View<const float, 4> floats() const noexcept;
   [[nodiscard]] const Shape<4>& shape() const noexcept { return shape_; }
 
-  // Every byte, gaps included: to see whether anything has been written.
+  // Every byte, gaps included, to see whether anything has been written.
   [[nodiscard]] const std::vector<std::byte>& bytes() const noexcept { return bytes_; }
-  // How many numbers lie outside the view and are no longer the NaN that they were made of.
+  // The number of elements outside the view that are no longer NaN.
   [[nodiscard]] std::int64_t spoiled() const;
 
  private:
@@ -56,10 +56,10 @@ class Tensor {
   std::vector<std::byte> bytes_;
 };
 
-// One element of a view, whatever its type.
+// One element of a view of any type.
 float element(const AnyView<4>& view, const Shape<4>& at);
 
-// The window [first, first + count) of one axis.
+// The part [first, first + count) of one axis.
 AnyView<4> part(AnyView<4> view, std::size_t axis, std::int64_t first, std::int64_t count);
 
 // Calls f(at) for every index of a shape, the last axis moving fastest.

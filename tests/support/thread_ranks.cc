@@ -17,7 +17,7 @@ struct Broken : std::runtime_error {
   Broken() : std::runtime_error("another rank has failed") {}
 };
 
-// What the threads share.
+// The state shared by the threads.
 class World {
  public:
   explicit World(int ranks) : size(ranks), parts_(static_cast<std::size_t>(ranks)) {}
@@ -162,7 +162,7 @@ void on_ranks(int count, const std::function<void(Ranks&)>& work) {
       try {
         ThreadRanks ranks(world, rank);
         work(ranks);
-      } catch (const Broken&) {  // NOLINT(bugprone-empty-catch): the other one's exception is thrown
+      } catch (const Broken&) {  // NOLINT(bugprone-empty-catch): the other rank's exception is rethrown
       } catch (...) {
         thrown[static_cast<std::size_t>(rank)] = std::current_exception();
         world.fail();

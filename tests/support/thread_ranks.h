@@ -1,4 +1,4 @@
-// tests/support/thread_ranks.h - ranks as threads of this process: what runs on MPI runs here too, under a debugger and
+// tests/support/thread_ranks.h - ranks as threads of this process, so that distributed code runs under a debugger and
 // the sanitizers.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace attn::test {
 
-// Calls work(ranks) on `count` threads at once, each with a rank of its own, and returns when all are done. Where one
-// throws, those that wait for it throw too, and the exception of the lowest rank that began it is thrown here.
+// Calls work(ranks) on `count` threads at once, each with its own rank, and returns when all are done. If one throws,
+// those that wait for it throw too, and this rethrows the first cause of the lowest rank.
 void on_ranks(int count, const std::function<void(Ranks&)>& work);
 
 }  // namespace attn::test

@@ -1,5 +1,5 @@
-// tests/engine/attention/attention_bad_input_test.cc - what attention() refuses: the exception, what its message says,
-// and that nothing has been written. And the sizes that are odd but right.
+// tests/engine/attention/attention_bad_input_test.cc - what attention() refuses: the exception, its message, and that
+// nothing has been written. Also sizes that are unusual but valid.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A call with everything in place, for a test to spoil one thing of.
+// A valid call, of which a test invalidates one argument.
 struct ForwardCall {
   static constexpr Sizes kSizes{2, 4, 2, 5, 7, 16, 24};
 
@@ -35,7 +35,7 @@ struct ForwardCall {
   View<float, 3> lse;
 };
 
-// The message of the std::invalid_argument that f throws; "" and a failure if it throws none or another.
+// The message of the std::invalid_argument that f throws. Otherwise fails the test and returns "".
 std::string refusal(const std::function<void()>& f) {
   try {
     f();
@@ -49,7 +49,7 @@ std::string refusal(const std::function<void()>& f) {
   return "";
 }
 
-// Makes the call, which must be refused by every form of attention() without a trace in the results.
+// Makes the call, which every overload of attention() must refuse without writing any result.
 std::string refused(ForwardCall& c) {
   ThreadPool pool(1);
   const std::string message = refusal([&] { attention(c.in, c.p.options, c.out, c.lse, pool); });
@@ -80,7 +80,7 @@ struct SpoiledAxis {
 
 class WrongAxis : public testing::TestWithParam<SpoiledAxis> {};
 
-// Each axis of each array in turn; sizes are smaller than the right ones, so that nothing is read out of bounds even if
+// Each axis of each array in turn. Sizes are smaller than the right ones, so that nothing is read out of bounds even if
 // the check were missing.
 TEST_P(WrongAxis, IsRefusedAndTheMessageHasTheNumber) {
   const auto [name, axis, value] = GetParam();

@@ -1,5 +1,5 @@
-// tests/engine/attention/attention_extremes_test.cc - NaN, infinities, huge scores and rows that see nothing: who is
-// hit, and who must not be.
+// tests/engine/attention/attention_extremes_test.cc - NaN, infinities, huge scores and rows that see no key: which
+// results they change and which they must not.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ bool row_is(const Results& r, const Shape<3>& row, const std::function<bool(floa
 
 bool is_nan(float x) { return std::isnan(x); }
 
-// Queries few enough for the decode path, and enough for the tiles; keys that end inside a tile.
+// Few enough queries for the decode path, and enough for the tiles; keys end inside a tile.
 std::vector<Sizes> some_sizes() {
   return {{2, 4, 2, 3, 70, 16, 16}, {2, 4, 2, 50, 70, 16, 24}, {1, 1, 1, 1, 9, 64, 64}};
 }
@@ -83,7 +83,7 @@ TEST(Extremes, NanInAnAllowedValueMakesItsColumnNanAndLseStays) {
   }
 }
 
-// What a caller may leave in the keys and values behind a mask.
+// Numbers that a caller may leave in masked keys and values.
 struct Poison {
   float value;
   bool in_key, in_value;
@@ -101,7 +101,7 @@ void poison_key(Problem& p, std::int64_t j, const Poison& poison) {
     }
 }
 
-// How many numbers differ in rows that `blind` names; rows lie along `axis`.
+// The number of elements that differ in the rows `blind`; rows lie along `axis`.
 template <typename F>
 std::int64_t changed(const Tensor& a, const Tensor& b, std::size_t axis, F&& blind) {
   std::int64_t count = 0;
@@ -136,7 +136,7 @@ TEST(Extremes, ForbiddenKeyChangesNoBitWhateverItHolds) {
   });
 }
 
-// Rows of one tile disagree about the key: those above the diagonal must not notice.
+// Some rows of a tile see the key and some do not: those above the diagonal must not change.
 TEST(Extremes, NanOnTheDiagonalHitsOnlyTheRowsThatSeeIt) {
   on_every_target([](const char* target) {
     SCOPED_TRACE(target);
@@ -175,7 +175,7 @@ TEST(Extremes, ScoresBeyond1e30TakeEverything) {
       Problem p = plain_problem({1, 1, 1, n, 130, 8, 8});
       p.q.fill_with(1e16F);
       p.options.scale = 1.0F;
-      p.k.set({0, 0, 100, 0}, 1e16F);  // 1e32 beside about 1e16
+      p.k.set({0, 0, 100, 0}, 1e16F);  // 1e32 next to about 1e16
       const Results one = run(p, 1, true);
       each(one.out.shape(), [&](const Shape<4>& at) { EXPECT_EQ(one.out.get(at), p.v.get({0, 0, 100, at[3]})); });
       EXPECT_NEAR(one.lse.get({0, 0, 0, 0}) / 1e32, 1, 1e-6);

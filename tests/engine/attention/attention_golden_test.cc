@@ -1,5 +1,5 @@
-// tests/engine/attention/attention_golden_test.cc - attention() against numbers that torch made;
-// tests/golden/make_attention.py says how.
+// tests/engine/attention/attention_golden_test.cc - attention() against torch; tests/golden/make_attention.py generates
+// the numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ Mask additive_mask(const GoldenCase& c, const Sizes& s) {
   return additive(View<const float, 4>(values.data(), {1, 1, s.N, s.M}));
 }
 
-// By distance, as ALiBi has it (Press et al., 2022): -slope |i - j|.
+// A bias by distance, as in ALiBi (Press et al., 2022): -slope |i - j|.
 void give_alibi(Problem& p) {
   const Sizes& s = p.sizes;
   const std::int64_t width = s.N + s.M - 1;
@@ -69,7 +69,7 @@ Problem problem_of(const GoldenCase& c) {
 
 class Golden : public testing::TestWithParam<GoldenCase> {};
 
-// Both sides differ by float rounding alone: inputs are the same bits, torch computed in double precision.
+// Inputs are the same bits and torch computed in double precision, so only float rounding differs.
 TEST_P(Golden, AgreesWithTorch) {
   const GoldenCase& c = GetParam();
   const Problem p = problem_of(c);

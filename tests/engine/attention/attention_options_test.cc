@@ -1,4 +1,4 @@
-// tests/engine/attention/attention_options_test.cc - each option alone, where the answer is known without computing it.
+// tests/engine/attention/attention_options_test.cc - each option alone, where the result is known in advance.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// tests/engine/attention/attention_test.cc - attention() against the textbook, and the laws that attention keeps.
+// tests/engine/attention/attention_test.cc - attention() against the textbook, and its mathematical properties.
 #include "attn/attention.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ constexpr std::uint64_t kBatches = 32, kProblemsEach = 25;  // 800 problems
 
 class RandomProblems : public testing::TestWithParam<std::uint64_t> {};
 
-// Whatever layout the caller wants results in; those that alias (shared) make no sense for writing.
+// Any layout for the results, except one with aliasing elements (shared), which cannot be written.
 Layout result_layout(std::uint64_t seed) {
   constexpr Layout layouts[] = {Layout::dense, Layout::transposed, Layout::sliced, Layout::reversed};
   return layouts[seed % 4];
@@ -52,7 +52,7 @@ TEST_P(RandomProblems, AgreeWithTheTextbookOnEveryTarget) {
 }
 INSTANTIATE_TEST_SUITE_P(Batch, RandomProblems, testing::Range(std::uint64_t{0}, kBatches));
 
-// Shapes that a law is tried on: several tiles of rows and keys, and none of them filled exactly.
+// Shapes for these properties: several tiles of rows and keys, the last ones not full.
 std::vector<Sizes> law_sizes() {
   return {{1, 1, 1, 1, 1, 1, 1},       {2, 4, 2, 13, 65, 16, 24},     {1, 2, 2, 64, 64, 64, 64},
           {1, 3, 1, 100, 257, 40, 33}, {2, 2, 1, 129, 128, 128, 128}, {1, 4, 1, 1, 700, 64, 64},

@@ -1,4 +1,4 @@
-// Tables by distance against their definitions, and T5's buckets against torch.
+// Tables of biases by distance against their definitions, and T5's buckets against torch.
 #include "attn/bias.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ namespace {
 
 using test::kHuge;
 
-// What Options::bias says about query i and key j.
+// The bias of query i and key j in Options::bias.
 float at(const DistanceBias& bias, std::int64_t h, std::int64_t i, std::int64_t j, std::int64_t queries) {
   return bias.view()(h, j - i + queries - 1);
 }
@@ -38,7 +38,7 @@ TEST(Alibi, SlopesOfSixteenHeadsAreAGeometricSequence) {
     EXPECT_FLOAT_EQ(slopes[h], std::pow(2.f, -0.5f * static_cast<float>(h + 1))) << h;
 }
 
-// The paper's rule: those of 8 heads, then the 1st, 3rd, 5th and 7th of 16.
+// The paper's rule: the slopes of 8 heads, then the 1st, 3rd, 5th and 7th of 16.
 TEST(Alibi, TwelveHeadsTakeEverySecondSlopeOfSixteen) {
   const auto twelve = alibi_slopes(12);
   const auto eight = alibi_slopes(8);
@@ -65,7 +65,7 @@ TEST(Alibi, BiasFallsWithDistanceOnBothSides) {
                   -std::ldexp(1.f, -static_cast<int>(h) - 1) * static_cast<float>(std::abs(i - j)));
 }
 
-// Two queries behind a cache of 6 keys see what the last two of 8 queries saw.
+// Two queries after a cache of 6 keys have the biases of the last two of 8 queries.
 TEST(DistanceBias, OffsetShiftsQueryPositions) {
   std::vector<float> numbers(2 * 3 + 1);
   std::iota(numbers.begin(), numbers.end(), 10.f);
@@ -203,7 +203,7 @@ TEST(T5Bias, TableThatDoesNotFitThrows) {
 TEST(ClampedRelative, DistancesBeyondTheTableAreClamped) {
   std::vector<float> numbers(5 * 2);
   std::iota(numbers.begin(), numbers.end(), 1.f);
-  // A column of padding: the table may be a window on a wider one.
+  // With a column of padding: the table may be a view of a wider one.
   std::vector<float> wide(5 * 3);
   for (std::size_t r = 0; r < 5; ++r)
     for (std::size_t h = 0; h < 2; ++h) wide[r * 3 + h] = numbers[r * 2 + h];

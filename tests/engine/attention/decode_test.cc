@@ -35,10 +35,10 @@ Problem decode_problem(Random& random, std::int64_t n) {
       p.options.mask = Causal{older};
       break;
     case 2:
-      p.options.mask = Causal{older} & Window{random.below(200), 0};  // far behind the queries: sees little or nothing
+      p.options.mask = Causal{older} & Window{random.below(200), 0};  // only some of the very first keys
       break;
     case 3:
-      p.options.mask = Causal{older} & ~Mask(Causal{older - random.between(1, 700)});  // a window as a cache has it
+      p.options.mask = Causal{older} & ~Mask(Causal{older - random.between(1, 700)});  // a sliding window over a cache
       break;
     case 4:
       p.options.mask = Padding{{random.between(0, s.M)}} & Causal{older};
@@ -84,7 +84,7 @@ TEST(DecodeLaw, OneQueryOfManyEqualsItselfAlone) {
 
 class Cached : public testing::TestWithParam<Type> {};
 
-// Appended token by token, each new query against the cache: the rows of one causal pass over the whole.
+// Appends token by token and computes each new query against the cache: equals the rows of one causal pass.
 TEST_P(Cached, TokenByTokenEqualsOneCausalPass) {
   const Sizes s{2, 4, 2, 150, 150, 32, 24};
   Problem p = plain_problem(s, 5, GetParam());

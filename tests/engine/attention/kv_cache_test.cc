@@ -1,4 +1,4 @@
-// A cache against the plain arrays that were put into it.
+// A cache against the arrays that were appended to it.
 #include "attn/kv_cache.h"
 
 #include <gmock/gmock.h>
@@ -68,7 +68,7 @@ void expect_tokens(const AnyView<4>& cache, std::int64_t at, const View<const Fr
   EXPECT_EQ(wrong, 0) << "of the tokens from " << at << " on";
 }
 
-// Memory behind the cache's address space, from its first key to its last value; what else the process has is left out.
+// Resident memory of the cache's address space, from its first key to its last value.
 std::int64_t resident_bytes(const KvCache& cache) {
   const auto page = sysconf(_SC_PAGESIZE);
   auto* begin = static_cast<std::byte*>(const_cast<void*>(cache.k().data));
@@ -111,7 +111,7 @@ TEST(KvCache, GrowsWithoutMovingItsTokens) {
   cache.append(first.view(), first.view());
   const auto k = cache.k();
   const auto v = cache.v();
-  const Tokens<float> many({1, 2, 18000, 64}, 2);  // past the size from which huge pages are asked for
+  const Tokens<float> many({1, 2, 18000, 64}, 2);  // beyond the size from which huge pages are used
   cache.append(many.view(), many.view());
   EXPECT_EQ(cache.k().data, k.data);
   EXPECT_EQ(cache.v().data, v.data);
@@ -166,7 +166,7 @@ TEST(KvCache, SpecialNumbersArePreserved) {
   EXPECT_EQ(read(cache.k(), 0, 0, 0, 3), numbers[3]);
 }
 
-// As a model has them: [B, tokens, G, D], seen as [B, G, tokens, D].
+// As in a model: [B, tokens, G, D] in memory, viewed as [B, G, tokens, D].
 TEST(KvCache, TakesStridedInputs) {
   for (Type type : {Type::float32, Type::float16}) {
     KvCache cache({.batch = 2, .heads = 3, .width = 5, .max_tokens = 8, .type = type});

@@ -1,5 +1,4 @@
-// tests/engine/attention/packed_test.cc - sequences of different lengths one behind the other, against each of them
-// alone.
+// tests/engine/attention/packed_test.cc - packed sequences of different lengths, against each of them alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,7 +92,7 @@ TEST(Packed, EveryOptionAgreesWithTheTextbook) {
     if (random.chance(0.3)) p.options.scale = 0.5F;
     if (random.chance(0.3)) p.options.dropout = {0.3F, seed};
     if (random.chance(0.3)) p.options.mask = Causal{random.between(-3, 10)};
-    // A length a sequence: the mask sees sequence s as batch s.
+    // One length per sequence: the mask treats sequence s as batch s.
     if (random.chance(0.3)) p.options.mask = p.options.mask & Padding{other};
     const Textbook book = textbook(p.inputs(), p.options, Packing{queries, keys});
     on_every_target([&](const char* target) {

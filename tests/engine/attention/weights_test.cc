@@ -1,5 +1,4 @@
-// tests/engine/attention/weights_test.cc - the table of weights, whole or any rectangle of it rebuilt from q, k and
-// lse.
+// tests/engine/attention/weights_test.cc - the table of weights: written whole, and rectangles rebuilt from q, k, lse.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

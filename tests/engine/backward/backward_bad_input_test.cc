@@ -1,5 +1,5 @@
-// tests/engine/backward/backward_bad_input_test.cc - what attention_backward() refuses, what it says then, and that
-// nothing has been written.
+// tests/engine/backward/backward_bad_input_test.cc - what attention_backward() refuses: the exception, its message, and
+// that nothing has been written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A call with everything in place, for a test to spoil one thing of.
+// A valid call, of which a test invalidates one argument.
 struct BackwardCall {
   static constexpr Sizes kSizes{2, 4, 2, 5, 7, 16, 24};
 

@@ -1,5 +1,5 @@
-// tests/engine/backward/backward_golden_test.cc - gradients against those of torch's autograd;
-// tests/golden/make_backward.py says how.
+// tests/engine/backward/backward_golden_test.cc - gradients against torch's autograd; tests/golden/make_backward.py
+// generates the numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,8 @@ namespace {
 struct GradientCase {
   std::string name;
   std::map<std::string, std::string> keys;
-  std::map<std::string, std::string> gradients;  // read by the test of it: every process of tests makes all cases
+  std::map<std::string, std::string>
+      gradients;  // read inside the test, because every test process constructs all cases
 
   [[nodiscard]] std::int64_t whole(const char* key) const { return std::stoll(keys.at(key)); }
   [[nodiscard]] float number(const char* key) const { return std::stof(keys.at(key)); }

@@ -1,5 +1,5 @@
-// tests/engine/backward/backward_laws_test.cc - what must hold of gradients whatever the numbers are, and what may not
-// change them.
+// tests/engine/backward/backward_laws_test.cc - properties that gradients have for any numbers, and changes that must
+// not affect them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -79,7 +79,7 @@ TEST(BackwardLaw, GradientsOfASumOfOutputsAddUp) {
   each(g.dk.shape(), [&](const Shape<4>& at) { EXPECT_NEAR(ga.dk.get(at) + gb.dk.get(at), g.dk.get(at), 2e-4); });
 }
 
-// Weights of a row add up to 1, so values that are all the same pass d_out through, and scores may shift together.
+// Weights of a row sum to 1, so equal values pass d_out through, and a common shift of the scores changes nothing.
 TEST(BackwardLaw, ValueGradientsAddUpToThoseOfTheOutput) {
   Problem p = plain_problem({2, 4, 2, 100, 333, 16, 24});
   p.options.mask = Causal{};
@@ -99,7 +99,7 @@ TEST(BackwardLaw, BiasGradientsAddUpToZeroAndWithASinkToTheRest) {
   EXPECT_NEAR(sum_of(g.d_bias), -sum_of(g.d_sink), 0.005);
 }
 
-// Both are the scale times the derivative by it.
+// Both <q, dq> and <k, dk> are the scale times the derivative by the scale.
 TEST(BackwardLaw, QueriesAndKeysHaveTheSameShareInTheScores) {
   const Problem p = with_everything({2, 6, 2, 61, 130, 40, 8});
   const GradientTensors g = differentiate(p, random_d_out(p));
@@ -188,8 +188,7 @@ TEST(BackwardPlan, ReusedPlanGivesTheSameBits) {
   EXPECT_TRUE(fresh.same_bits(differentiate(p, d_out)));
 }
 
-// The most memory that this process has had since the last call of forget(), in kilobytes; -1 where the system does not
-// say.
+// The peak memory of this process since the last call of forget(), in kilobytes; -1 if the system does not report it.
 std::int64_t peak_kilobytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -211,13 +210,13 @@ TEST(BackwardMemory, GrowsWithTheLengthNotWithItsSquare) {
   EXPECT_LE(peak_kilobytes() - before, 32 << 10);
 }
 
-// ---- numbers that are none ----
+// ---- NaN and infinities ----
 
 TEST(BackwardExtremes, QueryThatSeesNothingHasNoGradientAndGivesNone) {
   Problem p = plain_problem({1, 2, 2, 50, 90, 16, 24});
   p.options.mask = Causal{-20};
   Tensor d_out = random_d_out(p);
-  for (std::int64_t e = 0; e < 24; ++e) d_out.set({0, 1, 7, e}, kNan);  // of a query that sees nothing
+  for (std::int64_t e = 0; e < 24; ++e) d_out.set({0, 1, 7, e}, kNan);  // for a query that sees no key
   on_every_target([&](const char* target) {
     SCOPED_TRACE(target);
     const GradientTensors g = differentiate(p, d_out);
@@ -290,7 +289,7 @@ TEST(BackwardExtremes, ScoresAndSinksOfMinusInfinityGiveNoNan) {
   Problem p = plain_problem({1, 2, 2, 50, 90, 16, 24});
   p.give_bias(3, false);
   for (std::size_t n = 0; n < p.bias.size(); ++n)
-    if (n % 3 == 0 || n < 95) p.bias[n] = -kInfinity;  // the last rows have nothing else
+    if (n % 3 == 0 || n < 95) p.bias[n] = -kInfinity;  // the last rows see nothing else
   p.give_sink(3);
   p.sink = {-kInfinity, 1.0F};
   const Tensor d_out = random_d_out(p);

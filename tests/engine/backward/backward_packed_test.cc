@@ -1,4 +1,4 @@
-// tests/engine/backward/backward_packed_test.cc - gradients of sequences of different lengths, one behind the other.
+// tests/engine/backward/backward_packed_test.cc - gradients of packed sequences of different lengths.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ Problem random_packed(Random& random, const Lengths& lengths, std::uint64_t seed
   if (random.chance(0.3)) p.options.softcap = 3.0F;
   if (random.chance(0.3)) p.options.dropout = {0.3F, seed};
   if (random.chance(0.5)) p.options.mask = Causal{random.between(-3, 10)};
-  if (random.chance(0.3)) {  // a length a sequence: the mask sees sequence s as batch s
+  if (random.chance(0.3)) {  // one length per sequence: the mask treats sequence s as batch s
     Offsets some;
     for (std::size_t s = 1; s < lengths.keys.size(); ++s) some.push_back(random.below(100));
     p.options.mask = p.options.mask & Padding{some};

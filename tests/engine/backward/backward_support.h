@@ -1,5 +1,4 @@
-// tests/engine/backward/backward_support.h - gradients of attention as the textbook writes them: loops over double
-// precision.
+// tests/engine/backward/backward_support.h - textbook gradients of attention: plain loops in double precision.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +12,7 @@
 
 namespace attn::test {
 
-// A gradient, and by how much rounding to float may move each number of it.
+// A gradient, and how much rounding to float may change each of its numbers.
 struct Sums {
   std::vector<double> value, doubt;
 
@@ -28,11 +27,11 @@ struct TextbookGradients {
   Sums dq, dk, dv, d_bias, d_sink, d_dense_bias;
 };
 
-// d_out [B, H, N, E]. Out and lse are taken from the textbook too.
+// d_out is [B, H, N, E]. out and lse come from the textbook too.
 TextbookGradients textbook_gradients(const Problem& p, const Tensor& d_out);
 TextbookGradients textbook_gradients(const Problem& p, const Packing& packing, const Tensor& d_out);
 
-// Room for gradients, made of NaN, so that what is not written shows.
+// Arrays for gradients, filled with NaN, so that unwritten numbers are noticed.
 struct GradientTensors {
   explicit GradientTensors(const Problem& p, Layout layout = Layout::dense);
 
@@ -41,11 +40,11 @@ struct GradientTensors {
   [[nodiscard]] bool same_bits(const GradientTensors& other) const;
 
   Tensor dq, dk, dv;
-  Tensor d_bias, d_sink;  // [1, 1, 1|H, N+M-1] and [1, 1, 1, H]; no numbers if the problem has none
-  Tensor d_dense_bias;    // as the problem's own
+  Tensor d_bias, d_sink;  // [1, 1, 1|H, N+M-1] and [1, 1, 1, H]; empty if the problem has none
+  Tensor d_dense_bias;    // of the shape of the problem's own
 };
 
-// Forward and backward by a pool of `threads`.
+// Forward and backward with a pool of `threads`.
 GradientTensors differentiate(const Problem& p, const Tensor& d_out, int threads = 1);
 GradientTensors differentiate(const Problem& p, const Packing& packing, const Tensor& d_out, int threads = 1);
 GradientTensors differentiate_linear(const Problem& p, const LinearOptions& options, const Tensor& d_out,
@@ -53,8 +52,8 @@ GradientTensors differentiate_linear(const Problem& p, const LinearOptions& opti
 // d_out of bell-shaped numbers.
 Tensor random_d_out(const Problem& p, std::uint64_t seed = 77);
 
-// A term x of row i is as good as the score in it, |x| (1e-5 + 4 doubt[i]) (see Textbook); and |error| may be what the
-// terms may, and as much again as they may on average. The message names the worst element.
+// A term x of row i may have the error |x| (1e-5 + 4 doubt[i]) (see Textbook). |error| of a sum may be the sum of these
+// bounds plus their average. The message names the worst element.
 testing::AssertionResult agree(const TextbookGradients& book, const GradientTensors& got);
 
 }  // namespace attn::test

@@ -1,5 +1,5 @@
 // tests/engine/backward/backward_test.cc - attention_backward() against the textbook, and the textbook's gradients
-// against differences.
+// against finite differences.
 #include "attn/backward.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(Backward, EveryOptionAtRandomAgreesWithTheTextbook) {
   }
 }
 
-// ---- against differences ----
+// ---- finite differences ----
 
 // sum d_out out, in double precision.
 double loss(const Problem& p, const Tensor& d_out) {
@@ -59,8 +59,8 @@ double loss(const Problem& p, const Tensor& d_out) {
   return sum;
 }
 
-// The derivative of the loss when `move(t)` has shifted some input by t, by five points. All that is moved is a
-// multiple of 2^-15 between -4 and 4, and so are the steps: nothing is rounded.
+// The derivative of the loss by t, where move(t) shifts some input by t, from five points. Inputs are multiples of
+// 2^-15 between -4 and 4, and so are the steps: nothing is rounded.
 double slope(const std::function<double()>& loss, const std::function<void(float)>& move) {
   constexpr float kStep = 1.0F / 128;
   const auto at = [&](float t) {
@@ -219,7 +219,7 @@ TEST(Differences, OfOutputsAndLogSumsTogetherAreTheGradient) {
   p.options.mask = Causal{-4};
   p.options.softcap = 3.0F;
   p.options.dropout = {0.3F, 11};
-  p.give_sink(6);  // so that rows that see nothing have a log-sum, too
+  p.give_sink(6);  // so that rows that see no key have an lse, too
   const Tensor d_out = random_d_out(p, 1);
   Results r = run(p);
   Tensor d_lse(r.lse.shape());

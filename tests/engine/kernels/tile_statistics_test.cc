@@ -1,4 +1,4 @@
-// tests/engine/kernels/tile_statistics_test.cc - sums over tiles of weights against the same in double.
+// tests/engine/kernels/tile_statistics_test.cc - sums over blocks of weights against the same in double.
 #include "engine/kernels/attention/tile_statistics.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ Table random_table(std::int64_t rows, std::int64_t columns) {
   test::Random random(static_cast<std::uint64_t>(rows * 10'000 + columns));
   Table table{rows, columns, {}};
   for (std::int64_t n = 0; n < rows * columns; ++n) {
-    // All magnitudes that a weight can have, and none at all.
+    // Weights of all magnitudes, and 0.
     table.weights.push_back(random.chance(0.2) ? 0.0F : static_cast<float>(std::exp2(-random.uniform(0, 100))));
   }
   return table;
@@ -45,7 +45,7 @@ Sums nothing(const Table& table) {
           std::vector<double>(static_cast<std::size_t>(table.columns))};
 }
 
-// Queries from `query` and keys from `key` on, in one tile.
+// One block with queries from `query` on and keys from `key` on.
 Sums statistics_of(const Table& table, std::int64_t query, std::int64_t key, std::int64_t beyond) {
   Sums sums = nothing(table);
   tile_statistics({{table.weights.data(), table.columns},
@@ -146,7 +146,7 @@ TEST(TileStatistics, DistanceOfExactlyTheLimitIsNotBeyond) {
 TEST(TileStatistics, NanSpoilsItsRowAndColumnOnly) {
   test::on_every_target([](const char* target) {
     SCOPED_TRACE(target);
-    for (const std::int64_t bad : {3, 36}) {  // in a vector, and in the rest behind the last one
+    for (const std::int64_t bad : {3, 36}) {  // in a vector, and in the remainder after the last one
       Table table{3, 37, std::vector<float>(111, 1.0F / 37)};
       table.weights[static_cast<std::size_t>(37 + bad)] = std::numeric_limits<float>::quiet_NaN();
       const Sums sums = statistics_of(table, 0, 0, 5);

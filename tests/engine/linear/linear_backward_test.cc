@@ -80,7 +80,7 @@ TextbookGradients quadratic(const Problem& p, const LinearOptions& options, cons
   return book;
 }
 
-// Positive inputs where features may be 0 or below, so that no divisor is near 0.
+// Positive inputs if features may be 0 or negative, so that no divisor is near 0.
 Problem linear_problem(const Sizes& sizes, Feature feature, std::uint64_t seed = 1, Type type = Type::float32) {
   Problem p = plain_problem(sizes, seed, type);
   if (feature == Feature::elu_plus_one) return p;
@@ -146,7 +146,7 @@ TEST(LinearBackward, DifferencesAreTheGradient) {
           const Shape<4> at{pick(0), pick(1), pick(2), pick(3)};
           const float before = x->get(at);
           constexpr float kStep = 1.0F / 256;
-          if (feature != Feature::identity && std::abs(before) < 2 * kStep) continue;  // where phi has a kink
+          if (feature != Feature::identity && std::abs(before) < 2 * kStep) continue;  // near the kink of phi
           const auto moved = [&](float by) {
             x->set(at, before + by);
             return loss();
@@ -174,7 +174,7 @@ TEST(LinearBackward, AnyNumberOfThreadsGivesTheSameBits) {
 
 TEST(LinearBackward, ZeroGivesZeroAndRowsWithoutADivisorGetNone) {
   Problem p = plain_problem({1, 2, 2, 40, 40, 8, 8});
-  p.k.fill_with(-1);  // relu makes nothing of it: every divisor is 0
+  p.k.fill_with(-1);  // relu of it is 0, so every divisor is 0
   LinearOptions options;
   options.feature = Feature::relu;
   options.epsilon = 0;

@@ -1,4 +1,4 @@
-// tests/engine/linear/linear_test.cc - linear_attention() against its quadratic form, torch, and itself in pieces.
+// tests/engine/linear/linear_test.cc - linear_attention() against its quadratic form, torch, and itself in chunks.
 #include "attn/linear.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ Tensor run_linear(const Inputs& in, const LinearOptions& options, int threads = 
   return out;
 }
 
-// Sums of positive terms, divided by each other: the error is relative to the largest |v|.
+// A quotient of sums of positive terms: the error is relative to the largest |v|.
 void expect_close(const Tensor& got, const std::vector<double>& want, double tolerance) {
   std::size_t n = 0;
   double most = 0;
@@ -78,7 +78,7 @@ LinearCase random_case(std::uint64_t seed) {
   c.p.v = make({s.B, s.G, s.M, s.E});
   c.options.feature = random.pick({Feature::elu_plus_one, Feature::elu_plus_one, Feature::relu, Feature::identity});
   if (c.options.feature != Feature::elu_plus_one) {
-    // Keep the denominator away from 0: with signs left to chance the quotient has no error bound.
+    // Keeps the denominator away from 0: with random signs the quotient has no error bound.
     for (Tensor* t : {&c.p.q, &c.p.k})
       each(t->shape(), [&](const Shape<4>& at) { t->set(at, std::abs(t->get(at)) + (at[3] == 0 ? 0.5F : 0.0F)); });
   }

@@ -1,4 +1,4 @@
-// tests/engine/mask/mask_table_test.cc - masks given pair by pair, with and without a bias.
+// tests/engine/mask/mask_table_test.cc - masks from tables, with and without a bias.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

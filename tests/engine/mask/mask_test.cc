@@ -85,7 +85,7 @@ TEST(MaskRules, CombinedAtRandomMatchTheirDefinitions) {
   }
 }
 
-// Plans skip what cover() calls none: for masks by position it must find every such rectangle, and every full one.
+// Plans skip tiles with Cover::none: masks by position must report every such rectangle, and every full one.
 TEST(MaskRules, ByPositionReportExactCover) {
   MaskTrees trees(3);
   for (const int kind : {0, 1, 2, 4, 5, 6, 7}) {
@@ -219,7 +219,7 @@ TEST(MaskAlgebra, KeepsLongChainsFlatAndRefusesDeepNests) {
   EXPECT_EQ(count(nest, 4, 4), count(parse_mask(nest.text()), 4, 4));
 }
 
-// Every other key. No text, no cover to speak of: the least that a rule must have.
+// Every other key. Has no text and a trivial cover: the least that a rule must have.
 struct EvenKeys {
   std::uint64_t row(std::int64_t, std::int64_t, std::int64_t, std::int64_t) const { return 0x5555555555555555U; }
   Cover cover(const Tile&) const { return Cover::some; }
@@ -263,7 +263,7 @@ TEST(MaskDrawing, ShowsOneQueryPerLine) {
   EXPECT_EQ(draw(Causal{}, 0, 4), "");
 }
 
-// A block of docs/masks.md is a mask's text and then its picture.
+// A code block of docs/masks.md is the text of a mask followed by its picture.
 TEST(MaskDrawing, MatchesTheDocumentation) {
   std::ifstream file(ATTNSCOPE_GOLDEN "/../../docs/masks.md");
   ASSERT_TRUE(file) << "docs/masks.md is missing";

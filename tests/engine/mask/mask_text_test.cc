@@ -1,4 +1,4 @@
-// tests/engine/mask/mask_text_test.cc - masks written and read.
+// tests/engine/mask/mask_text_test.cc - masks to text and back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

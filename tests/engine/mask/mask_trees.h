@@ -1,4 +1,4 @@
-// tests/engine/mask/mask_trees.h - random masks beside what they mean, pair by pair.
+// tests/engine/mask/mask_trees.h - random masks together with their definition, pair by pair.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ class MaskTrees {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
   }
 
-  // N = M half of the time, else ids of documents would never fit.
+  // N = M half of the time; otherwise ids of documents would never fit.
   Extent extent(std::int64_t most) {
     Extent e{number(1, 3), number(1, 3), number(1, most), number(1, most)};
     if (number(0, 1) == 0) e.queries = e.keys;
@@ -131,7 +131,7 @@ class MaskTrees {
             }};
   }
 
-  // Some with large areas that are alike, some without.
+  // Some with large uniform areas, some without.
   MaskSample table(const Extent& e, bool noisy) {
     const Shape<4> s{number(0, 1) == 0 ? 1 : e.batch, number(0, 1) == 0 ? 1 : e.heads,
                      number(0, 1) == 0 ? 1 : e.queries, e.keys};

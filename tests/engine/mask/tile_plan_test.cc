@@ -1,4 +1,4 @@
-// tests/engine/mask/tile_plan_test.cc - plans against the masks they are made of.
+// tests/engine/mask/tile_plan_test.cc - plans against the masks from which they are compiled.
 #include "attn/tile_plan.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 using test::MaskSample;
 using test::MaskTrees;
 
-// The pairs of one tile row, counted: 1 where a plan lets them be seen once.
+// Counts how often the plan covers each pair of one tile row: 1 for a visible pair.
 std::vector<int> seen_in_row(const TilePlan& plan, std::int64_t b, std::int64_t h, std::int64_t t) {
   const Extent& e = plan.extent();
   std::vector<int> seen(kTileRows * e.keys, 0);
@@ -120,7 +120,7 @@ TEST(TilePlan, OfEverythingIsOneSpanPerRow) {
   }
 }
 
-// A rule that only ever says `some`: the bits must be enough to find out.
+// A rule that always returns `some`: the bits must suffice.
 struct Shy {
   std::uint64_t row(std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) const {
     return i < 24 ? ~0ULL : j < 128 ? 0 : 0xFFULL;
@@ -172,7 +172,7 @@ TEST(TilePlan, IsSharedByHeadsAndSequencesThatAreMaskedAlike) {
   EXPECT_EQ(per_batch.pairs(), 3 * 50 * (30 + 70));
 }
 
-// Counts what a plan asks.
+// Counts the calls of a plan.
 struct Counted {
   Window window{256};
   std::int64_t* asked;

@@ -6,7 +6,7 @@
 namespace attn::test {
 namespace {
 
-// Places in the whole of a rank's rows.
+// Positions of a rank's rows in the whole.
 std::vector<std::int64_t> rows_of(const RingSplit& split, int rank) {
   std::vector<std::int64_t> rows;
   for (const Stretch& half : split.of(rank)) {
@@ -26,7 +26,7 @@ Tensor part_of(const AnyView<4>& whole, const RingSplit& split, int rank) {
   return part;
 }
 
-// All ranks' rows, in their places.
+// Puts the rows of all ranks in their places in the whole.
 void put_together(const Tensor& part, const RingSplit& split, Ranks& ranks, Tensor& whole) {
   const std::vector<std::byte>& bytes = part.bytes();
   const std::vector<std::string> all = ranks.gather({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -46,7 +46,7 @@ void put_together(const Tensor& part, const RingSplit& split, Ranks& ranks, Tens
   }
 }
 
-// lse is kept as [1, B, H, N]; here its rows are those of queries.
+// lse is stored as [1, B, H, N]; this view has one row per query.
 void put_lse_together(const Tensor& part, const RingSplit& split, Ranks& ranks, Results& whole) {
   const Shape<4> shape = whole.lse.shape();
   Tensor by_row({shape[1], shape[2], shape[3], 1});

@@ -1,4 +1,4 @@
-// tests/engine/ring/ring_support.h - a problem of one process, worked on by several ranks and put together again.
+// tests/engine/ring/ring_support.h - distributes a problem over several ranks and collects the results.
 #pragma once
 
 #include "attn/ring.h"
@@ -7,7 +7,7 @@
 
 namespace attn::test {
 
-// What all ranks together give, on every rank.
+// The collected results, on every rank.
 struct RingRun {
   RingRun(const Problem& p) : results(p.sizes), gradients(p) {}  // NOLINT(google-explicit-constructor)
 
@@ -16,7 +16,7 @@ struct RingRun {
   RingReport forward, backward;  // of this rank
 };
 
-// Forward and backward: each rank gets its rows of the problem, and all tell each other what came out.
+// Forward and backward: each rank computes its rows of the problem and sends the results to all others.
 RingRun run_ring(const Problem& p, const Tensor& d_out, Ranks& ranks, int threads = 1);
 
 // One rank's rows of a problem.

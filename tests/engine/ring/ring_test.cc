@@ -14,7 +14,7 @@
 namespace attn::test {
 namespace {
 
-// ---- who holds what ----
+// ---- the split ----
 
 TEST(RingSplitTest, EveryTokenHasOneOwnerAndSharesDifferByOne) {
   for (int ranks = 1; ranks <= 7; ++ranks) {
@@ -35,7 +35,7 @@ TEST(RingSplitTest, EveryTokenHasOneOwnerAndSharesDifferByOne) {
   }
 }
 
-TEST(RingSplitTest, UnderACausalMaskAllRanksSeeAsManyPairs) {
+TEST(RingSplitTest, CausalMaskGivesAllRanksEquallyManyPairs) {
   const RingSplit split(4096, 4);
   for (int rank = 0; rank < 4; ++rank) {
     std::int64_t pairs = 0;
@@ -97,7 +97,7 @@ Problem long_problem(std::int64_t length, Mask mask) {
   return p;
 }
 
-// Out, lse and gradients of the ring are those of one process; what it took rank 0.
+// Expects out, lse and gradients of the ring to equal those of one process. Returns the report of rank 0.
 RingReport as_one_process(const Problem& p, int count, double of_keys = 1e-5) {
   const Tensor d_out = random_d_out(p);
   const Results one = run(p);
@@ -127,7 +127,7 @@ TEST(Ring, EqualsOneProcessWithinAHundredThousandth) {
   }
 }
 
-// Pieces of 1,024 keys and a few more: two laps, on an even and an odd number of ranks.
+// Pieces of a little more than 1,024 keys: two laps, on an even and an odd number of ranks.
 TEST(Ring, LongStretchesTravelInPiecesWithTheSameResult) {
   struct Long {
     int ranks;
@@ -144,8 +144,8 @@ TEST(Ring, LongStretchesTravelInPiecesWithTheSameResult) {
 
 TEST(Ring, PiecesOfOneStretchMayGoToDifferentRanks) {
   as_one_process(long_problem(16501, Window{900}), 4, 2e-5);
-  // Stretches of 2,048 tokens, two pieces each. Of rank 0's first one rank 1 sees the second piece only, rank 2 both;
-  // of its last one rank 1 sees the first piece. It passes on one piece, of rank 2's.
+  // Stretches of 2,048 tokens, two pieces each. Of rank 0's first stretch, rank 1 sees the second piece only and rank 2
+  // sees both; of its last stretch, rank 1 sees the first piece. Rank 1 passes on one piece, of rank 2.
   const Mask mask = parse_mask("window(16) | (causal(-5120) & ~causal(-6001))");
   const RingReport report = as_one_process(long_problem(12288, mask), 3, 2e-5);
   EXPECT_EQ(report.sent, 4);
@@ -164,7 +164,7 @@ TEST(Ring, DoesNotDependOnThreads) {
   });
 }
 
-// ---- what is sent ----
+// ---- messages ----
 
 struct Sent {
   std::int64_t sent = 0, skipped = 0, bytes = 0;
@@ -194,24 +194,24 @@ TEST(Ring, WithoutAMaskEveryRankReceivesAllOtherKeys) {
 }
 
 TEST(Ring, KeysHiddenByTheMaskAreNotSent) {
-  // A late stretch is behind all queries of the ranks whose late stretch is before it.
+  // A late stretch comes after all queries of the ranks whose late stretch is before it.
   const Sent causal = sent_under("causal", 1024, 4);
   EXPECT_EQ(causal.sent, 4 * 3 * 2 - 6);
   EXPECT_EQ(causal.skipped, 6);
-  // Stretches of 128 tokens, each seen from the two beside it; the last early one and the first late one are one
-  // rank's.
+  // Stretches of 128 tokens, each visible from its two neighbours; the last early one and the first late one belong to
+  // one rank.
   const Sent window = sent_under("window(16)", 1024, 4);
   EXPECT_EQ(window.sent, 2 * (8 - 1) - 2);
   EXPECT_EQ(window.sent + window.skipped, 4 * 3 * 2);
   EXPECT_EQ(sent_under("block(1)", 1024, 4).bytes, 0);
-  // Documents that end with a stretch; rules may know only of parts whether anything is seen.
+  // Documents that end with a stretch; rules may know only for parts whether anything is visible.
   std::string ids;
   for (int i = 0; i < 4096; ++i) ids += (i == 0 ? "" : ",") + std::to_string(i / 512);
   EXPECT_EQ(sent_under(("document(" + ids + ")").c_str(), 4096, 4).bytes, 0);
 }
 
 TEST(Ring, OnlyVisiblePiecesOfALongStretchAreSent) {
-  // Stretches of 4,096 tokens in four pieces; across each of the two edges between two ranks one piece goes either way.
+  // Stretches of 4,096 tokens in four pieces; across each of the two borders between ranks, one piece goes each way.
   const Sent window = sent_under("window(16)", 16384, 2);
   EXPECT_EQ(window.sent, 4);
   EXPECT_EQ(window.skipped, 4 * 2 * 2 - 4);
@@ -219,7 +219,7 @@ TEST(Ring, OnlyVisiblePiecesOfALongStretchAreSent) {
 }
 
 TEST(Ring, KeysComeFromTheirOwnerIfTheNeighbourDoesNotNeedThem) {
-  // The early stretches of ranks 0 and 2 see each other, as do all other tokens: rank 1 has no use for the first ones.
+  // The early stretches of ranks 0 and 2 see each other, as do all other tokens: rank 1 does not need the former.
   Problem p = plain_problem({.N = 1024, .M = 1024, .D = 8, .E = 8});
   std::vector<std::int64_t> documents(1024, 1);
   const RingSplit split(1024, 4);
@@ -234,7 +234,7 @@ TEST(Ring, KeysComeFromTheirOwnerIfTheNeighbourDoesNotNeedThem) {
   on_ranks(4, [&](Ranks& ranks) {
     const RingRun run = run_ring(p, d_out, ranks);
     if (ranks.rank() != 0) return;
-    // Its early keys go to rank 2 and not to rank 1; five other parcels are its late keys, and those that pass.
+    // Its early keys go to rank 2 and not to rank 1; five other messages are its late keys and those it passes on.
     EXPECT_EQ(run.forward.sent, 6);
     EXPECT_EQ(run.forward.skipped, 1);
     EXPECT_TRUE(out_agrees(book, run.results.out.floats()));
@@ -242,9 +242,9 @@ TEST(Ring, KeysComeFromTheirOwnerIfTheNeighbourDoesNotNeedThem) {
   });
 }
 
-// ---- what is wrong ----
+// ---- errors ----
 
-// What each rank says when rank 1 does something else than the others.
+// The message of each rank if rank 1 calls with other arguments than the others.
 std::vector<std::string> said_when(const std::function<void(RingPart&, Ring&)>& change) {
   const Problem p = plain_problem({.H = 2, .G = 2, .N = 64, .M = 64, .D = 8, .E = 8});
   std::vector<std::string> said(3);

@@ -1,4 +1,4 @@
-// The pool's promises: every task once, nobody waited for who is not there, no worker number used twice at a time.
+// The contract of the pool: every task runs once, no wait for sleeping helpers, no worker number used twice at once.
 #include "attn/thread_pool.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How often each task of a job ran. Plain integers: a task that ran twice at once is also a data race.
+// How often each task of a job ran. Plain integers: a task that runs twice at once is also a data race.
 std::vector<int> runs_of(ThreadPool& pool, std::int64_t count) {
   std::vector<int> runs(static_cast<std::size_t>(count));
   pool.run(count, [&](std::int64_t t, int) { ++runs[static_cast<std::size_t>(t)]; });
@@ -61,7 +61,7 @@ TEST(ThreadPool, NegativeCountRunsNothing) {
 
 TEST(ThreadPool, ManyShortJobsInARowLoseNoTask) {
   ThreadPool pool(4);
-  std::int64_t done[4] = {};  // a slot a worker: unguarded, as scratch is
+  std::int64_t done[4] = {};  // one per worker, not synchronised, like scratch memory
   for (int job = 0; job < 20000; ++job) pool.run(5, [&](std::int64_t, int worker) { ++done[worker]; });
   EXPECT_EQ(done[0] + done[1] + done[2] + done[3], 100000);
 }
@@ -110,7 +110,7 @@ TEST(ThreadPool, TasksAreHandedOutInRisingOrder) {
 TEST(ThreadPool, HelperTakesPartWhenTasksTakeLong) {
   ThreadPool pool(2);
   std::atomic<int> here{0};
-  // Each task waits for the other, so this ends only if two threads are at work at the same time.
+  // Each task waits for the other, so this ends only if two threads work at the same time.
   pool.run(2, [&](std::int64_t, int) {
     here.fetch_add(1);
     for (const auto end = steady_clock::now() + std::chrono::seconds(60); here < 2 && steady_clock::now() < end;)
@@ -120,7 +120,7 @@ TEST(ThreadPool, HelperTakesPartWhenTasksTakeLong) {
 }
 
 TEST(ThreadPool, AllHelpersOfALargePoolWake) {
-  constexpr int kThreads = 16;  // each waker wakes two: the last ones are four steps away
+  constexpr int kThreads = 16;  // each thread wakes two others: the last ones are four steps away
   ThreadPool pool(kThreads);
   std::this_thread::sleep_for(milliseconds(20));
   std::atomic<int> here{0};
@@ -184,7 +184,7 @@ TEST(ThreadPool, TasksThatAreConstOrMoveOnlyCanBeRun) {
   EXPECT_EQ(sum, 25);
 }
 
-// With flush-to-zero on in the caller, half of the smallest normal number is 0 whoever computes it.
+// With flush-to-zero set in the caller, half of the smallest normal number is 0 on every thread.
 TEST(ThreadPool, HelpersComputeInTheCallersRoundingMode) {
 #if defined(__x86_64__)
   ThreadPool pool(2);
@@ -224,7 +224,7 @@ TEST(ThreadPool, HelpersLeaveSignalsToTheProgramsThreads) {
   EXPECT_FALSE(interrupts[1]);
 }
 
-// The child ends by itself after some seconds, so that a hang is a failure here and not a test that never returns.
+// The child exits by itself after some seconds, so that a hang is a failure and not a test that never returns.
 template <typename F>
 int exit_code_of_child(const F& body) {
   const pid_t child = fork();
@@ -293,7 +293,7 @@ TEST(ThreadPool, NumberOfThreadsIsChecked) {
   }
 }
 
-// Sets ATTNSCOPE_THREADS, or takes it away, and puts back what was there.
+// Sets or unsets ATTNSCOPE_THREADS and restores it afterwards.
 class Environment : public testing::Test {
  protected:
   static constexpr const char* kName = "ATTNSCOPE_THREADS";
@@ -325,7 +325,7 @@ TEST_F(Environment, InvalidVariableIsIgnored) {
 
 TEST_F(Environment, AffinityLimitsTheDefaultNumberOfThreads) {
   unsetenv(kName);
-  // In a thread of its own, whose affinity ends with it.
+  // In a separate thread, so that the affinity ends with it.
   std::thread([] {
     cpu_set_t all;
     ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
@@ -339,7 +339,7 @@ TEST_F(Environment, AffinityLimitsTheDefaultNumberOfThreads) {
   }).join();
 }
 
-// A tree of control group files in a directory of its own.
+// A tree of control group files in a temporary directory.
 class Cgroup : public testing::Test {
  protected:
   Cgroup() { std::filesystem::create_directories(root_); }

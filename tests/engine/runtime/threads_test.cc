@@ -1,4 +1,4 @@
-// tests/engine/runtime/threads_test.cc - the same bits whatever the number of threads.
+// tests/engine/runtime/threads_test.cc - the same bits for any number of threads.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -35,8 +35,8 @@ double value_of(std::uint16_t bits, int fraction_bits, int bias) {
 double half_value(std::uint16_t bits) { return value_of(bits, 10, 15); }
 double bfloat_value(std::uint16_t bits) { return value_of(bits, 7, 127); }
 
-// Nearest positive number of the format by search among all of them: the largest at or below x and its successor are
-// the candidates; of two equally near ones, the even. Infinity stands for the number that would follow the largest.
+// The nearest positive number of the format, by search among all of them: the largest at or below x and its successor
+// are the candidates; of two equally near ones, the even one. Infinity counts as the number after the largest.
 template <typename Value>
 std::uint16_t nearest(double x, std::uint16_t infinity, double beyond, const Value& value) {
   const auto worth = [&](std::uint16_t b) { return b == infinity ? beyond : value(b); };
@@ -55,7 +55,7 @@ std::uint16_t nearest(double x, std::uint16_t infinity, double beyond, const Val
 std::uint16_t nearest_half(double x) { return nearest(x, 0x7c00, 65536, half_value); }
 std::uint16_t nearest_bfloat(double x) { return nearest(x, 0x7f80, 0x1p128, bfloat_value); }
 
-// Floats of all magnitudes, and those at, just below and just above every place where rounding changes its mind.
+// Floats of all magnitudes, and those at, just below and just above every rounding boundary.
 std::vector<float> hard_positive_floats(bool for_half) {
   std::vector<float> all = {0, 1, 65504, 65519.996f, 65520, 65535, 65536, 1e30f, 3.4028235e38f, 1e-45f, 1e-40f};
   const std::uint16_t infinity = for_half ? 0x7c00 : 0x7f80;
