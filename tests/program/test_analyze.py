@@ -527,4 +527,4 @@ def test_a_wrong_pattern_is_refused_in_one_line(tmp_path):
     (tmp_path / "x.png").write_bytes(b"not a picture")
     assert "is not a PNG" in refused(1, "find", tmp_path / "x.png", *base)
     np.save(tmp_path / "zero.npy", np.zeros((3, 3)))
-    assert "says nothing" in refused(2, "find", tmp_path / "zero.npy", *base)
+    assert "is all zeros" in refused(2, "find", tmp_path / "zero.npy", *base)
