@@ -1,4 +1,4 @@
-"""Recordings from what a recorder kept: one a text, without its padding."""
+"""Assembles recordings from what a Recorder kept: one per text, without padding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from .. import _masks, _scope
 from . import tokens as _tokens
-from .recorder import Chunk, Kept, Reading
+from .recorder import Chunk, Kept, RecordedBatch
 
 _KINDS = ("self", "decoder", "cross")
 
@@ -23,27 +23,27 @@ def _neighbours(rows: np.ndarray) -> bool:
 
 
 class Places:
-    """Which tokens of a batch are no padding, by kind: for a text the rows and columns that it keeps."""
+    """The tokens of a batch that are not padding, per kind: the rows and columns that each text keeps."""
 
-    def __init__(self, reading: Reading):
+    def __init__(self, recorded: RecordedBatch):
         self.real = {
             kind: _joined([chunk.real for chunk in layers[0]], 1)
-            for kind, layers in reading.parts.items()
+            for kind, layers in recorded.parts.items()
             if kind != "cross"
         }
-        if "cross" in reading.parts and "self" not in self.real:
-            self.real["self"] = reading.parts["cross"][0][0].real
+        if "cross" in recorded.parts and "self" not in self.real:
+            self.real["self"] = recorded.parts["cross"][0][0].real
         main = "decoder" if "decoder" in self.real else "self"
         self.batch = self.real[main].shape[0]
-        parts = reading.target if main == "decoder" else reading.source
-        if reading.writes is not None and len(parts) > 1 and not any(isinstance(part, int) for part in parts[1:]):
+        parts = recorded.target if main == "decoder" else recorded.source
+        if recorded.writes is not None and len(parts) > 1 and not any(isinstance(part, int) for part in parts[1:]):
             written = torch.cat(parts[1:], dim=1)
             for b, ids in enumerate(written.tolist()):
-                padding = _tokens.padding_behind(ids, reading.writes)
+                padding = _tokens.padding_behind(ids, recorded.writes)
                 self.real[main][b, self.real[main].shape[1] - padding :] = False
 
     def index(self, kind: str, b: int) -> int:
-        """The number of text b in the batch of this kind: several targets may share a source."""
+        """Returns the index of text b in the batch of this kind: several targets may share a source."""
         batch = self.real[kind].shape[0]
         return b if batch == self.batch else b * batch // self.batch
 
@@ -65,13 +65,13 @@ def _mask_of_table(table: np.ndarray) -> dict[str, Any]:
 
 
 def _mask(chunks: list[Chunk], at: int, rows: np.ndarray, cols: np.ndarray) -> dict[str, Any]:
-    """causal, window and also of the rule, for a text without its padding."""
+    """Returns causal, window and also of the mask rule, for a text without its padding."""
     pattern = chunks[0].pattern
     if pattern is None or any(chunk.pattern != pattern for chunk in chunks):
         return _mask_of_table(_table(chunks, at)[np.ix_(rows, cols)])
     documents = pattern.documents
     packed = documents is not None
-    sided = pattern.near is None if pattern.causal else pattern.back is None  # the rule has one kind of window each
+    sided = pattern.near is None if pattern.causal else pattern.back is None  # a rule has one kind of window only
     window = pattern.back or pattern.near or 0
     if not sided or (window and (packed or not _neighbours(rows) or not _neighbours(cols))):
         return _mask_of_table(_table(chunks, at)[np.ix_(rows, cols)])
@@ -82,7 +82,7 @@ def _mask(chunks: list[Chunk], at: int, rows: np.ndarray, cols: np.ndarray) -> d
 
 
 def _table(chunks: list[Chunk], at: int) -> np.ndarray:
-    """[N, M] of all calls together."""
+    """Returns the table [N, M] of all calls together."""
     keys = sum(chunk.k.rows.shape[1] for chunk in chunks if chunk.k is not None)
     table = np.zeros((sum(chunk.queries for chunk in chunks), keys), bool)
     row = 0
@@ -94,11 +94,11 @@ def _table(chunks: list[Chunk], at: int) -> np.ndarray:
 
 
 def _distances(chunks: list[Chunk], rows: np.ndarray, cols: np.ndarray) -> np.ndarray | None:
-    """The bias by distance of a text without its padding: [H, N + M - 1]. Distances that nobody asked for are 0."""
+    """Returns the bias by distance of a text without its padding, [H, N + M - 1]; distances that do not occur are 0."""
     if all(chunk.bias is None for chunk in chunks):
         return None
     if not (_neighbours(rows) and _neighbours(cols)):
-        raise ValueError("a bias by distance cannot be recorded where padding stands between tokens")
+        raise ValueError("a bias by distance cannot be recorded if there is padding between tokens")
     queries = sum(chunk.queries for chunk in chunks)
     keys = max(chunk.first_key + chunk.shape[2] for chunk in chunks)
     whole, row = np.zeros((chunks[0].heads, queries + keys - 1), np.float32), 0
@@ -113,11 +113,11 @@ def _distances(chunks: list[Chunk], rows: np.ndarray, cols: np.ndarray) -> np.nd
 
 
 class Assembler:
-    """Makes the recordings of one reading, a layer at a time, which it lets go."""
+    """Makes the recordings of one batch, layer by layer, and frees each layer after it."""
 
-    def __init__(self, reading: Reading, values: bool):
-        self._reading = reading
-        self._places = Places(reading)
+    def __init__(self, recorded: RecordedBatch, values: bool):
+        self._recorded = recorded
+        self._places = Places(recorded)
         self._made = [_scope.Assembly(values) for _ in range(self._places.batch)]
         self._biases: dict[Any, np.ndarray | None] = {}
 
@@ -140,7 +140,7 @@ class Assembler:
             at = self._at(kind, b)
             rows, cols = self._places.of(kind, b)
             if not len(rows) or not len(cols):
-                raise ValueError(f"text {b} of the batch is nothing but padding")
+                raise ValueError(f"text {b} of the batch is all padding")
             arrays = (
                 _rows_of([chunk.q for chunk in chunks], at, rows, shared),
                 _rows_of([chunk.k for chunk in chunks], at, cols, shared),
@@ -150,9 +150,9 @@ class Assembler:
             assembly.add(kind, layer, arrays, self._rule(chunks, kind, b))
 
     def run(self, origin: tuple[str, str, str], tokenizer: Any, config: Any, shared: bool) -> list[Any]:
-        """origin: the model's name, its type and its form. shared: another reading has the same source."""
+        """Returns one recording per text. origin: name, type and form; shared: a later batch has the same source."""
         for kind in _KINDS:
-            layers = self._reading.parts.get(kind, [])
+            layers = self._recorded.parts.get(kind, [])
             for layer, chunks in enumerate(layers):
                 keep = kind == "self" and shared
                 self._add(chunks, kind, layer, keep)
@@ -167,9 +167,9 @@ class Assembler:
         return [int(i) for i in ids[self._places.rows(kind, b)]]
 
     def _finish(self, b: int, origin: tuple[str, str, str], tokenizer: Any, config: Any) -> Any:
-        reading, places = self._reading, self._places
+        recorded, places = self._recorded, self._places
         texts: dict[str, list[Any]] = {}
-        ids = {"self": self._ids(reading.source, "self", b), "decoder": self._ids(reading.target, "decoder", b)}
+        ids = {"self": self._ids(recorded.source, "self", b), "decoder": self._ids(recorded.target, "decoder", b)}
         for kind, known in ids.items():
             if kind not in places.real:
                 texts[kind] = []
@@ -178,7 +178,7 @@ class Assembler:
             else:
                 texts[kind] = _tokens.tokens(known, tokenizer, config)
         written = texts["decoder"][1:] + [_tokens.not_known()] if texts["decoder"] else []
-        labels = reading.labels
+        labels = recorded.labels
         if labels is not None and labels.shape == places.real["decoder"].shape:
             ends = [int(i) for i in labels[b].numpy()[places.rows("decoder", b)]]
             written = _tokens.tokens([max(i, 0) for i in ends], tokenizer, config)
@@ -188,7 +188,7 @@ class Assembler:
 
 
 def _rows_of(parts: list[Kept | None], at: int, rows: np.ndarray, keep: bool) -> Any:
-    """Rows of one text. Where they are all that there is, the memory itself."""
+    """Returns the rows of one text; the memory itself, without a copy, if it holds nothing else."""
     there = [part for part in parts if part is not None]
     if not there:
         return None
@@ -198,5 +198,5 @@ def _rows_of(parts: list[Kept | None], at: int, rows: np.ndarray, keep: bool) ->
 
 
 def _part(rows: np.ndarray) -> slice | np.ndarray:
-    """Neighbours need no copy."""
+    """Returns a slice if rows are contiguous, which needs no copy."""
     return slice(int(rows[0]), int(rows[-1]) + 1) if _neighbours(rows) else rows

@@ -1,7 +1,7 @@
-"""Masks of transformers as rules: which query may see which key, without a table of all pairs.
+"""Turns the masks of transformers into rules, without a table of all pairs.
 
-transformers describes a mask by a function of positions and asks for a tensor [B, 1, N, M]. Here it gets a tensor of
-that shape without memory of its own, which carries the rule.
+transformers describes a mask by a function of positions and expects a tensor [B, 1, N, M]. mask_function() returns a
+tensor of that shape without memory, which carries the rule.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from .. import _masks
 from .._attnscope import Mask, Plan
 
 if "q_offset" not in inspect.signature(masking_utils.sdpa_mask).parameters:
-    raise ImportError("attnscope.transformers needs a newer transformers: 5.18 and later were tried")
+    raise ImportError("attnscope.transformers needs transformers 5.18 or later")
 
-_BLOCK = 1 << 22  # pairs of a mask of no known rule that are evaluated at a time
+_BLOCK = 1 << 22  # pairs evaluated at a time for a mask without a known rule
 _CHECKED_ROWS = 8
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """What transformers' functions of positions say. Positions are those of the whole text."""
+    """The rule of transformers' mask functions. Positions count from the start of the whole text."""
 
     causal: bool = False
-    back: int | None = None  # a query sees this many keys, itself included, and none before them
-    near: int | None = None  # a query sees keys up to this far on both sides
-    documents: torch.Tensor | None = field(default=None, compare=False)  # [B, T]: which of the packed texts
+    back: int | None = None  # a query sees the last `back` keys, its own included
+    near: int | None = None  # a query sees keys up to this distance on both sides
+    documents: torch.Tensor | None = field(default=None, compare=False)  # [B, T]: index of the packed text
 
     def mask(self, ahead: int) -> Mask | None:
-        """For queries of which the first stands `ahead` keys behind the first key."""
+        """Returns the mask for queries whose first has `ahead` keys before its own."""
         parts = []
         if self.causal:
             parts.append(_masks.causal(ahead))
@@ -50,7 +50,7 @@ class Pattern:
 
 
 def both(*masks: Mask | None) -> Mask | None:
-    """What all of them allow; None allows everything."""
+    """Intersects masks; None allows everything."""
     result = None
     for one in masks:
         if one is not None:
@@ -59,21 +59,21 @@ def both(*masks: Mask | None) -> Mask | None:
 
 
 class MaskRule:
-    """The mask of one forward pass: a pattern, or a table where it has none; where the queries stand; the padding."""
+    """The mask of one forward pass: a pattern, or else a table; the positions of queries and keys; the padding."""
 
     def __init__(self, shape, first, first_key, pattern, table, padding):
         self.shape: tuple[int, int, int] = shape  # B, N, M
         self.first: int = first  # position of the first query
-        self.first_key: int = first_key  # and of the first key
+        self.first_key: int = first_key  # position of the first key
         self.pattern: Pattern | None = pattern
         self.table: Mask | None = table  # [B, 1, N, M], only without a pattern
-        self.padding: torch.Tensor | None = padding  # [B, M], False: a key that nobody sees; None: there is none
+        self.padding: torch.Tensor | None = padding  # [B, M], False: hidden from all queries; None: no padding
         seen = None if padding is None else _masks.padding(padding)
         self.mask = both(table if pattern is None else pattern.mask(first - first_key), seen)
         self._plans: dict[int, Plan] = {}
 
     def plan(self, heads: int) -> Plan | None:
-        """Compiled once, for all layers with this many heads."""
+        """Compiles the mask, once for all layers with this many heads."""
         if self.mask is None:
             return None
         if heads not in self._plans:
@@ -82,7 +82,7 @@ class MaskRule:
         return self._plans[heads]
 
     def tensor(self) -> torch.Tensor:
-        """Every pair: [B, 1, N, M] of bool, as transformers' own masks."""
+        """Returns every pair, [B, 1, N, M] of bool, as in transformers' own masks."""
         batch, queries, keys = self.shape
         if self.mask is None:
             return torch.ones(batch, 1, queries, keys, dtype=torch.bool)
@@ -99,7 +99,7 @@ _KEEPS = {torch.Tensor.detach, torch.Tensor.contiguous, torch.Tensor.clone, torc
 
 
 def _stays_bool(args, kwargs):
-    """Whether to(...) asks for nothing but what the tensor is."""
+    """Tells whether to(...) would change nothing."""
     for wish in (*args, *kwargs.values()):
         if isinstance(wish, torch.dtype) and wish is not torch.bool:
             return False
@@ -111,7 +111,7 @@ def _stays_bool(args, kwargs):
 
 
 class Pairs(torch.Tensor):
-    """A table of bool, or a part of one, that came from a rule: True may be seen.
+    """A table of bool, or a part of one, that was made from a rule; True means visible.
 
     It is an ordinary tensor but for this: it is no number. A model that adds its mask to the scores, as those do that
     compute their attention themselves, would take True for 1 and see what it must not.
@@ -132,7 +132,7 @@ class Pairs(torch.Tensor):
 
 
 class RuleTensor(torch.Tensor):
-    """[B, 1, N, M] without memory. Whoever computes with it gets the table of all pairs, computed then."""
+    """A tensor [B, 1, N, M] without memory. Operations on it compute the table of all pairs first."""
 
     rule: MaskRule
 
@@ -165,7 +165,7 @@ def _all_pairs(mask: RuleTensor) -> Pairs:
 
 
 def rule_of(mask: torch.Tensor) -> MaskRule | None:
-    """The rule that a mask carries, or None if it is an ordinary table."""
+    """Returns the rule that a mask carries, or None for an ordinary table."""
     rule = mask.__dict__.get("rule")
     if rule is not None:
         return rule
@@ -182,12 +182,12 @@ def rule_of(mask: torch.Tensor) -> MaskRule | None:
 
 
 def _cells(function):
-    """What a function of masking_utils has closed over, by name."""
+    """Returns the closure variables of a function of masking_utils, by name."""
     return dict(zip(function.__code__.co_freevars, (cell.cell_contents for cell in function.__closure__ or ())))
 
 
 def _parts(function):
-    """The functions that and_masks() joined, flat.
+    """Returns the functions that and_masks() combined, as a flat list.
 
     Since 5.23 functions of packed texts are asked about positions that begin anew with each of them. Within a text
     their distances are those of the whole, and the others are ruled out beside it: the function itself says the same.
@@ -201,7 +201,7 @@ def _parts(function):
 
 
 def _read(function) -> Pattern | None:
-    """A pattern that says the same as a function of masking_utils, or None if it is not one that is known here."""
+    """Returns the pattern that is equivalent to a function of masking_utils, or None if there is none."""
     found: dict[str, Any] = {}
 
     def narrower(name, value):
@@ -225,7 +225,7 @@ def _read(function) -> Pattern | None:
 
 
 def _agrees(pattern, function, shape, first, first_key):
-    """Whether pattern and function say the same of some whole rows: the names of functions alone prove nothing."""
+    """Tells whether pattern and function agree on some whole rows: the names of functions alone prove nothing."""
     batch, queries, keys = shape
     rows = sorted({round(step * (queries - 1) / (_CHECKED_ROWS - 1)) for step in range(_CHECKED_ROWS)})
     theirs = function(
@@ -239,7 +239,7 @@ def _agrees(pattern, function, shape, first, first_key):
         return bool(theirs.all())
     if pattern.documents is not None:
         ours = mask.table(batch, 1, queries, keys)[:, :, rows]
-    else:  # rows of a mask of positions alone: shift it instead of computing all
+    else:  # the mask depends on positions alone: shift it instead of computing all rows
         import numpy as np
 
         ours = np.stack([pattern.mask(first - first_key + row).table(1, keys) for row in rows], axis=1)[None]
@@ -247,7 +247,7 @@ def _agrees(pattern, function, shape, first, first_key):
 
 
 def _evaluate(shape, settings) -> Mask:
-    """The table of a mask of no known rule, some rows at a time."""
+    """Evaluates a mask without a known rule into a table, some rows at a time."""
     batch, queries, keys = shape
     table = torch.empty(batch, 1, queries, keys, dtype=torch.bool)
     step = max(1, _BLOCK // max(1, batch * keys))
@@ -262,7 +262,7 @@ def _evaluate(shape, settings) -> Mask:
 
 @functools.cache
 def _computes_itself(module: str) -> bool:
-    """Whether a file of models has attention of its own that does not ask transformers which one to use."""
+    """Tells whether a model file has its own attention, which does not go through AttentionInterface."""
     names = vars(sys.modules[module])
     if "ALL_ATTENTION_FUNCTIONS" in names:
         return False
@@ -274,7 +274,7 @@ def _computes_itself(module: str) -> bool:
 
 
 def _refuse_own_attention() -> None:
-    """Such a model would read a mask of bool as something else, and lose its padding without a word."""
+    """Rejects such a model: it would misread a mask of bool, and silently ignore its padding."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not isinstance(frame.f_locals.get("self"), torch.nn.Module):
         frame = frame.f_back
@@ -302,7 +302,7 @@ def mask_function(
     use_vmap: bool = False,
     **kwargs,
 ) -> torch.Tensor | None:
-    """transformers' mask function for attnscope: see masking_utils.sdpa_mask() for its parameters."""
+    """Makes the mask for transformers; masking_utils.sdpa_mask() documents the parameters."""
     if not torch.compiler.is_compiling():
         _refuse_own_attention()
     settings = dict(batch_size=batch_size, kv_length=kv_length, kv_offset=kv_offset, mask_function=mask_function)
@@ -325,7 +325,7 @@ def mask_function(
 
 
 def _padding(attention_mask, batch, keys, first):
-    """Which keys are none: [B, M] with False there; None if all are keys."""
+    """Returns the padding, [B, M] with False for padded keys; None if there is none."""
     if attention_mask is None:
         return None
     padded = masking_utils.prepare_padding_mask(attention_mask, keys, first)

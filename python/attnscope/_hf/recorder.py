@@ -1,4 +1,4 @@
-"""Listens to a model of transformers while it runs, and keeps what recordings are made of."""
+"""Listens to a transformers model while it runs, and keeps what recordings need."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .masks import Pattern
 _OWN_MAPPING = 1 << 16  # bytes; a process may have some 65,000 mappings
 _CROSS_NAMES = {"crossattention", "cross_attn", "cross_attention", "encoder_attn", "encdecattention", "enc_dec_attn"}
 
-_INSTEAD = "generate() first, then record one call of the model with the text that it gave"
+_INSTEAD = "call generate() first, then record one call of the model with the generated text"
 
 
 class Kept:
     """A copy of heads [B, H, N, D] as rows [B, N, H D] in float32, in memory that a recording can take over.
 
-    Nothing else is kept of it: a tensor is a small piece of memory, too, and one that stays where large ones come and
-    go splits what they leave. (Measured at 4,096 tokens: more than twice the memory.)
+    It keeps no tensor: a small allocation that stays between large ones that come and go fragments the heap. (Measured
+    at 4,096 tokens: more than twice the memory.)
     """
 
     __slots__ = ("_shape", "memory")
@@ -46,7 +46,7 @@ class Kept:
 
 
 class KeptRows:
-    """A copy of lse [B, H, N], beside the memory where large tensors come and go unless it is very small."""
+    """A copy of lse [B, H, N], outside of the heap unless it is very small (see Kept)."""
 
     __slots__ = ("_memory", "_shape")
 
@@ -62,19 +62,19 @@ class KeptRows:
 
 
 def _allowed(table: torch.Tensor, shape: tuple[int, int, int]) -> np.ndarray:
-    """A mask that somebody made as [B, N, M] of bool."""
+    """Converts a user's mask to [B, N, M] of bool."""
     if table.dtype is not torch.bool:
         forbidden = table <= max(-1e9, torch.finfo(table.dtype).min)
         if bool(((table != 0) & ~forbidden).any()):
-            raise ValueError("the attention mask adds numbers to the scores: such an attention cannot be recorded")
+            raise ValueError("the attention mask adds numbers to the scores, which cannot be recorded")
         table = ~forbidden
     if not torch.equal(table, table[:, :1].expand_as(table)):
-        raise ValueError("the attention mask differs between heads: such an attention cannot be recorded")
+        raise ValueError("the attention mask differs between heads, which cannot be recorded")
     return table[:, 0, :, : shape[2]].expand(*shape).numpy()
 
 
 class Chunk:
-    """One attention of one call of the model, of all sequences of its batch."""
+    """One attention in one call of the model, for all sequences of the batch."""
 
     def __init__(self, seen: _plug_in.Seen, cross: bool, values: bool) -> None:
         (self.batch, self.heads, self.queries, self.width), rule = seen.q.shape, seen.rule
@@ -85,13 +85,13 @@ class Chunk:
         ahead = 0 if cross else self.first - self.first_key
         new = slice(0, total) if cross else slice(ahead, ahead + self.queries)
         self.q, self.lse = Kept(seen.q), KeptRows(seen.lse)
-        self.k: Kept | None = Kept(seen.k[:, :, new])  # None: those of an earlier chunk
+        self.k: Kept | None = Kept(seen.k[:, :, new])  # None: the same as in an earlier chunk
         self.v = Kept(seen.v[:, :, new]) if values else None
-        self.old_keys = None if cross or not ahead else seen.k[:, :, :ahead]  # until the call has found its place
+        self.old_keys = None if cross or not ahead else seen.k[:, :, :ahead]  # until must_continue() has compared them
         padding = None if rule is None else rule.padding
         self._padding = padding, new
         self.pattern: Pattern | None
-        self._table: Any  # a tensor or a Mask, and as soon as it is asked for [B, N, M] of bool
+        self._table: Any  # a tensor or a Mask; [B, N, M] of bool after the first allowed()
         if rule is not None:
             self.pattern, self._table = rule.pattern, rule.table
         else:
@@ -107,12 +107,14 @@ class Chunk:
             return None
         found = _plug_in.kept(bias, "bias", _plug_in.by_distance)
         if isinstance(found, torch.Tensor):
-            raise ValueError("a bias that does not depend on the distance alone is added: it cannot be recorded")
+            raise ValueError(
+                "the model adds a bias that does not depend on the distance alone, which cannot be recorded"
+            )
         return found
 
     @property
     def real(self) -> torch.Tensor:
-        """[B, M]: which of the keys that are kept are no padding."""
+        """[B, M]: which of the stored keys are not padding."""
         padding, new = self._padding
         return torch.ones(self.batch, new.stop - new.start).bool() if padding is None else padding[:, new]
 
@@ -121,7 +123,7 @@ class Chunk:
         return self.pattern is not None and self.pattern.causal
 
     def allowed(self, b: int) -> np.ndarray:
-        """[N, M] of bool, padding aside."""
+        """Returns [N, M] of bool, without regard to padding."""
         if self.pattern is not None:
             mask = self.pattern.mask(self.first - self.first_key)
             if mask is None:
@@ -136,11 +138,11 @@ class Chunk:
 
 
 @dataclass
-class Reading:
-    """What one batch of texts left behind: by kind, layer by layer, a chunk for each call that continued it."""
+class RecordedBatch:
+    """The attention of one batch of texts: per kind and layer, one chunk for each call that continued it."""
 
     parts: dict[str, list[list[Chunk]]] = field(default_factory=dict)
-    source: list[torch.Tensor | int] = field(default_factory=list)  # ids [B, N]; their number where there are none
+    source: list[torch.Tensor | int] = field(default_factory=list)  # ids [B, N], or their number if there are no ids
     target: list[torch.Tensor | int] = field(default_factory=list)
     labels: torch.Tensor | None = None
     writes: GenerationConfig | None = None  # of the generate() that continues it
@@ -149,12 +151,12 @@ class Reading:
         return sum(chunk.queries for chunk in self.parts[kind][0])
 
     def must_continue(self, chunks: list[Chunk], kind: str) -> None:
-        """Throws unless these queries stand behind what was recorded, in the same texts."""
+        """Raises RuntimeError unless these queries follow what was recorded, in the same texts."""
         first, before = chunks[0], self.parts[kind]
         if len(before) != len(chunks) or before[0][0].batch != first.batch or self.rows(kind) != first.first:
             raise RuntimeError(
                 f"a call continues at token {first.first} of {first.batch} texts, but {self.rows(kind)} tokens of "
-                f"{before[0][0].batch} texts were recorded: a cache that was changed cannot be followed"
+                f"{before[0][0].batch} texts were recorded: a modified cache cannot be followed"
             )
         if first.old_keys is None:
             return
@@ -182,11 +184,13 @@ class Reading:
 
 
 def _generate_config() -> GenerationConfig | None:
-    """What the generate() that calls goes by; None outside of one. It pads texts that have ended, but tells no model."""
+    """Returns the config of the calling generate(), or None; it pads ended texts without telling the model."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "_assisted_decoding":
-            raise RuntimeError(f"assisted decoding reads tokens that it takes back, and cannot be followed: {_INSTEAD}")
+            raise RuntimeError(
+                f"assisted decoding discards tokens that it has read, and cannot be followed: {_INSTEAD}"
+            )
         if frame.f_code.co_name == "generate":
             found = frame.f_locals.get("generation_config")
             if isinstance(found, GenerationConfig):
@@ -196,14 +200,13 @@ def _generate_config() -> GenerationConfig | None:
 
 
 class Recorder:
-    """Hooks of a model and of the models in it, and the listener of its attention.
+    """Hooks into a model and the models inside it, and listens to their attention.
 
-    What cannot be recorded is no reason to end a call of the model: it is remembered as trouble, and nothing more is
-    kept.
+    Never interrupts the model: an error is stored in `trouble`, and nothing more is recorded.
     """
 
     def __init__(self, model: torch.nn.Module, values: bool) -> None:
-        self.readings: list[Reading] = []
+        self.batches: list[RecordedBatch] = []
         self.called = False
         self.trouble: Exception | None = None
         self._values = values
@@ -239,7 +242,7 @@ class Recorder:
 
     def _after(self, module, args, result) -> None:
         self._depth -= 1
-        if self._depth == 0 and result is not None and self.trouble is None:  # None: an exception is on its way
+        if self._depth == 0 and result is not None and self.trouble is None:  # None: an exception is being raised
             try:
                 self._commit()
             except Exception as error:
@@ -247,10 +250,10 @@ class Recorder:
 
     def _give_up(self, error: Exception) -> None:
         self.trouble = error
-        self.readings, self._now = [], {}
+        self.batches, self._now = [], {}
 
     def hear(self, seen: _plug_in.Seen) -> None:
-        """One attention of the call that is under way. What is computed again for gradients is in none."""
+        """Records one attention of the current call; recomputation for gradients happens outside of calls."""
         if self._depth == 0 or self.trouble is not None or seen.module not in self._names:
             return
         kind = "decoder" if self._in_decoder(seen.module) else "self"
@@ -262,45 +265,45 @@ class Recorder:
             self._give_up(error)
 
     def _commit(self) -> None:
-        """Puts the call that has ended where it belongs: behind the last one, or into a new reading."""
+        """Appends the finished call to the last batch that it continues, or starts a new one."""
         now, self._now = self._now, {}
         if not now:
             return
-        if "cross" in now and not self._paired:  # a decoder whose encoder is somewhere else
+        if "cross" in now and not self._paired:  # a decoder without its encoder
             now["decoder"] = now.pop("self", [])
         for kind, chunks in now.items():
             if len({(chunk.queries, chunk.heads, chunk.batch) for chunk in chunks}) > 1:
                 raise ValueError(
-                    f"the model has several stacks of {kind} attention, of different lengths or heads: record one of "
-                    "them, as at.record(model.language_model)"
+                    f"the model has several stacks of {kind} attention, with different lengths or heads: record one of "
+                    "them, as in at.record(model.language_model)"
                 )
         main = "decoder" if "decoder" in now else "self"
         writes = _generate_config()
-        reading = self._continued(now, main) or self._begun(now, main)
-        reading.extend(now, self._ids)
-        reading.writes = writes
+        recorded = self._continued(now, main) or self._begun(now, main)
+        recorded.extend(now, self._ids)
+        recorded.writes = writes
 
-    def _continued(self, now: dict[str, list[Chunk]], main: str) -> Reading | None:
-        """The reading that a call goes on with: its cache is not empty, or it is the decoder of what was encoded."""
+    def _continued(self, now: dict[str, list[Chunk]], main: str) -> RecordedBatch | None:
+        """Returns the batch that a call continues: its cache is not empty, or it decodes what was encoded."""
         first = now[main][0].first
-        last = self.readings[-1] if self.readings else None
+        last = self.batches[-1] if self.batches else None
         if first == 0:
             encoded = last is not None and main == "decoder" and "self" not in now and "decoder" not in last.parts
             return last if encoded else None
         if last is None or main not in last.parts:
             raise RuntimeError(
-                f"the first call continues a cache of {first} tokens that was filled before: "
-                "begin to record before them"
+                f"the first call continues a cache of {first} tokens that was filled earlier: "
+                "start recording before that"
             )
         last.must_continue(now[main], main)
         return last
 
-    def _begun(self, now: dict[str, list[Chunk]], main: str) -> Reading:
-        """A new reading; a decoder that begins anew has the source of the one before."""
-        begun = Reading()
-        if main == "decoder" and "self" not in now and self.readings:
-            before = self.readings[-1]
+    def _begun(self, now: dict[str, list[Chunk]], main: str) -> RecordedBatch:
+        """Starts a new batch; a decoder that starts over keeps the source of the previous one."""
+        begun = RecordedBatch()
+        if main == "decoder" and "self" not in now and self.batches:
+            before = self.batches[-1]
             begun.parts = {kind: part for kind, part in before.parts.items() if kind == "self"}
             begun.source = before.source
-        self.readings.append(begun)
+        self.batches.append(begun)
         return begun

@@ -1,4 +1,4 @@
-"""Tokens of a text that a model of transformers read, from their ids."""
+"""Makes the tokens of a text from the ids that a transformers model read."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 Token = tuple[int, str, str, int, int, int, "int | None", bool]
 
 _UNKNOWN = -1
-_SPACES = ("\u0120", "\u2581", "\u010a")  # how byte-level BPE and SentencePiece write a space or a line's end in front
+_SPACES = ("\u0120", "\u2581", "\u010a")  # marks of byte-level BPE and SentencePiece for a leading space or newline
 
 
 def numbered(count: int) -> list[Token]:
-    """Tokens of which nothing is known."""
+    """Makes tokens whose ids are unknown, named by their index."""
     return [(_UNKNOWN, str(i), str(i), 0, 0, 0, i, False) for i in range(count)]
 
 
 def not_known() -> Token:
-    """A token that is still to come."""
+    """Makes a token that is not known yet."""
     return (_UNKNOWN, "?", "?", 0, 0, 0, None, True)
 
 
@@ -32,7 +32,7 @@ def _special_ids(config: Any) -> set[int]:
 
 
 def padding_behind(written: Sequence[int], config: Any) -> int:
-    """How many of the tokens that generate() wrote into a text are padding: other texts of its batch were not done."""
+    """Counts the tokens that generate() appended to an ended text while other texts of the batch went on."""
     if config.eos_token_id is None or not written:
         return 0
     ends = config.eos_token_id if isinstance(config.eos_token_id, (list, tuple)) else [config.eos_token_id]
@@ -41,13 +41,13 @@ def padding_behind(written: Sequence[int], config: Any) -> int:
     while text and written[text - 1] == pad:
         text -= 1
     if pad in ends and not (text and written[text - 1] in ends):
-        text += 1  # the first is the end itself
+        text += 1  # the first one is the end token itself
     ended = (text and written[min(text, len(written)) - 1] in ends) or config.stop_strings
     return max(0, len(written) - text) if ended else 0
 
 
 def _readable(tokenizer, piece: str) -> str:
-    """To be read by people: a space in front is a space."""
+    """Returns a human-readable piece, with a leading space as a space."""
     if piece.startswith("\u2581"):
         return piece.replace("\u2581", " ")
     if piece.startswith("##"):
@@ -59,7 +59,7 @@ def _readable(tokenizer, piece: str) -> str:
 
 
 def _words_by_spaces(pieces: Sequence[str], special: Sequence[bool]) -> list[int | None]:
-    """Which word each token belongs to, by how its piece begins."""
+    """Returns the word that each token belongs to, by how its piece begins."""
     spaced = any(piece.startswith(_SPACES) for piece in pieces)
     words: list[int | None] = []
     last, inside = -1, False
@@ -77,7 +77,7 @@ def _words_by_spaces(pieces: Sequence[str], special: Sequence[bool]) -> list[int
 
 
 def _places(tokenizer, ids, special):
-    """Spans and words as the tokenizer itself gives them, where it makes the same tokens of the text again."""
+    """Returns the tokenizer's own spans and words, if tokenizing the text again gives the same tokens."""
     if not getattr(tokenizer, "is_fast", False):
         return None
     plain = [i for i, is_special in zip(ids, special) if not is_special]
@@ -89,7 +89,7 @@ def _places(tokenizer, ids, special):
 
 
 def tokens(ids: Sequence[int], tokenizer: Any, config: Any) -> list[Token]:
-    """One a number; what the tokenizer does not know, or without one, is called by its number."""
+    """Makes one token per id; without a tokenizer, or if it does not know the id, the id is its name."""
     if tokenizer is None:
         known = _special_ids(config)
         return [(i, f"#{i}", f"#{i}", 0, 0, 0, at, i in known) for at, i in enumerate(ids)]
