@@ -68,7 +68,7 @@ WorkPiece piece_at(const Problem& p, const Sequence& s, std::int64_t first) {
   return piece;
 }
 
-// Cuts long sequences with local masks into pieces whose keys fit in the second cache. Leaves a sequence whole if its
+// Cuts long sequences with local masks into pieces whose keys fit in the L2 cache. Leaves a sequence whole if its
 // keys would have to be packed several times.
 std::vector<WorkPiece> pieces_of(const Problem& p) {
   std::vector<WorkPiece> pieces;
@@ -198,7 +198,7 @@ void for_each_block(const RowRange& range, std::int64_t block, F&& f) {
   }
 }
 
-// The inputs of a task, if they are small enough to wait in the second cache.
+// The inputs of a task, if they are small enough to wait in the L2 cache.
 PrefetchList wanted_by(const Problem& p, const PackedHead& unit) {
   const WorkPiece& piece = *unit.piece;
   const kernels::Rows q = p.q(*piece.sequence, unit.key_head * p.sizes.group());
@@ -210,7 +210,7 @@ PrefetchList wanted_by(const Problem& p, const PackedHead& unit) {
   return bytes <= kPrefetchBytes ? prefetch : PrefetchList{};
 }
 
-// Whether all inputs are likely to be in the second cache already.
+// Whether all inputs are likely to be in the L2 cache already.
 bool is_small(const Problem& p) {
   const Sizes& n = p.sizes;
   const std::int64_t numbers = n.heads * n.queries * n.width + n.key_heads * n.keys * (n.width + n.value_width);

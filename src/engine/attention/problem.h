@@ -101,7 +101,7 @@ Problem packed_problem(const Inputs& in, const Options& options, const Packing& 
 
 // Plans the visits of rows [first, first + rows) of a head to keys in [key_begin, key_end), which are multiples of
 // kTileKeys or the end. All rows of tiles visit one stretch of `stretch` keys before the next, so that a stretch of K
-// and V stays in the second cache.
+// and V stays in the L2 cache.
 struct BlockOfRows {
   const Sequence* sequence = nullptr;
   std::int64_t head = 0;

@@ -12,7 +12,7 @@
 namespace attn::nn {
 namespace {
 
-constexpr std::int64_t kNormWork = 2;  // a row is read more than once, but then from the first cache
+constexpr std::int64_t kNormWork = 2;  // a row is read more than once, but then from the L1 cache
 
 void check_norm(const char* name, const View<const float, 2>& x, const View<const float, 2>& out, std::int64_t width) {
   if (x.shape == out.shape && x.shape[1] == width) return;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kTransposed = 8;                  // strips transposed at a time: whole cache lines
 constexpr std::int64_t kTasksPerThread = 4;              // so that no thread waits long for the last task
 constexpr std::int64_t kAlone = std::int64_t{16} << 10;  // floats of x that the caller packs before helpers could wake
-constexpr std::int64_t kRowBlock = 264;                  // rows of x, kDepth wide, that stay in the second cache
+constexpr std::int64_t kRowBlock = 264;                  // rows of x, kDepth wide, that stay in the L2 cache
 constexpr std::int64_t kStretchBlocks = 4;               // blocks that are packed before they are multiplied
 constexpr std::int64_t kCached = std::int64_t{320} << 10;    // floats of x that stay there, 1.25 MB
 constexpr std::int64_t kOpenSums = std::int64_t{96} << 10;   // floats of sums that stay there beside x, 384 KB

@@ -23,8 +23,8 @@ namespace {
 struct GradientCase {
   std::string name;
   std::map<std::string, std::string> keys;
-  std::map<std::string, std::string>
-      gradients;  // read inside the test, because every test process constructs all cases
+  // Text, parsed inside the test, because every test process constructs all cases.
+  std::map<std::string, std::string> gradients;
 
   [[nodiscard]] std::int64_t whole(const char* key) const { return std::stoll(keys.at(key)); }
   [[nodiscard]] float number(const char* key) const { return std::stof(keys.at(key)); }

@@ -5,7 +5,7 @@
 //   dq[i] += scale sum_j ds[i,j] k[j]      dk[j] += sum_i ds[i,j] q[i]      dv[j] += sum_i p[i,j] d_out[i]
 //
 // These are five products: q k^T and d_out v^T (weigh), ds k (add_queries), p^T d_out and ds^T q (add_keys). A block is
-// at most 48 queries by 384 keys. Its p and ds take 48 x 400 floats each, 150 KB together, and stay in the second cache
+// at most 48 queries by 384 keys. Its p and ds take 48 x 400 floats each, 150 KB together, and stay in the L2 cache
 // between the products. dk and dv of the keys are summed in memory of the block of keys, which one task keeps while all
 // queries pass by (begin_keys, backward ..., end_keys); dq is read, added to and written back once per block.
 //
@@ -138,7 +138,7 @@ HWY_INLINE void fetch_row(const Backward& t, std::int64_t n) {
   fetch(t.dq + i * t.dq_stride, t.block.width * 4);
 }
 
-// Keys in the outer loop: a panel stays in the first cache while all groups of queries use it.
+// Keys in the outer loop: a panel stays in the L1 cache while all groups of queries use it.
 template <bool kPlain>
 HWY_NOINLINE void weigh(const Backward& t, const BackwardBlock& b) {
   std::int64_t tile = 0;

@@ -11,7 +11,7 @@
 // of the online softmax (see forward.cc): base, sums [lanes] and o [rows][E padded]. The last columns of V that do not
 // fill a vector are copied to `tail`, padded with zeros.
 //
-// Loop. A step takes 64 keys, whose K and V fit in the first cache:
+// Loop. A step takes 64 keys, whose K and V fit in the L1 cache:
 //   score_keys   vectors along D: dot products of 4 keys by kDotRows rows, the lanes reduced four sums at a time
 //   soften_step  biases, mask, softmax; rescales o when a base moves
 //   add_values   vectors along E: o += s v by register tiles of kDotRows rows by kMaxVectors vectors
@@ -31,7 +31,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {
 
-inline constexpr std::int64_t kStep = kTileKeys;         // keys per step: their K and V fit in the first cache
+inline constexpr std::int64_t kStep = kTileKeys;         // keys per step: their K and V fit in the L1 cache
 inline constexpr std::int64_t kAhead = 16;               // prefetch distance in keys: the best of 16 to 64
 inline constexpr int kDotRows = kRows == 12 ? 4 : 2;     // rows at a time; by 4 keys: as many accumulators as fit
 inline constexpr int kMaxVectors = kRows == 12 ? 4 : 2;  // vectors of a value at a time

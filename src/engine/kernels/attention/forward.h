@@ -37,7 +37,7 @@ struct Forward {
   std::int64_t weight_stride = 0;
   std::int64_t key_count = 0;  // M
 
-  Prefetch prefetch[3];  // inputs of the next task, fetched into the second cache along the way
+  Prefetch prefetch[3];  // inputs of the next task, fetched into the L2 cache along the way
 
   float* scratch = nullptr;  // forward_scratch() floats, aligned to 64 bytes
 };

@@ -2,7 +2,7 @@
 // tile_statistics.h).
 //
 // Every weight is read once and enters five sums: mass, entropy, distance, beyond (per row) and received (per column).
-// Rows are cut into 512 columns, whose column sums stay in the first cache while all rows pass over them.
+// Rows are cut into 512 columns, whose column sums stay in the L1 cache while all rows pass over them.
 #include "engine/kernels/attention/tile_statistics.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -89,7 +89,7 @@ struct FourRows {
 };
 
 // Rows [first, first + 4), as far as they are before `end`. Prefetches the rows kAhead later: with inputs beyond the
-// second cache this saves 3%, and it costs nothing within. (The same for V would save 1% there and cost 1% within.)
+// L2 cache this saves 3%, and it costs nothing within. (The same for V would save 1% there and cost 1% within.)
 HWY_INLINE FourRows four_rows(const Linear& t, const Rows& from, std::int64_t first, std::int64_t end, float* raw) {
   constexpr std::int64_t kAhead = 12;
   const std::int64_t features = t.widths.features;

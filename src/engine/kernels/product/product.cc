@@ -8,13 +8,13 @@
 // are kDepth apart, a constant that the compiler knows.
 //
 // Loop. A part is some strips by some panels; parts are what threads share. Inputs are taken 256 at a time: 256 x 2
-// vectors of floats are at most 32 KB, so this chunk of a panel stays in the first cache while every strip of the part
+// vectors of floats are at most 32 KB, so this chunk of a panel stays in the L1 cache while every strip of the part
 // is multiplied with it. Sums wait in `tiles` between the chunks of a panel. With `together` panels open at a time, the
 // same 256 inputs of x serve several panels before the next ones. During the last chunk, a strip's sums get activation
 // and `add` while they are still in the cache.
 //
 // Memory bandwidth is the limit when x has few rows. Each weight is therefore read from memory once per part, and while
-// a strip is multiplied, its share of the next chunk is prefetched into the second cache, from several places at once.
+// a strip is multiplied, its share of the next chunk is prefetched into the L2 cache, from several places at once.
 //
 // An output is a chain of 256 multiply-adds per chunk, and chunks are added in order. Threads, strips and parts do not
 // change this order, so the bits of a row depend on that row and the weights alone.
@@ -208,7 +208,7 @@ class PartRun {
     return static_cast<const std::uint8_t*>(t_.panels) + row * panel_ * size_of(t_.type);
   }
 
-  // The share of the next chunk that a strip prefetches into the second cache.
+  // The share of the next chunk that a strip prefetches into the L2 cache.
   Fetch share_of(const Chunk& next, std::int64_t strip, std::int64_t depth) const {
     if (next.panel >= part_.panels || depth < kUnroll || t_.panels == nullptr) return {};
     const std::int64_t lines = (depth_of(next) * panel_ * size_of(t_.type) + kLine - 1) / kLine;
