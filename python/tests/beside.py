@@ -1,11 +1,11 @@
-"""What Python gets done beside a call."""
+"""Measures what other Python threads get done during a call."""
 
 import threading
 import time
 
 
 def turns_beside(work):
-    """How often a loop that sleeps for a millisecond goes round while another thread works.
+    """Counts the iterations of a loop that sleeps for a millisecond while another thread works.
 
     Holding Python's lock for the whole call would let it go round once or twice.
     """

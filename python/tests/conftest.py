@@ -1,4 +1,4 @@
-"""Says aloud whether torch is there: without it the comparisons with it are skipped."""
+"""Reports whether torch is installed: without it, comparisons with it are skipped."""
 
 import importlib.util
 import os

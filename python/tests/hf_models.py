@@ -1,4 +1,4 @@
-"""Small random models of transformers, of the families that the plug-in is tested with."""
+"""Small random transformers models of the families that the tests use."""
 
 from dataclasses import dataclass
 
@@ -68,7 +68,7 @@ PADDINGS = ("none", "left", "right")
 
 
 def random_model(config, seed=0, spread=0.15, kind=None):
-    """With weights that make heads differ: those that a new model begins with give nearly even attention."""
+    """Makes a model with larger weights than the default ones, which give nearly even attention."""
     for name in vars(config):
         if "drop" in name and isinstance(getattr(config, name), float):
             setattr(config, name, 0.0)
@@ -130,7 +130,7 @@ def result(output):
 
 
 def attentions(output):
-    """By kind, [B, H, N, M] a layer."""
+    """Returns [B, H, N, M] per layer, by kind."""
     if "encoder_attentions" in output:
         return {
             "self": output.encoder_attentions,
@@ -141,7 +141,7 @@ def attentions(output):
 
 
 def record(model, inputs, **more):
-    """What at.record() keeps of one call."""
+    """Records one call of a model."""
     with at.record(model) as rec, torch.no_grad():
         model(**inputs, **more)
     return rec

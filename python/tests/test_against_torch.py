@@ -52,7 +52,7 @@ def agree(out, wanted, tolerance):
 
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_every_mask_gives_what_sdpa_gives_with_its_table(shape, mask):
+def test_every_mask_matches_sdpa_with_its_table(shape, mask):
     q, k, v = tensors(shape)
     table = torch.from_numpy(at.mask(mask).table(q.shape[2], k.shape[2]))
     agree(at.attention(q, k, v, mask=mask), expected(q, k, v, table), 3e-6)
@@ -60,7 +60,7 @@ def test_every_mask_gives_what_sdpa_gives_with_its_table(shape, mask):
 
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("shape", SHAPES[2:12], ids=str)
-def test_every_dtype_comes_back_as_it_went_in(shape, name):
+def test_the_output_has_the_dtype_of_the_input(shape, name):
     dtype, tolerance = TYPES[name]
     q, k, v = tensors(shape, dtype)
     out = at.attention(q, k, v, mask=at.causal())
@@ -79,7 +79,7 @@ def test_each_argument_may_have_its_own_dtype(name):
 
 
 @pytest.mark.parametrize("shape", SHAPES[2:9], ids=str)
-def test_boolean_tables_mean_what_they_mean_to_sdpa(shape, rng):
+def test_boolean_tables_match_sdpa(shape, rng):
     q, k, v = tensors(shape)
     b, h, _, n, m, _, _ = shape
     for size in ((n, m), (b, 1, n, m), (1, h, n, m), (b, h, n, m), (b, 1, 1, m)):
@@ -141,7 +141,7 @@ def every_other(x):
 @pytest.mark.parametrize("layout", [transposed, with_gaps, every_other])
 @pytest.mark.parametrize("shape", SHAPES[3:8], ids=str)
 @pytest.mark.filterwarnings("error")
-def test_strided_tensors_are_read_where_they_lie(shape, layout):
+def test_strided_tensors_are_read_in_place(shape, layout):
     q, k, v = tensors(shape)
     out = at.attention(*(layout(x) for x in (q, k, v)), mask=at.causal())
     assert torch.equal(out, at.attention(q, k, v, mask=at.causal()))
@@ -154,7 +154,7 @@ def test_expanded_tensors_have_stride_zero_and_are_not_copied():
     agree(out, expected(q, k, v), 3e-6)
 
 
-def test_a_negated_view_is_seen_negated():
+def test_a_lazily_negated_view_is_read_negated():
     z = torch.randn(1, 1, 4, 8, dtype=torch.complex64)
     negated = z.conj().imag
     with pytest.warns(UserWarning, match="q is copied"):
@@ -162,7 +162,7 @@ def test_a_negated_view_is_seen_negated():
     agree(out, expected(-z.imag, z.real, z.real), 3e-6)
 
 
-def test_a_negated_view_of_width_one_is_refused_rather_than_misread():
+def test_a_lazily_negated_view_of_width_one_is_rejected():
     z = torch.randn(1, 1, 4, 1, dtype=torch.complex64)
     with pytest.raises(TypeError, match="k is lazily negated"):
         at.attention(z.real.contiguous(), z.conj().imag, z.real.contiguous())
@@ -180,7 +180,7 @@ def test_a_parameter_has_a_gradient_but_not_inside_no_grad():
         at.weights(q, q, lse)
 
 
-def test_linear_attention_is_the_formula_in_torch():
+def test_linear_attention_matches_the_formula_in_torch():
     q, k, v = tensors((2, 4, 2, 50, 50, 16, 24))
     keys, values = (x.double().repeat_interleave(2, 1) for x in (k, v))
     phi = lambda x: torch.nn.functional.elu(x.double()) + 1  # noqa: E731

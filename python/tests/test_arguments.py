@@ -1,4 +1,4 @@
-"""What is taken, what is copied, what is refused and how that is said."""
+"""Which arguments are accepted, copied or rejected, and the error messages."""
 
 import array
 
@@ -13,7 +13,7 @@ def ones(*shape, dtype=np.float32):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int32, np.int64, np.bool_, np.complex64, ">f4"])
 @pytest.mark.parametrize("name", ["q", "k", "v"])
-def test_another_dtype_is_refused_by_name(dtype, name):
+def test_another_dtype_is_rejected_by_name(dtype, name):
     arrays = {"q": ones(2, 3), "k": ones(2, 3), "v": ones(2, 3)}
     arrays[name] = arrays[name].astype(dtype)
     dtype_name = str(np.dtype(dtype))
@@ -22,7 +22,7 @@ def test_another_dtype_is_refused_by_name(dtype, name):
 
 
 @pytest.mark.parametrize("thing", [[[1.0, 2.0]], 3.0, None, "q", array.array("f", [1, 2])])
-def test_what_is_no_array_is_refused(thing):
+def test_anything_but_an_array_is_rejected(thing):
     with pytest.raises(TypeError, match=f"k must be a numpy array or a torch tensor, not {type(thing).__name__}"):
         at.attention(ones(1, 2), thing, ones(1, 2))
 
@@ -45,7 +45,7 @@ def test_shapes_that_disagree_are_a_value_error(q, k, v):
         at.attention(ones(*q), ones(*k), ones(*v))
 
 
-def test_the_message_has_the_numbers():
+def test_the_message_names_the_sizes():
     with pytest.raises(ValueError, match="(?s)5.*2"):
         at.attention(ones(1, 5, 4, 8), ones(1, 2, 4, 8), ones(1, 2, 4, 8))
 
@@ -75,19 +75,19 @@ def test_the_message_has_the_numbers():
         ("mask", at.plan("causal", 1, 2, 5, 5), ValueError),
     ],
 )
-def test_options_out_of_range_are_refused(option, value, error):
+def test_options_out_of_range_are_rejected(option, value, error):
     q = ones(1, 2, 4, 8)
     with pytest.raises(error):
         at.attention(q, q, q, **{option: value})
 
 
-def test_unknown_options_are_refused():
+def test_unknown_options_are_rejected():
     q = ones(4, 8)
     with pytest.raises(TypeError, match="is_causal"):
         at.attention(q, q, q, is_causal=True)
 
 
-def test_a_last_axis_that_is_not_dense_is_copied_with_a_warning(rng):
+def test_a_last_axis_that_is_not_contiguous_is_copied_with_a_warning(rng):
     q = rng.standard_normal((4, 8), dtype=np.float32)
     with pytest.warns(UserWarning, match="k is copied: its last axis is not contiguous") as caught:
         out = at.attention(q, np.asfortranarray(q), q)
@@ -95,7 +95,7 @@ def test_a_last_axis_that_is_not_dense_is_copied_with_a_warning(rng):
     assert np.array_equal(out, at.attention(q, q, q))
 
 
-def test_elements_off_their_boundaries_are_copied_too(rng):
+def test_unaligned_elements_are_copied_too(rng):
     q = rng.standard_normal((4, 8), dtype=np.float32)
     odd = np.zeros(4 * 8 * 4 + 1, np.uint8)[1:].view(np.float32).reshape(4, 8)
     odd[...] = q
@@ -108,7 +108,7 @@ def test_elements_off_their_boundaries_are_copied_too(rng):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("change", ["reversed", "transposed", "gaps", "repeated"])
-def test_strided_arrays_are_read_where_they_lie(rng, change):
+def test_strided_arrays_are_read_in_place(rng, change):
     x = rng.standard_normal((2, 3, 6, 8), dtype=np.float32)
     view = {
         "reversed": x[:, :, ::-1],
@@ -127,20 +127,20 @@ def test_read_only_arrays_are_fine(qkv):
     assert np.isfinite(at.attention(*qkv)).all()
 
 
-def test_inputs_are_left_alone(qkv):
+def test_inputs_are_not_modified(qkv):
     before = [x.copy() for x in qkv]
     at.attention(*qkv, mask="causal", return_weights=True, return_lse=True)
     assert all(np.array_equal(a, b) for a, b in zip(before, qkv))
 
 
-def test_half_arrays_of_numpy_come_back_as_halves(qkv):
+def test_numpy_float16_gives_float16(qkv):
     halves = [x.astype(np.float16) for x in qkv]
     out, lse = at.attention(*halves, return_lse=True)
     assert out.dtype == np.float16 and lse.dtype == np.float32
     np.testing.assert_allclose(out, at.attention(*(x.astype(np.float32) for x in halves)), atol=2e-3)
 
 
-def test_bfloat16_of_ml_dtypes_is_known(qkv):
+def test_bfloat16_of_ml_dtypes_is_accepted(qkv):
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     q, k, v = (x.astype(bfloat16) for x in qkv)
     out = at.attention(q, k, v)
@@ -150,7 +150,7 @@ def test_bfloat16_of_ml_dtypes_is_known(qkv):
     assert np.array_equal(at.attention(q[:, :, ::2], k, v), out[:, :, ::2])
 
 
-def test_masked_arrays_are_refused():
+def test_masked_arrays_are_rejected():
     q = ones(2, 4)
     with pytest.raises(TypeError, match="masked array"):
         at.attention(np.ma.masked_array(q, q > 0), q, q)
@@ -167,7 +167,7 @@ class OnlyDlpack:
         return self.x.__dlpack_device__()
 
 
-def test_other_arrays_come_in_through_dlpack(qkv):
+def test_other_arrays_are_read_through_dlpack(qkv):
     out = at.attention(*(OnlyDlpack(x) for x in qkv), mask=OnlyDlpack(np.ones((10, 10), np.float32)))
     assert type(out) is np.ndarray
     assert np.array_equal(out, at.attention(*qkv, mask=np.ones((10, 10), np.float32)))
@@ -190,7 +190,7 @@ class TestTorch:
         assert type(at.linear_attention(tq, tk, tv)) is self.torch.Tensor
 
     @pytest.mark.parametrize("dtype", ["float64", "int64", "complex64", "bool"])
-    def test_another_dtype_is_refused_by_name(self, dtype):
+    def test_another_dtype_is_rejected_by_name(self, dtype):
         q = self.torch.ones(2, 4)
         wrong = q.to(getattr(self.torch, dtype))
         with pytest.raises(TypeError, match=rf"v has the dtype torch.{dtype}; .*pass v.float\(\)"):
@@ -208,7 +208,7 @@ class TestTorch:
         with pytest.raises(TypeError, match="q has the layout torch.sparse_coo"):
             at.attention(q.to_sparse(), q, q)
 
-    def test_a_last_axis_that_is_not_dense_is_copied_with_a_warning(self):
+    def test_a_last_axis_that_is_not_contiguous_is_copied_with_a_warning(self):
         q = self.torch.randn(4, 8)
         with pytest.warns(UserWarning, match="q is copied"):
             out = at.attention(q.T.contiguous().T, q, q)
@@ -237,7 +237,7 @@ class TestTorch:
         assert self.torch.equal(out, at.attention(q, k, v, bias=bias.float(), sink=sink.float()))
 
 
-def test_dlpack_that_numpy_cannot_take_is_said():
+def test_dlpack_that_numpy_cannot_read_raises_a_clear_error():
     torch = pytest.importorskip("torch")
 
     class Elsewhere:
@@ -257,13 +257,13 @@ def test_dlpack_that_numpy_cannot_take_is_said():
         at.attention(q, q, q)
 
 
-def test_numbers_off_their_boundaries_are_copied_with_a_warning_that_says_so():
+def test_unaligned_numbers_are_copied_with_a_warning():
     q = np.frombuffer(b"\0" + np.ones((2, 4), np.float32).tobytes(), np.uint8)[1:].view(np.float32).reshape(2, 4)
     with pytest.warns(UserWarning, match="not aligned"):
         assert (at.attention(q, np.ones((2, 4), np.float32), np.ones((2, 4), np.float32)) == 1).all()
 
 
-def test_rows_that_are_no_range_are_refused(rng):
+def test_rows_that_are_not_a_range_are_rejected(rng):
     q = rng.standard_normal((4, 8), dtype=np.float32)
     _, lse = at.attention(q, q, q, return_lse=True)
     with pytest.raises(TypeError, match="rows must be a slice, a range or a number, not list"):

@@ -1,4 +1,4 @@
-"""What attention() promises, against the textbook."""
+"""Tests the contract of attention() against the textbook."""
 
 import attnscope as at
 import numpy as np
@@ -19,7 +19,7 @@ def test_numpy_in_numpy_out(qkv):
 
 @pytest.mark.parametrize("lse", [False, True])
 @pytest.mark.parametrize("weights", [False, True])
-def test_what_is_asked_for_comes_back_in_order(qkv, lse, weights):
+def test_requested_results_are_returned_in_order(qkv, lse, weights):
     wanted = textbook.attention(*qkv)
     got = at.attention(*qkv, return_lse=lse, return_weights=weights)
     if not lse and not weights:
@@ -41,12 +41,12 @@ def test_leading_axes_may_be_left_out(rng, rank):
 
 
 @pytest.mark.parametrize("softcap", [1.0, 20.0])
-def test_softcap_bends_the_scores(qkv, softcap):
+def test_softcap_applies_tanh_to_the_scores(qkv, softcap):
     q, k, v = qkv
     close(at.attention(10 * q, k, v, softcap=softcap), textbook.attention(10 * q, k, v, softcap=softcap)[0])
 
 
-def test_a_sink_takes_its_share_and_gives_nothing(qkv):
+def test_a_sink_takes_a_share_and_has_no_value(qkv):
     sink = np.array([-1.0, 0.0, 2.0], np.float32)
     out, lse, weights = at.attention(*qkv, sink=sink, return_lse=True, return_weights=True)
     for a, b in zip((out, lse, weights), textbook.attention(*qkv, sink=sink)):
@@ -55,7 +55,7 @@ def test_a_sink_takes_its_share_and_gives_nothing(qkv):
 
 
 @pytest.mark.parametrize("heads", [1, 3])
-def test_a_bias_by_distance_is_the_dense_one_with_equal_diagonals(rng, heads):
+def test_a_bias_by_distance_equals_the_dense_bias(rng, heads):
     q = rng.standard_normal((2, 3, 7, 8), dtype=np.float32)
     k, v = (rng.standard_normal((2, 3, 9, 8), dtype=np.float32) for _ in range(2))
     table = rng.standard_normal((heads, 7 + 9 - 1), dtype=np.float32)
@@ -78,7 +78,7 @@ def test_row_with_no_allowed_key_is_zero_not_nan(qkv):
     assert np.isfinite(out[1]).all() and np.isfinite(lse[1]).all()
 
 
-def test_nan_behind_the_mask_changes_nothing(qkv):
+def test_nan_at_masked_keys_changes_nothing(qkv):
     q, k, v = (x.copy() for x in qkv)
     clean = at.attention(q, k, v, mask=at.padding([6]))
     k[:, :, 6:] = np.nan
@@ -115,14 +115,14 @@ def test_weights_lack_the_axes_that_q_lacks(rng, rank):
 
 
 @pytest.mark.parametrize("size", [(1, 1, 0, 8), (0, 1, 4, 8)], ids=str)
-def test_nothing_in_nothing_out(size):
+def test_empty_inputs_give_empty_outputs(size):
     q = np.zeros(size, np.float32)
     k = np.zeros((size[0], 1, 4, 8), np.float32)
     assert at.attention(q, k, k).shape == size
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
-def test_same_bits_whatever_the_number_of_threads(rng, threads, threads_restored):
+def test_same_bits_for_any_number_of_threads(rng, threads, threads_restored):
     q, k, v = (rng.standard_normal((2, 3, 150, 32), dtype=np.float32) for _ in range(3))
     at.set_num_threads(1)
     one = at.attention(q, k, v, mask="causal", return_lse=True)
@@ -132,7 +132,7 @@ def test_same_bits_whatever_the_number_of_threads(rng, threads, threads_restored
     assert np.array_equal(one[0], many[0]) and np.array_equal(one[1], many[1])
 
 
-def test_weights_refuse_what_does_not_fit(qkv):
+def test_weights_reject_sizes_that_do_not_fit(qkv):
     q, k, v = qkv
     _, lse = at.attention(q, k, v, return_lse=True)
     for options in ({"rows": slice(0, 9, 2)}, {"rows": range(8, 12)}, {"cols": 10}, {"cols": -11}):

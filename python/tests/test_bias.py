@@ -1,4 +1,4 @@
-"""Biases by distance that are made here, against the dense tables of their definitions."""
+"""Tests biases by distance against dense tables of their definitions."""
 
 import attnscope as at
 import numpy as np
@@ -13,7 +13,7 @@ def dense(bias, n, m):
 
 @pytest.mark.parametrize("heads", [1, 4, 6, 8, 12])
 @pytest.mark.parametrize("offset", [0, 5])
-def test_alibi_is_a_slope_a_head(rng, heads, offset):
+def test_alibi_has_one_slope_per_head(rng, heads, offset):
     q = rng.standard_normal((1, heads, 4, 8), dtype=np.float32)
     k, v = (rng.standard_normal((1, heads, 4 + offset, 8), dtype=np.float32) for _ in range(2))
     bias = at.alibi(heads, 4, 4 + offset, query_offset=offset)
@@ -58,7 +58,7 @@ def test_tables_may_come_from_torch():
     assert torch.equal(out, at.attention(q, q, q, bias=at.distance_bias(bias.numpy())))
 
 
-def test_what_does_not_fit_is_refused():
+def test_sizes_that_do_not_fit_are_rejected():
     table = np.ones((32, 2), np.float32)
     for make in (
         lambda: at.alibi(0, 3, 3),

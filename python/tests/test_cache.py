@@ -1,4 +1,4 @@
-"""A cache that grows: decoding with it gives what attention over everything gives."""
+"""Tests the cache: decoding with it equals attention over all tokens."""
 
 import gc
 
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("step", [1, 3])
-def test_decoding_step_by_step_is_attention_over_everything(rng, dtype, step):
+def test_decoding_step_by_step_equals_attention_over_all_tokens(rng, dtype, step):
     total = 24
     q = rng.standard_normal((2, 4, total, 16), dtype=np.float32)
     k, v = (rng.standard_normal((2, 2, total, width), dtype=np.float32) for width in (16, 8))
@@ -24,7 +24,7 @@ def test_decoding_step_by_step_is_attention_over_everything(rng, dtype, step):
     assert len(cache) == total
 
 
-def test_views_show_the_memory_itself(rng):
+def test_views_share_the_memory(rng):
     cache = at.KvCache(batch=1, heads=2, width=4, dtype=np.float16)
     assert cache.dtype == cache.k.dtype == "float16"
     k, v = (rng.standard_normal((1, 2, 3, 4), dtype=np.float32) for _ in range(2))
@@ -49,7 +49,7 @@ def test_a_view_keeps_its_cache_alive(rng):
     assert np.array_equal(at.attention(k, view, view), at.attention(k, k, k))
 
 
-def test_bfloat16_is_seen_through_ml_dtypes(rng):
+def test_bfloat16_is_exposed_through_ml_dtypes(rng):
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     k = rng.standard_normal((1, 1, 2, 4), dtype=np.float32).astype(bfloat16)
     cache = at.KvCache(1, 1, 4, dtype="bfloat16")
@@ -67,7 +67,7 @@ def test_torch_goes_in_and_out(rng):
         assert type(at.attention(k, cache.k, cache.v)) is torch.Tensor
 
 
-def test_truncate_forgets_the_newest():
+def test_truncate_drops_the_newest_tokens():
     cache = at.KvCache(1, 1, 2)
     k = np.arange(6, dtype=np.float32).reshape(1, 1, 3, 2)
     cache.append(k, k)
@@ -79,7 +79,7 @@ def test_truncate_forgets_the_newest():
     assert (at.attention(k, cache.k, cache.v) == 0).all()
 
 
-def test_what_does_not_fit_is_refused_and_changes_nothing():
+def test_sizes_that_do_not_fit_are_rejected_and_change_nothing():
     cache = at.KvCache(batch=1, heads=2, width=4, max_tokens=4)
     good = np.ones((1, 2, 3, 4), np.float32)
     cache.append(good, good)

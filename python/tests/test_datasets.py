@@ -1,4 +1,4 @@
-"""Texts from whatever they come in, and what heads do over many of them."""
+"""Tests reading texts from many sources, and statistics of heads over them."""
 
 import operator
 import pickle
@@ -23,7 +23,7 @@ def model():
 
 
 def by_hand(model, number):
-    """The mean over texts of what each recording says of itself."""
+    """Returns the mean over texts of each recording's own statistics."""
     return np.mean([model.record(text).statistics().array(number) for text in TEXTS if text], axis=0)
 
 
@@ -46,13 +46,13 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_texts_come_out_of_whatever_they_are_in(kind):
+def test_texts_are_read_from_any_source(kind):
     assert list(at.datasets.texts(SOURCES[kind](TEXTS))) == TEXTS
     assert list(at.datasets.texts(SOURCES[kind](TEXTS), limit=2)) == TEXTS[:2]
 
 
 @pytest.mark.parametrize("name", ["reviews.csv", "reviews.jsonl", "reviews.txt"])
-def test_texts_come_out_of_files(tmp_path, name):
+def test_texts_are_read_from_files(tmp_path, name):
     file, rows = tmp_path / name, [text for text in TEXTS if text]
     frame = pandas.DataFrame({"stars": 5, "review": rows})
     if name.endswith("csv"):
@@ -65,12 +65,12 @@ def test_texts_come_out_of_files(tmp_path, name):
     assert list(at.datasets.texts(str(file))) == rows
 
 
-def test_what_is_missing_is_left_out():
+def test_missing_texts_are_skipped():
     assert list(at.datasets.texts(["a", None, float("nan"), "b"])) == ["a", "b"]
     assert list(at.datasets.texts(pandas.DataFrame({"text": ["a", None, "b"]}))) == ["a", "b"]
 
 
-def test_the_column_that_is_asked_for_is_taken():
+def test_the_named_column_is_used():
     frame = pandas.DataFrame({"text": ["a"], "summary": ["b"]})
     assert list(at.datasets.texts(frame, column="summary")) == ["b"]
     assert list(at.datasets.texts(frame.to_dict("records"), column="summary")) == ["b"]
@@ -88,12 +88,12 @@ def test_the_column_that_is_asked_for_is_taken():
         ({"train": {"text": ["a"]}, "test": {"text": ["b"]}}, {}, TypeError, "'train', 'test'"),
     ],
 )
-def test_what_cannot_be_texts_is_said(source, arguments, error, words):
+def test_sources_without_texts_are_rejected(source, arguments, error, words):
     with pytest.raises(error, match=words):
         list(at.datasets.texts(source, **arguments))
 
 
-def test_a_corpus_says_the_means_of_its_texts(model):
+def test_a_corpus_reports_means_over_its_texts(model):
     corpus = at.datasets.Corpus(model).add(TEXTS)
     assert corpus.counts["texts"] == 4 and corpus.counts["empty"] == 1
     report = corpus.report()
@@ -121,12 +121,12 @@ def test_corpora_of_different_models_cannot_be_added(model):
         at.datasets.Corpus(model) + 1
 
 
-def test_nothing_to_read_is_said(model):
+def test_an_empty_corpus_is_rejected(model):
     with pytest.raises(ValueError, match="no text"):
         at.datasets.analyze(model, ["", " "])
 
 
-def test_dask_spreads_a_corpus_over_workers():
+def test_dask_distributes_a_corpus_over_workers():
     import dask.bag
     from dask.distributed import Client, LocalCluster
 

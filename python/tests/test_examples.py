@@ -1,4 +1,4 @@
-"""The examples run, and the notebook says what the script says."""
+"""Runs the examples, and checks that the notebook matches the script."""
 
 import json
 import re
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the examples lie be
 
 
 def cells_of_script():
-    """(kind, text) of what stands between the lines that begin with # %%."""
+    """Returns (kind, text) of the cells, which lines that begin with # %% separate."""
     for part in re.split(r"^# %%", SCRIPT.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         title, _, text = part.partition("\n")
         if "markdown" in title:

@@ -1,4 +1,4 @@
-"""What the lessons show as Python runs, and gives the numbers that numpy found."""
+"""Runs the Python steps of the lessons and compares their numbers with numpy's."""
 
 import json
 import runpy

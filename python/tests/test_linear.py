@@ -19,7 +19,7 @@ CASES = [(shape, causal) for shape in SHAPES for causal in (False, True) if not 
 
 @pytest.mark.parametrize("feature", FEATURES)
 @pytest.mark.parametrize(("shape", "causal"), CASES, ids=str)
-def test_it_is_the_formula(rng, shape, feature, causal):
+def test_linear_attention_matches_the_formula(rng, shape, feature, causal):
     b, h, g, n, m, d, e = shape
     make = lambda *size: rng.standard_normal(size, dtype=np.float32)  # noqa: E731
     q, k, v = make(b, h, n, d), make(b, g, m, d), make(b, g, m, e)
@@ -38,21 +38,21 @@ def test_a_function_may_be_the_feature_map_and_change_the_width(qkv, causal):
     np.testing.assert_allclose(at.linear_attention(*qkv, feature=phi, causal=causal), wanted, atol=1e-4)
 
 
-def test_fewer_axes_give_fewer_axes(rng):
+def test_leading_axes_may_be_left_out(rng):
     q = rng.standard_normal((6, 4), dtype=np.float32)
     out = at.linear_attention(q, q, q)
     assert out.shape == (6, 4)
     assert np.array_equal(out, at.linear_attention(q[None, None], q[None, None], q[None, None])[0, 0])
 
 
-def test_halves_come_back_as_halves(qkv):
+def test_float16_gives_float16(qkv):
     halves = [x.astype(np.float16) for x in qkv]
     out = at.linear_attention(*halves)
     assert out.dtype == np.float16
     np.testing.assert_allclose(out, at.linear_attention(*(x.astype(np.float32) for x in halves)), atol=2e-3)
 
 
-def test_what_cannot_be_is_refused(rng):
+def test_invalid_arguments_are_rejected(rng):
     q, k = np.ones((4, 8), np.float32), np.ones((5, 8), np.float32)
     with pytest.raises(ValueError):
         at.linear_attention(q, k, k, causal=True)

@@ -1,4 +1,4 @@
-"""Masks: the same tables as the plain definitions, their algebra, their text, and arrays as masks."""
+"""Tests masks against plain definitions: tables, algebra, text, and arrays as masks."""
 
 import copy
 import pickle
@@ -30,7 +30,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("text", RULES)
-def test_a_rule_says_what_its_definition_says(text):
+def test_a_rule_matches_its_definition(text):
     mask, table = RULES[text]
     assert np.array_equal(mask.table(N, M), table)
 
@@ -46,7 +46,7 @@ def test_text_and_rule_are_the_same(text):
 
 @pytest.mark.parametrize("a", list(RULES)[1::3])
 @pytest.mark.parametrize("b", list(RULES)[2::3])
-def test_and_or_not_are_those_of_the_tables(a, b):
+def test_and_or_not_match_those_of_the_tables(a, b):
     (mask_a, table_a), (mask_b, table_b) = RULES[a], RULES[b]
     for mask, table in (
         (mask_a & mask_b, table_a & table_b),
@@ -87,7 +87,7 @@ def test_combined_is_padding_and_causal_together():
     assert np.array_equal(at.combined(ids + 9, pad=9).table(2, 1, 5, 5), wanted)
 
 
-def test_numbers_that_make_no_sense_are_refused():
+def test_invalid_numbers_are_rejected():
     for make in (
         lambda: at.window(-1),
         lambda: at.sparse(0),
@@ -119,7 +119,7 @@ def test_an_error_in_the_text_points_at_the_column():
     assert text.index("windw") == caret.index("^")
 
 
-def test_draw_shows_a_query_a_line():
+def test_draw_shows_one_query_per_line():
     lines = at.causal().draw(3, 4).split("\n")
     assert [line.count("■") for line in lines] == [1, 2, 3]
 
@@ -164,7 +164,7 @@ def test_a_square_table_is_queries_by_keys_not_batch_by_keys(rng):
     assert np.array_equal(by_batch, at.attention(q, q, q, mask=at.padding([1, 2, 3, 4])))
 
 
-def test_three_axes_belong_to_the_heads_of_a_q_without_batch(rng):
+def test_three_axes_are_heads_if_q_has_no_batch(rng):
     q = rng.standard_normal((3, 5, 8), dtype=np.float32)
     table = rng.random((3, 5, 5)) < 0.6
     assert np.array_equal(at.attention(q, q, q, mask=table), at.attention(q, q, q, mask=table[None]))
@@ -182,7 +182,7 @@ def test_a_mask_with_a_bias_cannot_be_negated():
         ~at.mask(np.full((2, 2), 0.5, np.float32))
 
 
-def test_a_plan_is_used_again_and_gives_the_same_bits(problem):
+def test_a_reused_plan_gives_the_same_bits(problem):
     q, k, v = problem
     plan = at.plan(at.causal() & at.padding([4, 6]), batch=2, heads=3, queries=5, keys=6)
     assert plan.shape == (2, 3, 5, 6)

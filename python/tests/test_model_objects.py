@@ -1,4 +1,4 @@
-"""Models of the package against transformers, which runs the same folders."""
+"""Tests models against transformers, which loads the same folders."""
 
 import pathlib
 import pickle
@@ -25,7 +25,7 @@ def torch():
 
 
 @pytest.mark.parametrize("name", ["tiny-bert", "tiny-gpt", "imdb-sentiment"])
-def test_weights_are_those_of_transformers(name, torch):
+def test_weights_match_transformers(name, torch):
     tokenizer, model = theirs(name)
     with torch.no_grad():
         wanted = model(**tokenizer(ENGLISH, return_tensors="pt"), output_attentions=True)
@@ -36,7 +36,7 @@ def test_weights_are_those_of_transformers(name, torch):
     np.testing.assert_allclose(rec.hidden(-1), wanted.last_hidden_state[0].numpy(), atol=2e-3)
 
 
-def test_all_three_kinds_of_an_encoder_decoder_are_those_of_transformers(torch):
+def test_all_kinds_of_an_encoder_decoder_match_transformers(torch):
     tokenizer, model = theirs("tiny-translate", "AutoModelForSeq2SeqLM")
     rec = at.load("tiny-translate").record("I love you")
     said = model.generate(**tokenizer("I love you", return_tensors="pt"), max_new_tokens=20)
@@ -55,7 +55,7 @@ def test_all_three_kinds_of_an_encoder_decoder_are_those_of_transformers(torch):
     assert rec.queries("cross")[:-1] == rec.queries("decoder")[1:]
 
 
-def test_facts_are_those_of_the_config(torch):
+def test_facts_match_the_config(torch):
     _, model = theirs("tiny-bert", "AutoModelForMaskedLM")
     ours = at.load("tiny-bert")
     assert (ours.layers, ours.heads, ours.width, ours.vocabulary, ours.max_tokens, ours.type) == (
@@ -70,7 +70,7 @@ def test_facts_are_those_of_the_config(torch):
 
 
 @pytest.mark.parametrize("pair", [None, "It was dull."])
-def test_tokens_are_those_of_transformers(pair):
+def test_tokens_match_transformers(pair):
     transformers = pytest.importorskip("transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(FOLDERS / "tiny-bert")
     wanted = tokenizer(ENGLISH, pair, return_offsets_mapping=True)
@@ -84,7 +84,7 @@ def test_tokens_are_those_of_transformers(pair):
     assert [token.id for token in bare] == tokenizer(ENGLISH, add_special_tokens=False)["input_ids"]
 
 
-def test_gaps_are_filled_as_by_transformers(torch):
+def test_filled_gaps_match_transformers(torch):
     tokenizer, model = theirs("tiny-bert", "AutoModelForMaskedLM")
     text = "The [MASK] was great and the [MASK] were wonderful."
     inputs = tokenizer(text, return_tensors="pt")
@@ -100,7 +100,7 @@ def test_gaps_are_filled_as_by_transformers(torch):
         assert [word["word"] for word in mask["words"]] == [tokenizer.decode([i]) for i in best.indices.tolist()]
 
 
-def test_labels_are_those_of_transformers_and_words_what_the_first_token_sees(torch):
+def test_labels_match_transformers_and_words_are_the_first_tokens_attention(torch):
     tokenizer, model = theirs("imdb-sentiment", "AutoModelForSequenceClassification")
     with torch.no_grad():
         wanted = model(**tokenizer(ENGLISH, return_tensors="pt"), output_attentions=True)
@@ -124,7 +124,7 @@ def test_a_text_that_is_too_long_to_classify_is_cut_and_says_so():
     assert found["read"] == model.max_tokens < found["tokens"] == 1002
 
 
-def test_text_goes_on_as_by_transformers(torch):
+def test_generated_text_matches_transformers(torch):
     tokenizer, model = theirs("tiny-gpt", "AutoModelForCausalLM")
     inputs = tokenizer("The film was", return_tensors="pt")
     wanted = model.generate(**inputs, max_new_tokens=20, do_sample=False)[0]
@@ -141,7 +141,7 @@ def test_a_seed_gives_the_same_text_again():
     assert one == two != other
 
 
-def test_what_a_callback_raises_ends_the_text():
+def test_an_exception_in_a_callback_stops_generation():
     def stop(piece):
         raise RuntimeError("enough")
 
@@ -190,7 +190,7 @@ def test_a_list_of_texts_gives_a_list_of_recordings():
         (lambda m: at.load("tiny-gpt").fill("a [MASK]"), ValueError, "cannot fill gaps"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(call, error, words):
+def test_invalid_calls_raise_clear_errors(call, error, words):
     with pytest.raises(error, match=words):
         call(at.load("tiny-bert"))
 
@@ -200,7 +200,7 @@ def test_a_folder_without_a_model_is_an_os_error(tmp_path):
         at.load(tmp_path)
 
 
-def test_without_a_head_predictions_move_as_in_transformers(torch):
+def test_predictions_without_a_head_match_transformers(torch):
     tokenizer, model = theirs("tiny-bert", "AutoModelForMaskedLM")
     inputs = tokenizer("The cat sat on the [MASK].", return_tensors="pt")
     width = model.config.hidden_size // model.config.num_attention_heads
@@ -253,16 +253,16 @@ def test_without_a_head_predictions_move_as_in_transformers(torch):
         ([(0, 0)], {"top": 0}, ValueError, "top is 0"),
     ],
 )
-def test_heads_that_are_not_there_cannot_be_switched_off(heads, options, error, words):
+def test_missing_heads_cannot_be_switched_off(heads, options, error, words):
     with pytest.raises(error, match=words):
         at.load("tiny-bert").record("The cat sat.").ablate(heads, **options)
 
 
-def test_what_no_model_made_cannot_be_ablated():
+def test_tables_cannot_be_ablated():
     with pytest.raises(ValueError, match=r"a recording that Model.record\(\) made"):
         at.Recording.from_tables(np.eye(3)).ablate()
 
 
-def test_all_that_an_encoder_decoder_says_is_looked_at_without_a_head():
+def test_the_whole_output_of_an_encoder_decoder_is_compared_without_a_head():
     said = at.load("tiny-translate").record("I love you").ablate([("cross", 1, 0)])
     assert [each["text"] for each in said["positions"]][-3:] == list("我爱你")

@@ -1,4 +1,4 @@
-"""Layers of attention: against torch's own, against the textbook, and what a person sees of them."""
+"""Tests attention layers against torch's own and against the textbook."""
 
 import copy
 import doctest
@@ -17,7 +17,7 @@ def test_modules_are_loaded_by_name_when_they_are_first_used():
 
 
 def by_hand(layer, x, memory, allowed=None, bias=None):
-    """y and weights by the formula, in double precision."""
+    """Computes y and weights by the formula, in double precision."""
     linear = lambda part, y: y.double() @ part.weight.double().T + part.bias.double()  # noqa: E731
     heads = lambda y, count: y.unflatten(-1, (count, -1)).transpose(1, 2)  # noqa: E731
     q = heads(linear(layer.q, x), layer.num_heads)
@@ -40,7 +40,7 @@ DOCUMENTED = {
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
-def test_its_examples_give_what_they_say(name):
+def test_docstring_examples_run(name):
     test = doctest.DocTestParser().get_doctest(DOCUMENTED[name].__doc__, {}, name, None, 0)
     assert test.examples
     failures = []
@@ -51,7 +51,7 @@ def test_its_examples_give_what_they_say(name):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("bias", [True, False])
-def test_a_copy_of_torchs_layer_gives_what_it_gives(seed, bias):
+def test_a_copy_of_torchs_layer_matches_it(seed, bias):
     torch.manual_seed(seed)
     heads = (1, 2, 4)[seed % 3]
     width = (16, 24, None)[seed % 3]
@@ -91,7 +91,7 @@ def test_a_state_dict_of_torchs_layer_can_be_loaded_also_inside_a_model():
     torch.testing.assert_close(ours(x), theirs[0](x, x, x)[0], atol=1e-6, rtol=1e-5)
 
 
-def test_its_own_state_dict_has_plain_names_and_comes_back():
+def test_its_state_dict_has_plain_names_and_loads_again():
     layer = at.nn.RelativePositionAttention(16, 4, max_rel_pos=2)
     names = [f"{part}.{kind}" for part in ("q", "k", "v", "out") for kind in ("weight", "bias")]
     assert sorted(layer.state_dict()) == sorted([*names, "relation"])
@@ -105,7 +105,7 @@ def test_its_own_state_dict_has_plain_names_and_comes_back():
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("key_heads", [None, 2, 1])
-def test_multi_head_attention_is_the_formula(key_heads, seed):
+def test_multi_head_attention_matches_the_formula(key_heads, seed):
     torch.manual_seed(seed)
     layer = given_biases(at.nn.MultiHeadAttention(d_model=128, num_heads=8, key_heads=key_heads))
     x = torch.randn(2, 10, 128)
@@ -117,7 +117,7 @@ def test_multi_head_attention_is_the_formula(key_heads, seed):
     book.agree(layer(x[0], mask="causal"), wanted[0], 1e-5, "without a batch")
 
 
-def test_self_attention_is_the_formula():
+def test_self_attention_matches_the_formula():
     layer = given_biases(at.nn.SelfAttention(32, n_heads=4))
     x = torch.randn(2, 9, 32)
     book.agree(layer(x), by_hand(layer, x, x)[0], 1e-5, "y")
@@ -157,7 +157,7 @@ def test_relative_positions_are_clamped_and_learned(reach):
     book.agree(got, want, 1e-4, "gradient of the relation")
 
 
-def test_training_drops_by_torchs_generator_and_evaluation_drops_nothing():
+def test_dropout_uses_torchs_generator_and_is_off_in_evaluation():
     layer = at.nn.SelfAttention(16, 2, dropout=0.5)
     x = torch.randn(2, 8, 16)
     torch.manual_seed(3)
@@ -185,7 +185,7 @@ def test_a_layer_learns_to_copy_the_token_before():
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_layers_of_halves_work(dtype):
+def test_sixteen_bit_layers_work(dtype):
     layer = at.nn.SelfAttention(16, 2, dtype=dtype)
     x = torch.randn(1, 5, 16, dtype=dtype)
     y = layer(x)
@@ -194,7 +194,7 @@ def test_layers_of_halves_work(dtype):
     assert layer.q.weight.grad.dtype is dtype
 
 
-def test_what_it_says_of_itself():
+def test_repr_shows_the_options():
     text = repr(at.nn.RelativePositionAttention(32, 4, max_rel_pos=8, key_heads=2, dropout=0.1))
     assert "d_model=32, num_heads=4, key_heads=2, dropout=0.1, max_rel_pos=8" in text
     assert "memory_width=24" in repr(at.nn.CrossAttention(32, 4, memory_width=24))
@@ -220,6 +220,6 @@ def test_what_it_says_of_itself():
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(make, message):
+def test_sizes_that_do_not_fit_are_rejected(make, message):
     with pytest.raises(ValueError, match=message):
         make()

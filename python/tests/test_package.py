@@ -1,4 +1,4 @@
-"""The package itself: its examples, what importing it costs, threads, and calls from several of them."""
+"""Tests the package itself: docstring examples, cost of import, threads, and concurrent calls."""
 
 import doctest
 import importlib.metadata
@@ -32,7 +32,7 @@ DOCUMENTED = documented()
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
-def test_its_examples_give_what_they_say(name, tmp_path, monkeypatch):
+def test_docstring_examples_run(name, tmp_path, monkeypatch):
     text = DOCUMENTED[name].__doc__
     assert text
     monkeypatch.chdir(tmp_path)  # some write files
@@ -57,7 +57,7 @@ def python(code, **environment):
     return done.stdout.split()
 
 
-def test_importing_it_is_quick_and_brings_neither_torch_nor_numpy_nor_figures():
+def test_import_is_quick_and_loads_neither_torch_nor_numpy_nor_figures():
     code = (
         "import sys, time; begin = time.process_time(); import attnscope; end = time.process_time();"
         "print(*[name for name in ('torch', 'numpy', 'attnscope._scope') if name in sys.modules], end - begin)"
@@ -67,7 +67,7 @@ def test_importing_it_is_quick_and_brings_neither_torch_nor_numpy_nor_figures():
     assert min(float(run[0]) for run in runs) < 0.2
 
 
-def test_models_and_recordings_do_not_bring_torch():
+def test_models_and_recordings_do_not_import_torch():
     code = (
         "import sys, attnscope as at; rec = at.load('tiny-bert').record('The cat sat.'); rec.analyze();"
         "rec.figure('overview').svg(); print('torch' in sys.modules)"
@@ -75,13 +75,13 @@ def test_models_and_recordings_do_not_bring_torch():
     assert python(code) == ["False"]
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error():
+def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'heatmaps'"):
         at.heatmaps
     assert {"load", "heatmap", "torch", "attention"} <= set(dir(at))
 
 
-def test_numpy_alone_does_not_bring_torch():
+def test_numpy_alone_does_not_import_torch():
     code = (
         "import sys, numpy as np, attnscope as at; q = np.ones((2, 4), np.float32);"
         "at.attention(q, q, q, mask=at.mask(np.ones((2, 2), bool))); print('torch' in sys.modules)"
@@ -89,7 +89,7 @@ def test_numpy_alone_does_not_bring_torch():
     assert python(code) == ["False"]
 
 
-def test_the_environment_says_how_many_threads():
+def test_the_environment_sets_the_number_of_threads():
     assert python("import attnscope as at; print(at.get_num_threads())", ATTNSCOPE_THREADS="3") == ["3"]
 
 
@@ -102,7 +102,7 @@ def test_version_is_that_of_the_installed_package():
 
 
 @pytest.mark.parametrize(("count", "error"), [(0, ValueError), (-1, ValueError), (10**6, ValueError), (1.5, TypeError)])
-def test_thread_counts_that_make_no_sense_are_refused(count, error):
+def test_invalid_thread_counts_are_rejected(count, error):
     before = at.get_num_threads()
     with pytest.raises(error):
         at.set_num_threads(count)
@@ -130,14 +130,14 @@ def test_many_threads_may_call_while_the_pool_is_replaced(rng, threads_restored)
     assert not wrong
 
 
-def test_python_goes_on_while_a_call_computes(rng, threads_restored):
+def test_other_python_threads_run_during_a_call(rng, threads_restored):
     at.set_num_threads(1)
     q = rng.standard_normal((1, 8, 1500, 64), dtype=np.float32)
     assert turns_beside(lambda: at.attention(q, q, q)) > 5
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_child_computes_and_ends(threads_restored):
+def test_a_forked_child_computes_and_exits(threads_restored):
     code = (
         "import os, numpy as np, attnscope as at; at.set_num_threads(3); q = np.ones((1, 4, 300, 32), np.float32);"
         "out = at.attention(q, q, q); child = os.fork();\n"

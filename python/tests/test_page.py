@@ -1,4 +1,4 @@
-"""The page: served from Python, in a notebook, as one file, and for those who come from BertViz."""
+"""Tests the page: served from Python, in a notebook, as one file, and through BertViz's functions."""
 
 import gc
 import html
@@ -38,7 +38,7 @@ def no_browser(monkeypatch):
 
 @pytest.fixture
 def notebook(monkeypatch):
-    """As IPython's kernel looks from inside; what it displays."""
+    """Simulates IPython's kernel; returns what it displays."""
     shown = []
     display = types.ModuleType("IPython.display")
     display.display = shown.append
@@ -88,7 +88,7 @@ def test_a_page_of_a_model_that_is_here_reads_other_texts(rec):
         assert np.abs(row - other.weights(1, 2, rows=3)).max() < 1e-6
 
 
-def test_closing_ends_it_and_gives_the_port_back(rec):
+def test_closing_frees_the_port(rec):
     page = rec.view(port=0, open=False)
     fetched(page.url)
     port = page._server.port
@@ -112,8 +112,8 @@ def test_a_port_that_is_taken_is_an_os_error(rec):
             rec.view(port=port)
 
 
-def test_python_goes_on_while_a_page_is_served_and_pages_outlive_their_names(rec):
-    url = rec.view(open=False).url  # nobody holds it
+def test_python_runs_while_a_page_is_served_and_pages_outlive_their_names(rec):
+    url = rec.view(open=False).url  # the caller keeps no reference
     gc.collect()
     assert json.loads(fetched(url + "api/recordings"))["recordings"][0]["tokens"] == len(rec.tokens)
     _page._close_all()
@@ -213,7 +213,7 @@ def test_a_forked_child_ends_and_leaves_the_page_to_its_parent():
     assert (done.stdout, done.stderr) == ("3 200\n", "")
 
 
-def test_the_threads_that_are_asked_for_do_the_work(rec, threads_restored):
+def test_the_requested_number_of_threads_is_used(rec, threads_restored):
     with rec.view(open=False) as page:
         for threads in (1, 3):
             at.set_num_threads(threads)
@@ -262,7 +262,7 @@ def test_a_notebook_keeps_pages_that_are_small_and_no_others(rec):
         ([[0.5, 0.5], [0, 1.01]], "and 1.01 is not one"),
     ],
 )
-def test_numbers_that_are_no_weights_are_refused(table, says, tmp_path):
+def test_numbers_that_are_not_weights_are_rejected(table, says, tmp_path):
     other = at.Recording.from_tables(np.array(table, np.float32))
     said = "the page shows weights from 0 to 1, " + says + "; a heatmap draws any table"
     for show in (
@@ -283,7 +283,7 @@ def test_weights_that_are_off_by_rounding_are_shown():
     almost.view(open=False).close()
 
 
-def test_weights_times_norms_are_refused_and_still_show_themselves_in_a_notebook(rec):
+def test_weights_times_norms_are_rejected_but_display_in_a_notebook(rec):
     weighted = rec.value_weighted()
     for show in (weighted.html, lambda: weighted.view(open=False)):
         with pytest.raises(ValueError, match="the page shows weights from 0 to 1"):
@@ -446,7 +446,7 @@ def test_a_returned_page_is_text_that_shows_itself():
         ("model_view", {"attention": 1, "tokens": ["a"], "display_mode": "x"}, ValueError, "'dark' or 'light'"),
     ],
 )
-def test_what_cannot_be_is_said(function, arguments, error, says):
+def test_invalid_arguments_raise_clear_errors(function, arguments, error, says):
     table = np.ones((1, 2, 1, 1), np.float32)
     given = {name: table if name.endswith("attention") else value for name, value in arguments.items()}
     with pytest.raises(error, match=re.escape(says)):

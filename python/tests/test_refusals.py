@@ -95,25 +95,25 @@ def test_a_difference_is_drawn_of_the_most_changed_head_there_is(rec, model):
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 50, 1e30, 1.01, -0.5])
-def test_a_number_that_is_no_weight_is_named_with_its_place(number):
+def test_a_number_that_is_not_a_weight_is_located(number):
     tables = np.full((2, 3, 4, 4), 0.25)
     tables[1, 2, 3, 0] = number
-    tables[0, 0, 0, 0] = 0.9  # a row that does not sum to 1 is not what is told
+    tables[0, 0, 0, 0] = 0.9  # the error names the invalid number, not this row
     said = refusal(ValueError, lambda: at.analyze(tables))
-    told = "NaN" if np.isnan(number) else f"{number:g}"
+    shown = "NaN" if np.isnan(number) else f"{number:g}"
     assert (
         said
-        == f"layer 1, head 2, row 3: {told} is not a weight: weights lie between 0 and 1 (heatmap() draws any numbers)"
+        == f"layer 1, head 2, row 3: {shown} is not a weight: weights lie between 0 and 1 (heatmap() draws any numbers)"
     )
 
 
-def test_any_numbers_are_drawn_where_the_head_is_named():
+def test_any_numbers_are_drawn_if_the_head_is_named():
     tables = 50 * np.random.default_rng(1).random((2, 3, 4, 4))
     assert at.heatmap(tables, layer=1, head=2).png()
     assert refusal(ValueError, lambda: at.heatmap(tables)).startswith("pass layer and head: ")
 
 
-def test_rows_that_do_not_sum_to_one_are_told_first():
+def test_rows_that_do_not_sum_to_one_are_reported_first():
     report = at.analyze(np.full((6, 6), 0.7))
     wrong = "layer 0, head 0, row 0: the weights sum to 4.2, not 1: these are not attention weights."
     assert " ".join(str(report).split()).startswith(f"Check failed: {wrong} Look at layer 0, head 0: ")
@@ -131,7 +131,7 @@ def test_no_head_has_more_than_all_of_its_attention_somewhere():
         assert 0 <= head.interest <= 1 and all(0 <= kind.score <= 1 for kind in head.types)
 
 
-def test_a_head_that_attends_to_nothing_is_of_no_interest():
+def test_a_head_without_attention_has_no_interest():
     n = 8
     some = np.exp(np.random.default_rng(2).standard_normal((n, n)))
     tables = np.stack([np.zeros((n, n)), some / some.sum(-1, keepdims=True), 0.02 * np.eye(n)[::-1]])
@@ -163,12 +163,12 @@ def test_a_head_that_attends_to_nothing_is_of_no_interest():
         ("heads", {"values": True}, "values belongs to heatmap"),
     ],
 )
-def test_an_option_of_another_figure_is_refused(rec, kind, options, words):
+def test_an_option_of_another_figure_is_rejected(rec, kind, options, words):
     with pytest.raises(ValueError, match=words):
         rec.figure(kind, **options)
 
 
-def test_an_overview_says_of_which_kind_it_is_where_there_are_several(rec):
+def test_an_overview_names_its_kind_if_there_are_several(rec):
     both = at.load("tiny-translate").record("I love you")
     for kind in ("self", "decoder", "cross"):
         assert repr(both.figure("overview", attention=kind)).endswith(f"all heads of kind {kind}>")
@@ -195,7 +195,7 @@ def test_an_overview_says_of_which_kind_it_is_where_there_are_several(rec):
         (lambda m, r: r.figure().save("a\0b.svg"), "^path contains a null character$"),
     ],
 )
-def test_what_is_no_text_is_refused_in_words(model, rec, call, words):
+def test_invalid_texts_raise_clear_errors(model, rec, call, words):
     with pytest.raises(ValueError, match=words):
         call(model, rec)
 

@@ -1,4 +1,4 @@
-"""Reports and figures of the package: against the program's words, and as files that others can read."""
+"""Tests reports and figures against the command line's output, and as files that other programs read."""
 
 import io
 import json
@@ -35,18 +35,18 @@ def test_heads_are_ranked_by_interest_and_say_why(rec):
 
 def test_a_report_has_the_words_of_the_program_as_json(rec):
     report = rec.analyze()
-    told = report.to_dict()
-    assert list(told) == ["tokens", "look_at", "heads", "layers", "induction", "check"]
-    assert told["tokens"] == rec.tokens
-    assert told["look_at"] == {
+    shown = report.to_dict()
+    assert list(shown) == ["tokens", "look_at", "heads", "layers", "induction", "check"]
+    assert shown["tokens"] == rec.tokens
+    assert shown["look_at"] == {
         "layer": report.look_at.layer,
         "head": report.look_at.head,
         "kind": "self",
         "reason": report.look_at.reason,
     }
     by_layer = [head.entropy for head in report.statistics]
-    assert [head["entropy"] for head in told["heads"]] == pytest.approx(by_layer, rel=1e-6)
-    assert np.mean(by_layer[:4]) == pytest.approx(told["layers"][0]["entropy"], rel=1e-6)
+    assert [head["entropy"] for head in shown["heads"]] == pytest.approx(by_layer, rel=1e-6)
+    assert np.mean(by_layer[:4]) == pytest.approx(shown["layers"][0]["entropy"], rel=1e-6)
 
 
 def test_patterns_that_were_drawn_by_hand_are_recognised():
@@ -66,7 +66,7 @@ def test_patterns_that_were_drawn_by_hand_are_recognised():
     assert {head.head for head in report.heads[-2:]} == {3, 4}
 
 
-def test_a_report_shows_itself_in_a_notebook(rec):
+def test_a_report_displays_in_a_notebook(rec):
     page = rec.analyze()._repr_html_()
     table = xml.etree.ElementTree.fromstring(re.search("<table>.*</table>", page, re.DOTALL)[0])
     assert len(table.findall("./tbody/tr")) == 12
@@ -77,7 +77,7 @@ def test_entropy_by_layer_is_drawn(rec):
     assert "Entropy of attention by layer" in rec.analyze().figure().svg()
 
 
-def test_what_is_no_weight_is_refused():
+def test_numbers_that_are_not_weights_are_rejected():
     with pytest.raises(ValueError, match=r"-0.5 is not a weight: weights lie between 0 and 1"):
         at.analyze(np.array([[1.5, -0.5], [0.5, 0.5]]))
     with pytest.raises(ValueError, match="beyond is -1"):
@@ -100,7 +100,7 @@ def test_every_kind_becomes_every_sort_of_file(rec, kind, tmp_path):
     assert [file.name for file in sorted(tmp_path.iterdir())] == ["f.pdf", "f.png", "f.svg"]
 
 
-def test_a_picture_has_the_dots_that_dpi_says(rec):
+def test_a_picture_has_the_resolution_of_dpi(rec):
     def width(dpi):
         return int.from_bytes(rec.figure(layer=0, head=0).png(dpi)[16:20], "big")
 
@@ -121,13 +121,13 @@ def test_labels_titles_and_values_are_text_that_can_be_searched(rec):
     picture = rec.figure(
         layer=2, head=0, values=True, title="A title", xlabel="below", ylabel="beside", bar_label="bar", range=(0, 1)
     ).svg()
-    told = " ".join(xml.etree.ElementTree.fromstring(picture).itertext())
+    shown = " ".join(xml.etree.ElementTree.fromstring(picture).itertext())
     for word in ("A title", "below", "beside", "bar", "wonderful", "[SEP]"):
-        assert word in told
-    assert f"{rec.weights(2, 0)[3, 3]:.3f}" in told
+        assert word in shown
+    assert f"{rec.weights(2, 0)[3, 3]:.3f}" in shown
 
 
-def test_what_is_not_named_is_that_of_the_head_to_look_at(rec):
+def test_defaults_are_those_of_the_head_ranked_first(rec):
     best = rec.analyze().look_at
     assert repr(rec.figure()) == f"<attnscope.Figure: tiny-bert, layer {best.layer}, head {best.head}>"
     assert repr(rec.figure("heads")) == f"<attnscope.Figure: tiny-bert, layer {best.layer}>"
@@ -137,8 +137,8 @@ def test_what_is_not_named_is_that_of_the_head_to_look_at(rec):
 
 
 def test_heads_of_a_layer_can_be_chosen(rec):
-    told = rec.figure("heads", layer=0, heads=[3, 1]).svg()
-    assert re.findall("head [0-9]", told) == ["head 3", "head 1"]
+    shown = rec.figure("heads", layer=0, heads=[3, 1]).svg()
+    assert re.findall("head [0-9]", shown) == ["head 3", "head 1"]
     assert "layer 0, head 2" in rec.figure("headview", layer=0, head=2).svg()
 
 
@@ -157,7 +157,7 @@ def test_long_texts_say_how_they_were_made_smaller():
     assert "Each cell is the mean of" in rec.figure("overview", reduce="mean").svg()
 
 
-def test_figures_show_themselves_in_a_terminal_and_in_a_notebook(rec, capsys):
+def test_figures_display_in_a_terminal_and_in_a_notebook(rec, capsys):
     figure = rec.figure(layer=1, head=0)
     assert str(figure).startswith("tiny-bert, layer 1, head 0\n") and max(map(len, str(figure).splitlines())) <= 80
     figure.show()
@@ -198,7 +198,7 @@ def test_the_difference_of_two_is_drawn_around_zero(rec):
         ("headview", {"threshold": "much"}, TypeError, "threshold must be a number"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_words(rec, kind, options, error, words):
+def test_figures_that_cannot_be_drawn_raise_clear_errors(rec, kind, options, error, words):
     with pytest.raises(error, match=words):
         rec.figure(kind, **options).png()
 
@@ -215,6 +215,6 @@ def test_what_cannot_be_drawn_is_refused_in_words(rec, kind, options, error, wor
         (lambda f, p: at.heatmap(at.Recording.from_tables(np.eye(2)), ["a", "b"]), TypeError, "its own tokens"),
     ],
 )
-def test_files_that_cannot_be_written_are_refused_in_words(rec, tmp_path, call, error, words):
+def test_files_that_cannot_be_written_raise_clear_errors(rec, tmp_path, call, error, words):
     with pytest.raises(error, match=words):
         call(rec.figure(layer=0, head=0), tmp_path)

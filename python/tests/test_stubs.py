@@ -1,4 +1,4 @@
-"""What type checkers read is true: the stubs name what the modules have, and public functions are annotated."""
+"""Checks that the stubs match the modules, and that public functions are annotated."""
 
 import ast
 import importlib
@@ -29,7 +29,7 @@ def members(body):
 
 
 @pytest.mark.parametrize("name", ["_attnscope", "_scope"])
-def test_a_stub_names_all_that_its_module_has_and_no_more(name):
+def test_a_stub_matches_its_module(name):
     module = importlib.import_module(f"attnscope.{name}")
     stub = members(ast.parse((PACKAGE / f"{name}.pyi").read_text(encoding="utf-8")).body)
     # What is passed between the modules themselves.
@@ -61,7 +61,7 @@ FUNCTIONS = dict(functions())
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_public_function_says_what_it_returns(name):
+def test_public_functions_are_annotated(name):
     assert name in ELSEWHERE or "return" in FUNCTIONS[name].__annotations__
 
 

@@ -25,7 +25,7 @@ def positions(n, m):
 
 
 def draw_rule(pick, sizes):
-    """A rule as we write it, and its table as anybody would."""
+    """Returns a rule as text, and its table by the definition."""
     n, m = sizes.n, sizes.m
     i, j = positions(n, m)
     a, b = pick.randrange(0, 12), pick.randrange(0, 12)
@@ -130,7 +130,7 @@ def repeated(x):
 
 
 def step_two(x):
-    """A last axis that is not dense: copied, with a warning."""
+    """Makes a last axis that is not contiguous: copied, with a warning."""
     wide = x.new_zeros(*x.shape[:-1], 2 * x.shape[-1])
     wide[..., ::2] = x
     return wide[..., ::2]
@@ -228,7 +228,7 @@ def theirs(case):
 
 
 def sdpa(q, k, v, allowed, bias, scale):
-    """torch's own; in a row that may see nothing it gives NaN or zeros, by version, where we promise zeros."""
+    """Calls torch's own; for a row that sees no key it gives NaN or zeros, by version, where attnscope gives zeros."""
     with torch.no_grad():
         shape = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
         added = torch.zeros(shape, dtype=torch.float64) if bias is None else bias.expand(shape).clone()

@@ -1,4 +1,4 @@
-"""Attention as an operator of torch: what torch.compile makes of it, and torch's own checks of such an operator."""
+"""Tests attention as a torch operator: torch.compile, and torch's own checks of operators."""
 
 import attnscope as at
 import pytest
@@ -146,7 +146,7 @@ def test_a_mask_with_a_bias_has_no_text():
         compiled(*tensors()[:3])
 
 
-def test_a_mask_that_requires_a_gradient_is_refused():
+def test_a_mask_that_requires_a_gradient_is_rejected():
     def call(q, k, v, bias, *_):
         return at.torch.attention(q, k, v, mask=bias)
 

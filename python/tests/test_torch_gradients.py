@@ -1,4 +1,4 @@
-"""Gradients through at.torch: what has one, what is kept for it, and what is refused."""
+"""Tests gradients through at.torch: which inputs have one, what is kept for them, and what is rejected."""
 
 import os
 import pathlib
@@ -95,7 +95,7 @@ def test_linear_attention_has_the_gradients_of_the_formula(feature, causal, seed
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_dropout_kept_has_the_gradients_of_just_that(seed):
+def test_gradients_match_the_weights_that_dropout_kept(seed):
     x = tensors(m=30, e=30, seed=seed)
     q, k, _ = x
     rate = 0.3
@@ -127,14 +127,14 @@ def test_dropout_draws_its_seed_from_torch():
 
 
 @pytest.mark.parametrize("which", range(3))
-def test_only_what_asks_for_a_gradient_gets_one(which):
+def test_only_inputs_that_require_a_gradient_get_one(which):
     x = [y.detach() for y in tensors()]
     x[which].requires_grad_()
     at.torch.attention(*x).sum().backward()
     assert [y.grad is not None for y in x] == [i == which for i in range(3)]
 
 
-def test_there_is_no_graph_where_nobody_asks():
+def test_there_is_no_graph_without_required_gradients():
     x = [y.detach() for y in tensors()]
     assert at.torch.attention(*x).grad_fn is None
     with torch.no_grad():
@@ -143,7 +143,7 @@ def test_there_is_no_graph_where_nobody_asks():
         assert not at.torch.attention(*x).requires_grad
 
 
-def test_attention_itself_goes_to_torch_where_a_gradient_is_wanted():
+def test_attention_dispatches_to_torch_if_a_gradient_is_required():
     x = tensors()
     bias, sink = torch.randn(9, 11, requires_grad=True), torch.randn(4, requires_grad=True)
     out, lse, weights = at.attention(*x, mask="causal(3)", bias=bias, sink=sink, return_lse=True, return_weights=True)
@@ -213,7 +213,7 @@ def test_inputs_that_change_after_the_forward_pass_are_noticed():
 
 
 @pytest.mark.parametrize("call", [at.attention, lambda *x: at.torch.linear_attention(*x)], ids=["softmax", "linear"])
-def test_gradients_of_gradients_are_refused_when_somebody_asks(call):
+def test_second_derivatives_are_rejected_on_use(call):
     x = tensors()
     first = torch.autograd.grad(call(*x).square().sum(), x, create_graph=True)
     plain = torch.autograd.grad(call(*x).square().sum(), x)
@@ -326,7 +326,7 @@ class TestRefused:
             at.torch.linear_attention(*tensors(), feature="gelu")
 
 
-def test_a_last_axis_that_is_not_dense_is_copied_once_and_the_warning_points_here():
+def test_a_last_axis_that_is_not_contiguous_is_copied_once_and_the_warning_points_here():
     q, k, v = tensors(d=8, e=8)
     odd = torch.randn(2, 2, 8, 11).mT.requires_grad_()
     with pytest.warns(UserWarning, match="k is copied: its last axis is not contiguous") as caught:
@@ -339,7 +339,7 @@ def test_a_last_axis_that_is_not_dense_is_copied_once_and_the_warning_points_her
     assert all(torch.equal(a, b) for a, b in zip(got, wanted))
 
 
-def test_a_view_that_is_negated_when_it_is_read_is_seen_so():
+def test_a_lazily_negated_view_is_read_negated():
     z = torch.randn(1, 1, 4, 8, dtype=torch.complex64)
     negated, plain = z.conj().imag.requires_grad_(), z.real.contiguous()
     with pytest.warns(UserWarning, match="q is copied"):
@@ -347,7 +347,7 @@ def test_a_view_that_is_negated_when_it_is_read_is_seen_so():
     assert torch.equal(out, at.attention(-z.imag, plain, plain).detach())
 
 
-def test_inputs_and_gradients_of_outputs_are_left_alone():
+def test_inputs_and_output_gradients_are_not_modified():
     x = tensors()
     d_out = torch.randn(2, 4, 9, 5)
     before = [y.detach().clone() for y in (*x, d_out)]
@@ -357,7 +357,7 @@ def test_inputs_and_gradients_of_outputs_are_left_alone():
     assert all(torch.equal(a, b) for a, b in zip(before, (*x, d_out))) and torch.equal(out, shown)
 
 
-def test_masks_in_a_graph_that_outlives_python_are_no_complaint():
+def test_masks_in_a_graph_that_outlives_python_are_not_reported():
     code = (
         "import torch, attnscope as at; q = torch.ones(1, 1, 4, 8, requires_grad=True);"
         "out = at.torch.attention(q, q, q, mask=at.causal()); out.sum().backward(retain_graph=True)"

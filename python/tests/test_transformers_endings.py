@@ -1,4 +1,4 @@
-"""at.record() of generate() with texts that end at different times: each ends where it ended."""
+"""Tests at.record() of generate() with texts that end at different times: none includes padding."""
 
 import attnscope as at
 import numpy as np

@@ -1,4 +1,4 @@
-"""Masks of transformers as rules: the same pairs as its own tables, without their memory, and never lost."""
+"""Tests masks of transformers as rules: the same pairs as its own tables, without their memory, and never lost."""
 
 import attnscope as at
 import numpy as np
@@ -32,8 +32,8 @@ FUNCTIONS = {
     "blocks": lambda b, m: masking_utils.or_masks(
         masking_utils.causal_mask_function, masking_utils.blockwise_overlay(blocks(b, 64))
     ),
-    "somebody's own": lambda b, m: lambda batch, head, q, k: (q * k) % 3 != batch,
-    "somebody's own by a known name": lambda b, m: named("causal_mask_function", lambda batch, head, q, k: k < q),
+    "a user's own": lambda b, m: lambda batch, head, q, k: (q * k) % 3 != batch,
+    "a user's own by a known name": lambda b, m: named("causal_mask_function", lambda batch, head, q, k: k < q),
 }
 KNOWN = ("causal", "everything", "window", "window to both sides", "window without causal", "two windows")
 
@@ -106,7 +106,7 @@ def test_a_mask_takes_no_memory():
         assert same.rule is mask.rule
 
 
-def test_whoever_computes_with_a_mask_gets_the_table():
+def test_operations_on_a_mask_use_the_table():
     mask = masks.mask_function(1, 4, 4)
     table = torch.ones(4, 4).tril().bool()
     assert torch.equal(~mask, ~table[None, None])
@@ -126,7 +126,7 @@ def test_whoever_computes_with_a_mask_gets_the_table():
         lambda mask: mask[:, :, :, :3] + torch.zeros(4, 3),
     ],
 )
-def test_a_mask_is_no_number(use):
+def test_a_mask_cannot_be_used_as_a_number(use):
     with pytest.raises(RuntimeError, match="as with numbers"):
         use(masks.mask_function(1, 4, 4))
 
@@ -153,7 +153,7 @@ def test_a_mask_for_other_sizes_is_an_error():
 
 
 @pytest.mark.parametrize(("name", "rules"), [("llama", 1), ("gemma2", 2), ("t5", 3)])
-def test_a_mask_is_compiled_once_a_pass_and_not_once_a_layer(name, rules, monkeypatch):
+def test_a_mask_is_compiled_once_per_pass_and_not_per_layer(name, rules, monkeypatch):
     made, plan = [], masks._masks.plan
 
     def count(*arguments):
@@ -166,7 +166,7 @@ def test_a_mask_is_compiled_once_a_pass_and_not_once_a_layer(name, rules, monkey
     assert len(made) == rules
 
 
-def test_t5s_bias_is_read_once_a_pass_and_by_distance(monkeypatch):
+def test_t5s_bias_is_read_once_per_pass_and_by_distance(monkeypatch):
     made, by_distance = [], at.transformers.by_distance
 
     def count(bias):
@@ -198,7 +198,7 @@ OWN_ATTENTION = {
 
 
 @pytest.mark.parametrize("name", OWN_ATTENTION)
-def test_a_model_with_attention_of_its_own_is_refused(name):
+def test_a_model_with_its_own_attention_is_rejected(name):
     config = OWN_ATTENTION[name]()
     model = transformers.AutoModel.from_config(config, attn_implementation="attnscope").eval()
     real = torch.tensor([[1, 1, 1, 0]])
@@ -216,7 +216,7 @@ def test_a_model_that_does_not_say_causal_itself_is_asked():
     assert (out - torch.nn.functional.scaled_dot_product_attention(q, q, q).transpose(1, 2)).abs().max() < 1e-5
 
 
-def test_what_is_not_known_is_not_left_out_silently():
+def test_unsupported_arguments_are_rejected():
     q = torch.randn(1, 2, 6, 8)
     with pytest.raises(NotImplementedError, match="Identity passes block_indices"):
         at.transformers.attention_forward(torch.nn.Identity(), q, q, q, None, block_indices=torch.ones(1))

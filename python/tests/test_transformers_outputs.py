@@ -1,4 +1,4 @@
-"""Models of transformers on attnscope's kernel give what they give on its own eager attention."""
+"""Compares transformers models on attnscope's kernels with eager attention."""
 
 import attnscope as at
 import pytest
@@ -23,7 +23,7 @@ from hf_models import (
 
 @pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_outputs_and_weights_are_those_of_eager(name, padding):
+def test_outputs_and_weights_match_eager(name, padding):
     model = family(name)
     texts = batch(model, padding)
     eager = run(model, "eager", texts.inputs, output_attentions=True)
@@ -56,7 +56,7 @@ def test_padding_has_no_influence_at_all(name, padding):
 
 @pytest.mark.parametrize("options", [{}, {"do_sample": True, "top_k": 5}, {"num_beams": 3}], ids=str)
 @pytest.mark.parametrize("name", WRITERS)
-def test_generate_writes_what_it_writes_on_eager(name, options):
+def test_generate_matches_eager(name, options):
     model = family(name)
     inputs = {key: batch(model, "left").inputs[key] for key in ("input_ids", "attention_mask")}
     written = []
@@ -116,7 +116,7 @@ def assert_gradients_agree(ours, theirs):
 
 @pytest.mark.parametrize("weights_too", [False, True])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_gradients_are_those_of_eager(name, weights_too):
+def test_gradients_match_eager(name, weights_too):
     model = family(name).train()
     texts = batch(model, "right")
     wanted = gradients(model, "eager", texts, weights_too)

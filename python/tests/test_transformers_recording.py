@@ -1,4 +1,4 @@
-"""at.record(): what it keeps of a model of transformers gives the weights that eager attention shows."""
+"""Tests that recordings by at.record() have the weights of eager attention."""
 
 import os
 import pathlib
@@ -51,7 +51,7 @@ def rows_of(texts):
 
 @pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_weights_are_those_of_eager_and_padding_is_gone(name, padding):
+def test_weights_match_eager_and_padding_is_removed(name, padding):
     model = family(name)
     texts = batch(model, padding)
     wanted = attentions(run(model, "eager", texts.inputs, output_attentions=True))
@@ -171,7 +171,7 @@ def test_t5s_trace_has_its_bias():
     assert rec.trace(layer=1, head=2, query=9, key=4)["bias"] == pytest.approx(wanted, abs=1e-6)
 
 
-def test_values_are_kept_if_asked_for():
+def test_values_are_kept_on_request():
     model = family("llama")
     with at.record(model, values=True) as rec, torch.no_grad():
         model(**batch(model, "left").inputs)

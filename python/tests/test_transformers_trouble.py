@@ -1,4 +1,4 @@
-"""at.record() where something goes wrong: the model is as it was, and the error says why."""
+"""Tests at.record() when something fails: the model is restored, and the error says why."""
 
 import copy
 import pickle
@@ -116,7 +116,7 @@ def writer(**how):
     ],
     ids=["beams", "looked up", "assisted", "two towers"],
 )
-def test_what_cannot_be_recorded_does_not_end_the_call(make, error):
+def test_errors_of_recording_do_not_interrupt_the_call(make, error):
     model, call = make()
     with torch.no_grad():
         wanted, got = call(), None

@@ -13,7 +13,7 @@ def scores(q, k, *, scale=None, softcap=None, bias=None):
 
 
 def attention(q, k, v, *, allowed=True, sink=None, **options):
-    """out, lse, weights; a row that may see nothing is zero, its lse -inf."""
+    """Returns out, lse, weights; a row that sees no key is zero, its lse -inf."""
     s = np.where(allowed, scores(q, k, **options), -np.inf)
     logits = s
     if sink is not None:
