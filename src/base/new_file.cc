@@ -18,7 +18,7 @@ std::string system_words(int error) { return std::generic_category().message(err
 NewFile::NewFile(const std::filesystem::path& file) : file_(file) {
   struct stat now{};
   const bool exists = ::stat(file.c_str(), &now) == 0;
-  if (exists && S_ISDIR(now.st_mode)) throw Error(file.string(), "is a folder; a file's name is needed");
+  if (exists && S_ISDIR(now.st_mode)) throw Error(file.string(), "is a folder; a file name is needed");
   if (exists && !S_ISREG(now.st_mode)) {
     descriptor_ = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) fail("cannot be written");

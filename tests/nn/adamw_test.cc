@@ -115,7 +115,7 @@ TEST(AdamW, ParametersOfAnotherModelThrow) {
   AdamW optimiser(one, {});
   ThreadPool pool(1);
   EXPECT_THAT(test::argument_error([&] { optimiser.step(other, 1, 1, pool); }),
-              testing::HasSubstr("not the parameters that it was made for"));
+              testing::HasSubstr("not the parameters it was constructed with"));
   EXPECT_EQ(optimiser.steps(), 0);
 }
 

@@ -73,7 +73,7 @@ TEST(Parameters, ClearingGradientsLeavesValues) {
 TEST(Parameters, DuplicateNamesAndEmptyShapesThrow) {
   Parameters parameters;
   parameters.matrix("w", 3, 4);
-  EXPECT_THAT(argument_error([&] { parameters.vector("w", 3); }), HasSubstr("two of the name \"w\""));
+  EXPECT_THAT(argument_error([&] { parameters.vector("w", 3); }), HasSubstr("duplicate name \"w\""));
   EXPECT_THAT(argument_error([&] { parameters.matrix("v", 3, 0); }), HasSubstr("\"v\" would be 3 x 0"));
   EXPECT_THAT(argument_error([&] { parameters.vector("b", -1); }), HasSubstr("\"b\" would be -1"));
   EXPECT_EQ(parameters.all().size(), 1U);

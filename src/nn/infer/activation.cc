@@ -16,7 +16,7 @@ constexpr std::int64_t kActivationWork = 4;  // a number that goes through e^x c
 void check_alike(const char* what, const View<const float, 2>& a, const View<const float, 2>& b) {
   if (a.shape == b.shape) return;
   throw std::invalid_argument(std::string(what) + " are " + shape_text(a) + " and " + shape_text(b) +
-                              "; they must be alike");
+                              "; they must have the same shape");
 }
 
 void run_activation(View<float, 2> x, View<const float, 2> up, Activation f, ThreadPool& pool) {

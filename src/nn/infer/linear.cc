@@ -24,7 +24,7 @@ void check_weights(std::span<const Weight> weights) {
   for (const Weight& w : weights) {
     const std::string shape = shape_text(w.matrix.shape[0], w.matrix.shape[1]);
     if (w.matrix.empty() || w.matrix.shape[0] < 1 || w.matrix.shape[1] < 1) {
-      throw std::invalid_argument("Linear: a matrix of " + shape + "; it must have numbers");
+      throw std::invalid_argument("Linear: a matrix of " + shape + "; it must not be empty");
     }
     if (w.matrix.strides[1] != 1) {
       throw std::invalid_argument("Linear: the numbers of a row of a " + shape + " matrix must lie side by side");

@@ -37,7 +37,7 @@ void check_moments(const Parameters& parameters, const std::deque<AdamW::Moments
     const Matrix& value = parameters.all()[n].value;
     alike = moments[n].first.rows() == value.rows() && moments[n].first.columns() == value.columns();
   }
-  if (!alike) throw std::invalid_argument("AdamW: these are not the parameters that it was made for");
+  if (!alike) throw std::invalid_argument("AdamW: these are not the parameters it was constructed with");
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ FeedForward::FeedForward(const FeedForwardWeights& weights, Activation activatio
   const bool gate_fits =
       !weights.gate || (weights.gate->inputs() == weights.up.inputs() && weights.gate->outputs() == inner);
   if (weights.down.inputs() == inner && gate_fits) return;
-  throw std::invalid_argument("FeedForward: up leads to " + std::to_string(inner) + " numbers, down starts from " +
+  throw std::invalid_argument("FeedForward: up has " + std::to_string(inner) + " outputs, down has " +
                               std::to_string(weights.down.inputs()) +
-                              (gate_fits ? "" : ", and the gate is not shaped like up"));
+                              (gate_fits ? " inputs" : " inputs, and the gate is not shaped like up"));
 }
 
 void FeedForward::forward(View<const float, 2> x, View<const float, 2> add, View<float, 2> y, const LearnPass& pass) {

@@ -36,7 +36,7 @@ void check_result(const Dense& layer, const View<const float, 2>& x, const View<
 void check_like_x(const char* name, const View<const float, 2>& x, const View<const float, 2>& other) {
   if (other.empty() || other.shape == x.shape) return;
   throw std::invalid_argument(std::string("dense_backward: ") + name + " is " + shape_text(other) + " and x is " +
-                              shape_text(x) + "; they must be alike");
+                              shape_text(x) + "; they must have the same shape");
 }
 
 // dx = dy w + add

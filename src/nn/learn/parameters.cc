@@ -9,11 +9,11 @@
 namespace attn::nn {
 
 Parameter& Parameters::add(std::string name, std::vector<std::int64_t> shape) {
-  if (find(name) != nullptr) throw std::invalid_argument("Parameters: there are two of the name \"" + name + "\"");
+  if (find(name) != nullptr) throw std::invalid_argument("Parameters: duplicate name \"" + name + "\"");
   if (std::any_of(shape.begin(), shape.end(), [](std::int64_t n) { return n < 1; })) {
     std::string text = std::to_string(shape.front());
     if (shape.size() == 2) text += " x " + std::to_string(shape.back());
-    throw std::invalid_argument("Parameters: \"" + name + "\" would be " + text + "; it must have numbers");
+    throw std::invalid_argument("Parameters: \"" + name + "\" would be " + text + "; it must not be empty");
   }
   const std::int64_t rows = shape.size() == 1 ? 1 : shape.front();
   const std::int64_t columns = shape.back();
