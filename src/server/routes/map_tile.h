@@ -4,6 +4,7 @@
 
 #include "base/progress.h"
 #include "insight/blocks/map_tile.h"
+#include "server/http/response.h"
 #include "server/store/viewed_head.h"
 
 namespace attn::server {

@@ -1,6 +1,7 @@
 // server/routes/rows.h - routes about a viewed head: one row, one column, the profile of all.
 #pragma once
 
+#include "server/http/response.h"
 #include "server/store/viewed_head.h"
 
 namespace attn::server {
