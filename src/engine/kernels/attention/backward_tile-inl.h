@@ -8,7 +8,7 @@
 #endif
 
 #include "engine/kernels/attention/backward-inl.h"
-#include "engine/kernels/rows/rows-inl.h"
+#include "engine/kernels/attention/softmax_steps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {

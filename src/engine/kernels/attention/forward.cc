@@ -9,7 +9,7 @@
 //
 // Memory. K lies in panels [D][2 vectors] (pack.h): for every d, the numbers of as many keys as two vectors hold. V is
 // read in place or in columns of two vectors. Both give the register tile vectors side by side, while q (rows) and the
-// scores s [12][256] are broadcast number by number. 12 x 256 scores are 12 KB: they stay in the first cache between
+// scores s [12][256] are broadcast number by number. 12 x 256 scores are 12 KB: they stay in the L1 cache between
 // the two products.
 //
 // Loop. A visit is one row of tiles (12 queries) against one chunk of keys. Its rows go through all steps in groups as
@@ -17,7 +17,7 @@
 // base) and its sum; dropout; o += s v. Tiles that the mask hides are never visited, so their cost is 0.
 //
 // The base need not be the largest score, only near enough to it that exp2 neither overflows nor vanishes (kSlack in
-// rows-inl.h). It is 0 for nearly every row, which saves a subtraction per score and rescaling o per chunk. Only when a
+// softmax_steps-inl.h). It is 0 for nearly every row, which saves a subtraction per score and rescaling o per chunk. Only when a
 // base moves, sum and o are multiplied by exp2(old - new). Division by the sum and the logarithm come once, at the end.
 #include "engine/kernels/attention/forward.h"
 

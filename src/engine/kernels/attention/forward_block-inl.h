@@ -12,7 +12,7 @@
 #include <cmath>
 
 #include "engine/kernels/attention/forward.h"
-#include "engine/kernels/rows/rows-inl.h"
+#include "engine/kernels/attention/softmax_steps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attn::kernels::HWY_NAMESPACE {

@@ -1,14 +1,14 @@
-// engine/kernels/rows/rows-inl.h - the steps of attention over one chunk of keys: scores, biases and mask, softmax,
-// values. forward.cc, forward_with_weights.cc, rebuild.cc and backward.cc are made of them.
+// engine/kernels/attention/softmax_steps-inl.h - the steps of attention over one chunk of keys: scores, biases and mask,
+// softmax, values. forward.cc, forward_with_weights.cc, rebuild.cc and backward.cc are made of them.
 //
-// A group of R query rows goes through all steps together, so that its scores stay in the first cache. `s` is
+// A group of R query rows goes through all steps together, so that its scores stay in the L1 cache. `s` is
 // [R][kChunk] scores. They are packed: the slots say which keys they belong to, so that gaps between segments cost
 // nothing.
-#if defined(ATTN_ENGINE_KERNELS_ROWS_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ATTN_ENGINE_KERNELS_ROWS_ROWS_INL_H_
-#undef ATTN_ENGINE_KERNELS_ROWS_ROWS_INL_H_
+#if defined(ATTN_ENGINE_KERNELS_ATTENTION_SOFTMAX_STEPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTN_ENGINE_KERNELS_ATTENTION_SOFTMAX_STEPS_INL_H_
+#undef ATTN_ENGINE_KERNELS_ATTENTION_SOFTMAX_STEPS_INL_H_
 #else
-#define ATTN_ENGINE_KERNELS_ROWS_ROWS_INL_H_
+#define ATTN_ENGINE_KERNELS_ATTENTION_SOFTMAX_STEPS_INL_H_
 #endif
 
 #include <algorithm>
