@@ -25,7 +25,7 @@ phase_end() {
   local status=$?
   trap - EXIT INT TERM
   local group
-  for group in $(jobs -p); do kill -INT -- "-$group" 2>/dev/null || true; done
+  for group in $(jobs -p); do kill -TERM -- "-$group" 2>/dev/null || true; done
   if ((phase_tty)); then printf '\r\033[K' >&2; fi
   exit "$status"
 }

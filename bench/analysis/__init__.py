@@ -81,10 +81,10 @@ def long_run(folder: Path) -> list[str]:
 def measure(context: Context) -> Findings:
     ids = np.random.default_rng(0).integers(1000, 30000, TOKENS).astype(np.int32)
     model = Model(folder_of("bert-base-uncased"), WIDTH, THREADS)
-    specimen = model.record(ids)
+    recording = model.record(ids)
     tables = stored_tables(ids)
-    check(specimen.statistics(12, 12), numpy_statistics(tables, ids))
-    calls = {"attnscope": lambda: specimen.statistics(12, 12), "numpy": lambda: numpy_statistics(tables, ids)}
+    check(recording.statistics(12, 12), numpy_statistics(tables, ids))
+    calls = {"attnscope": lambda: recording.statistics(12, 12), "numpy": lambda: numpy_statistics(tables, ids)}
     # Long turns: threads of numpy's BLAS go on spinning for 20 ms after its own.
     seconds = take_turns(calls, 3 if context.quick else 9, least=0.4)
     found = Findings(
@@ -94,7 +94,7 @@ def measure(context: Context) -> Findings:
         ],
         figures=[
             Figure("numpy on stored tables", times_faster(seconds, "attnscope", "numpy"), 5),
-            Figure("less memory for what is kept", tables.nbytes / specimen.kept_bytes(), 4),
+            Figure("less memory for what is kept", tables.nbytes / recording.kept_bytes(), 4),
         ],
     )
     if not context.quick:

@@ -117,7 +117,7 @@ def library() -> ctypes.CDLL:
     return found
 
 
-class Specimen:
+class ModelRecording:
     """A pass of one of our models, recorded."""
 
     def __init__(self, model: Model, ids: np.ndarray) -> None:
@@ -167,8 +167,8 @@ class Model:
             raise RuntimeError(library().bench_model_problem().decode())
         return out[:count]
 
-    def record(self, ids: np.ndarray) -> Specimen:
-        return Specimen(self, ids)
+    def record(self, ids: np.ndarray) -> ModelRecording:
+        return ModelRecording(self, ids)
 
     def plain_read(self, numbers: np.ndarray) -> None:
         """Reads them once, on the same threads."""

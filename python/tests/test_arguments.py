@@ -17,7 +17,7 @@ def test_another_dtype_is_rejected_by_name(dtype, name):
     arrays = {"q": ones(2, 3), "k": ones(2, 3), "v": ones(2, 3)}
     arrays[name] = arrays[name].astype(dtype)
     dtype_name = str(np.dtype(dtype))
-    with pytest.raises(TypeError, match=f"{name} has the dtype {dtype_name}; float32, float16 and bfloat16"):
+    with pytest.raises(TypeError, match=f"{name} has the dtype {dtype_name}; use float32, float16 or bfloat16"):
         at.attention(**arrays)
 
 

@@ -174,7 +174,7 @@ def test_two_texts_are_compared_on_what_they_share(rec):
     kept = [i for i in range(18) if rec.tokens[i] != "great"]
     one, two = rec.weights(best["layer"], best["head"]), other.weights(best["layer"], best["head"])
     np.testing.assert_allclose(difference, (one - two)[np.ix_(kept, kept)], atol=1e-6)
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="same shape"):
         rec.compare(at.load("imdb-sentiment").record(ENGLISH))
 
 
@@ -277,7 +277,7 @@ def test_attentions_of_transformers_are_taken_as_they_are():
         (np.ones((1, 1, 1, 2, 2)), None, ValueError, "weights has 5 axes"),
         (np.ones((0, 3)), None, ValueError, "at least one row"),
         ([np.ones((2, 3)), np.ones((1, 2, 3))], None, ValueError, "axes"),
-        ([np.ones((1, 2, 3)), np.ones((2, 2, 3))], None, ValueError, "one shape"),
+        ([np.ones((1, 2, 3)), np.ones((2, 2, 3))], None, ValueError, "same shape"),
         ([], None, ValueError, "axes"),
         (np.ones((2, 2)), ["a"], ValueError, "1 tokens for 2 rows"),
         (np.ones((2, 2)), "a b", TypeError, r"tokens=text.split\(\)"),

@@ -525,6 +525,6 @@ def test_a_wrong_pattern_is_refused_in_one_line(tmp_path):
     assert "from -16 to 16" in refused(2, "find", "offset(20)", *base)
     assert "missing.png" in refused(1, "find", "missing.png", *base)
     (tmp_path / "x.png").write_bytes(b"not a picture")
-    assert "is not a PNG" in refused(1, "find", tmp_path / "x.png", *base)
+    assert "is not a readable PNG" in refused(1, "find", tmp_path / "x.png", *base)
     np.save(tmp_path / "zero.npy", np.zeros((3, 3)))
     assert "is all zeros" in refused(2, "find", tmp_path / "zero.npy", *base)

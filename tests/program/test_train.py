@@ -286,7 +286,7 @@ def test_from_has_its_own_shape_and_must_fit_the_task(data, trained, tmp_path):
     asked = ["train", "classify", "--data", data["classify"], "--to", tmp_path / "c"]
     assert "--from excludes --width" in refused(2, *asked, "--from", trained["mlm"][0], "--width", 32)
     assert "is a gpt2; classify needs a bert" in refused(2, *asked, "--from", trained["lm"][0])
-    assert "fewer than the 9 asked for" in refused(2, *asked, "--from", trained["mlm"][0], "--layers", 9, "--length", 8)
+    assert "fewer than --layers 9" in refused(2, *asked, "--from", trained["mlm"][0], "--layers", 9, "--length", 8)
 
 
 # ---- stopping and resuming ----

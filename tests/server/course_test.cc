@@ -120,7 +120,7 @@ TEST_F(Course, ErrorsAreOneLine) {
   expect_refused(post("/masks", {{"seed", 1}}), 400, "only: lang, settings, data");
   expect_refused(post("/masks", {{"settings", {{"n", 65}}}}), 400, "from 4 to 64");
   expect_refused(post("/masks", {{"settings", {{"n", "8"}}}}), 400, "n must be a number");
-  expect_refused(post("/masks", {{"settings", {{"m", 8}}}}), 400, "only n, window");
+  expect_refused(post("/masks", {{"settings", {{"m", 8}}}}), 400, "choose from n, window");
   expect_refused(post("/masks", {{"data", {{"nothing", {{1}}}}}}), 400, "has no 'nothing'");
   expect_refused(post("/masks", {{"data", {{"mask", {{1}}}}}}), 400, "mask must be a string");
   expect_refused(post("/masks", {{"data", {{"added", "causal"}}}}), 400, "added must be numbers");

@@ -5,7 +5,7 @@ export const kFont = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans",
 
 // Colours of the current theme, read from the style sheet.
 export interface ThemeColours {
-  ground: string;
+  background: string;
   ink: string;
   quiet: string;
   line: string;
@@ -17,7 +17,7 @@ export function themeColours(element: Element): ThemeColours {
   const style = getComputedStyle(element);
   const ink = (name: string) => style.getPropertyValue(`--${name}`).trim();
   return {
-    ground: ink("ground"),
+    background: ink("background"),
     ink: ink("ink"),
     quiet: ink("quiet"),
     line: ink("line"),

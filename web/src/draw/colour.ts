@@ -82,11 +82,11 @@ export function headStyles(heads: { head: number }[]): HeadStyle[] {
 }
 
 // Black or white, whichever contrasts more (relative luminance of WCAG 2).
-export function textColourOn(ground: Colour): string {
+export function textColourOn(background: Colour): string {
   const linear = (byte: number) => {
     const v = byte / 255;
     return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
   };
-  const [r, g, b] = ground.map(linear);
+  const [r, g, b] = background.map(linear);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.1791 ? "#000" : "#fff";
 }

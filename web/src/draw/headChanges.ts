@@ -33,7 +33,7 @@ export function drawChanges(context: CanvasRenderingContext2D, of: Changes, colo
     context.fillRect(x, y, grid.cell, grid.cell);
     context.globalAlpha = 1;
     if (!head || grid.cell < 30) return;
-    context.fillStyle = share > 0.5 ? colours.ground : colours.ink;
+    context.fillStyle = share > 0.5 ? colours.background : colours.ink;
     context.font = `11px ${kFont}`;
     context.fillText(head.change.toFixed(3).replace(/^0/, ""), x + grid.cell / 2, y + grid.cell / 2 + 1);
   });

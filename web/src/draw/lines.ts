@@ -219,7 +219,7 @@ export function drawOffscreenWeight(
     const width = context.measureText(text).width + 12;
     context.fillStyle = colours.accent;
     context.fillRect(side === "key" ? x - width + 6 : x - 6, y - 10, width, 20);
-    context.fillStyle = colours.ground;
+    context.fillStyle = colours.background;
     context.fillText(text, x, y);
   };
   tell("↑", 0, first, 14);

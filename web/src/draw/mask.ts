@@ -74,7 +74,7 @@ function drawForbidden(
 }
 
 function drawLines(context: CanvasRenderingContext2D, { window, shape }: MaskPicture, colours: ThemeColours): void {
-  context.fillStyle = colours.ground;
+  context.fillStyle = colours.background;
   const [width, height] = [shape.columns * window.scale, shape.rows * window.scale];
   const [x, y] = [-window.x * window.scale, -window.y * window.scale];
   for (let i = 1; i < shape.rows; ++i) context.fillRect(x, y + i * window.scale - 0.5, width, 1);
@@ -125,7 +125,7 @@ export function drawTiles(
 
 function drawName(context: CanvasRenderingContext2D, name: string, x: number, y: number, colours: ThemeColours): void {
   const width = context.measureText(name).width + 8;
-  context.fillStyle = colours.ground;
+  context.fillStyle = colours.background;
   context.fillRect(x - width / 2, y - 8, width, 16);
   context.fillStyle = colours.ink;
   context.fillText(name, x, y + 0.5);

@@ -102,7 +102,7 @@ function drawNames(
   of: OverviewPicture,
 ): void {
   const { grid, colours } = of;
-  context.fillStyle = colours.ground;
+  context.fillStyle = colours.background;
   context.fillRect(0, 0, grid.left - 2, size.height);
   context.fillRect(0, 0, size.width, grid.top - 2);
   context.fillStyle = colours.quiet;

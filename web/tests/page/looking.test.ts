@@ -1,8 +1,6 @@
 // Measures, searches, what can be taken away, and what becomes what.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import type { Download, Page } from "@playwright/test";
 import { lookOver } from "./axe";
 import { address, expect, kText, program, rowOf, settled, test } from "./program";
@@ -116,14 +114,12 @@ test.describe("a search", () => {
 });
 
 test.describe("what is taken away", () => {
-  const folder = mkdtempSync(join(tmpdir(), "attnscope-export-"));
-  test.afterAll(() => rmSync(folder, { recursive: true }));
 
   async function saved(page: Page, name: string): Promise<{ file: string; download: Download }> {
     const coming = page.waitForEvent("download");
     await page.getByRole("button", { name: `Save: ${name}` }).click();
     const download = await coming;
-    const file = join(folder, download.suggestedFilename());
+    const file = test.info().outputPath(download.suggestedFilename());
     await download.saveAs(file);
     return { file, download };
   }

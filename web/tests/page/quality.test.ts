@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { statSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { testLooks } from "./axe";
 import {
@@ -112,11 +110,8 @@ test("an address without a recording says what is wrong", async ({ browser, serv
 });
 
 test.describe("an offline file", () => {
-  const folder = mkdtempSync(join(tmpdir(), "attnscope-page-"));
-  test.afterAll(() => rmSync(folder, { recursive: true }));
-
   test("shows the same numbers without any network", async ({ page, served }) => {
-    const file = join(folder, "page.html");
+    const file = test.info().outputPath("page.html");
     writeOffline(file, "--model", "tiny-bert", "--text", kText);
     const asked: string[] = [];
     page.on("request", (request) => asked.push(request.url()));
@@ -133,7 +128,7 @@ test.describe("an offline file", () => {
   });
 
   test("works inside a notebook's frame", async ({ page }) => {
-    const file = join(folder, "framed.html");
+    const file = test.info().outputPath("framed.html");
     writeOffline(file, "--model", "tiny-bert", "--text", kText);
     const { readFileSync } = await import("node:fs");
     await page.setViewportSize({ width: 1000, height: 700 });

@@ -1,7 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { testLooks } from "./axe";
 import { address, end, expect, factsOf, kText, program, serve, settled, test } from "./program";
@@ -168,8 +165,7 @@ test("what a mask forbids is said", async ({ page }) => {
 });
 
 test("what a recording lacks is said, with how to get it", async ({ page }) => {
-  const folder = mkdtempSync(join(tmpdir(), "attnscope-trace-"));
-  const file = join(folder, "film.attn");
+  const file = test.info().outputPath("film.attn");
   execFileSync(program, ["record", "--model", "tiny-bert", "--text", kText, "-o", file], { stdio: "ignore" });
   const served = await serve("--recording", file);
   await page.goto(address(served, kPlace));
@@ -177,7 +173,6 @@ test("what a recording lacks is said, with how to get it", async ({ page }) => {
   await expect(bars(page, "x")).toHaveCount(0);
   await expect(bars(page, "products")).toBeVisible();
   await end(served);
-  rmSync(folder, { recursive: true });
 });
 
 testLooks("a trace", [kPlace], async (page) => {
