@@ -97,7 +97,8 @@ TEST(Ablation, ErrorNamesAMissingHeadOrToken) {
   EXPECT_NE(ablation_refusal([&] { static_cast<void>(bare.ablation({0})); }).find("no language-model head"),
             std::string::npos);
   EXPECT_NE(ablation_refusal([&] { static_cast<void>(bert.ablation({99})); }).find("no token 99"), std::string::npos);
-  EXPECT_NE(ablation_refusal([&] { static_cast<void>(bert.ablation({})); }).find("at least one token"), std::string::npos);
+  EXPECT_NE(ablation_refusal([&] { static_cast<void>(bert.ablation({})); }).find("at least one token"),
+            std::string::npos);
   const Ablation ablation = bert.ablation({0});
   const auto without = [&](HeadId head) {
     return ablation_refusal([&] { static_cast<void>(ablation.without(std::vector{head}, bert.pool)); });

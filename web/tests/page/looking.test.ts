@@ -114,7 +114,6 @@ test.describe("a search", () => {
 });
 
 test.describe("what is taken away", () => {
-
   async function saved(page: Page, name: string): Promise<{ file: string; download: Download }> {
     const coming = page.waitForEvent("download");
     await page.getByRole("button", { name: `Save: ${name}` }).click();

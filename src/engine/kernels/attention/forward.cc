@@ -17,8 +17,9 @@
 // base) and its sum; dropout; o += s v. Tiles that the mask hides are never visited, so their cost is 0.
 //
 // The base need not be the largest score, only near enough to it that exp2 neither overflows nor vanishes (kSlack in
-// softmax_steps-inl.h). It is 0 for nearly every row, which saves a subtraction per score and rescaling o per chunk. Only when a
-// base moves, sum and o are multiplied by exp2(old - new). Division by the sum and the logarithm come once, at the end.
+// softmax_steps-inl.h). It is 0 for nearly every row, which saves a subtraction per score and rescaling o per chunk.
+// Only when a base moves, sum and o are multiplied by exp2(old - new). Division by the sum and the logarithm come once,
+// at the end.
 #include "engine/kernels/attention/forward.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,5 +1,5 @@
-// engine/kernels/attention/softmax_steps-inl.h - the steps of attention over one chunk of keys: scores, biases and mask,
-// softmax, values. forward.cc, forward_with_weights.cc, rebuild.cc and backward.cc are made of them.
+// engine/kernels/attention/softmax_steps-inl.h - the steps of attention over one chunk of keys: scores, biases and
+// mask, softmax, values. forward.cc, forward_with_weights.cc, rebuild.cc and backward.cc are made of them.
 //
 // A group of R query rows goes through all steps together, so that its scores stay in the L1 cache. `s` is
 // [R][kChunk] scores. They are packed: the slots say which keys they belong to, so that gaps between segments cost
