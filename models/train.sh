@@ -45,7 +45,7 @@ imdb-sentiment() {
   reviews
   "$program" train classify --data "$work/reviews.csv" --to "$work/imdb-sentiment" --vocabulary 8000 --layers 2 \
     --heads 4 --width 128 --length 512 --batch 32 --steps 2400 --rate 0.0007 --warmup 150 --dropout 0.2 --held-out 0.1 \
-    --judge-every 300 --half
+    --evaluate-every 300 --half
 }
 
 for name in "${names[@]}"; do

@@ -129,13 +129,30 @@ CLI::Option* at_least(std::int64_t least, CLI::Option* option) {
       ""));
 }
 
+namespace {
+void note_old_name(const std::string& old_name, const std::string& new_name) {
+  note("{} is called {} now; the old name will go in the next version", old_name, new_name);
+}
+}  // namespace
+
 void add_old_flag(CLI::App& command, const std::string& old_name, const std::string& new_name, bool& value) {
   command
       .add_flag_callback(old_name,
                          [&value, old_name, new_name] {
                            value = true;
-                           note("{} is called {} now; the old name will go in the next version", old_name, new_name);
+                           note_old_name(old_name, new_name);
                          })
+      ->group("");
+}
+
+CLI::Option* add_old_option(CLI::App& command, const std::string& old_name, const std::string& new_name,
+                            std::int64_t& value) {
+  return command
+      .add_option_function<std::int64_t>(old_name,
+                                         [&value, old_name, new_name](const std::int64_t& given) {
+                                           value = given;
+                                           note_old_name(old_name, new_name);
+                                         })
       ->group("");
 }
 

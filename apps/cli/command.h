@@ -130,6 +130,9 @@ CLI::Option* at_least(std::int64_t least, CLI::Option* option);
 // Prints a note on standard error if a text is longer than those the model was trained on.
 // A flag's name of an earlier version: it still works, is not listed, and says its new name on standard error.
 void add_old_flag(CLI::App& command, const std::string& old_name, const std::string& new_name, bool& value);
+// The same for an option that takes a whole number.
+CLI::Option* add_old_option(CLI::App& command, const std::string& old_name, const std::string& new_name,
+                            std::int64_t& value);
 
 void note_training_length(const model::Facts& facts, std::int64_t tokens);
 

@@ -131,7 +131,7 @@ std::optional<Evaluation> Trainer::evaluate(ThreadPool& pool, const Stop& stop) 
   const Evaluation evaluation{
       .step = steps_done(),
       .loss = all->mean(),
-      .right = static_cast<double>(all->right) / static_cast<double>(std::max<std::int64_t>(1, all->counted))};
+      .accuracy = static_cast<double>(all->right) / static_cast<double>(std::max<std::int64_t>(1, all->counted))};
   history_.evaluated.push_back(evaluation);
   return evaluation;
 }
@@ -178,7 +178,7 @@ bool Trainer::resume(const std::filesystem::path& folder) {
     for (std::int64_t i = 0; i < evaluated->second.shape[0]; ++i) {
       double row[kEvaluated];
       std::memcpy(row, evaluated->second.data + i * static_cast<std::int64_t>(sizeof row), sizeof row);
-      history_.evaluated.push_back({.step = static_cast<std::int64_t>(row[0]), .loss = row[1], .right = row[2]});
+      history_.evaluated.push_back({.step = static_cast<std::int64_t>(row[0]), .loss = row[1], .accuracy = row[2]});
     }
   }
   optimiser_.set_steps(steps);
@@ -199,7 +199,7 @@ void Trainer::save(const std::filesystem::path& folder) const {
   }
   std::vector<double> evaluated;
   for (const Evaluation& j : history_.evaluated)
-    evaluated.insert(evaluated.end(), {static_cast<double>(j.step), j.loss, j.right});
+    evaluated.insert(evaluated.end(), {static_cast<double>(j.step), j.loss, j.accuracy});
   if (!evaluated.empty()) {
     tensors.push_back(
         {"history.judged", model::Dtype::f64, {std::ssize(history_.evaluated), kEvaluated}, evaluated.data()});

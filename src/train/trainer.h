@@ -42,7 +42,7 @@ struct Stopped : std::runtime_error {
 struct Evaluation {
   std::int64_t step = 0;  // number of steps before it
   double loss = 0;
-  double right = 0;  // share of correct answers
+  double accuracy = 0;  // share of correct answers
 };
 
 // Losses and evaluations so far; stored in the checkpoint.

@@ -32,7 +32,7 @@ def data(tmp_path_factory):
 
 
 SMALL = {"steps": STEPS, "layers": 2, "heads": 2, "width": 16, "batch": 5, "length": 24, "warmup": 4, "rate": 0.003,
-         "held-out": 0.1, "dropout": 0.1, "checkpoint-every": 10, "judge-every": 10}  # fmt: skip
+         "held-out": 0.1, "dropout": 0.1, "checkpoint-every": 10, "evaluate-every": 10}  # fmt: skip
 
 
 def command(task, data, to, *more, changed=None):

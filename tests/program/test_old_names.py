@@ -18,6 +18,16 @@ def test_aside_is_without_sinks():
     assert "--aside" not in attnscope("heatmap", "--help").stdout
 
 
+def test_judge_every_is_evaluate_every(tmp_path):
+    (tmp_path / "data.csv").write_text("text,label\n" + "good film,1\nbad film,0\n" * 20)
+    train = ["train", "classify", "--data", tmp_path / "data.csv", "--steps", 4, "--layers", 1, "--heads", 1]
+    train += ["--width", 8, "--batch", 4, "--length", 8, "--vocabulary", 0, "--held-out", 0.3, "--json", "--to"]
+    done = attnscope(*train, tmp_path / "model", "--judge-every", 2)
+    assert done.stderr.count("--judge-every is called --evaluate-every now") == 1
+    found = json.loads(done.stdout)
+    assert found["held_out_accuracy"] == found["held_out_right"]
+
+
 def test_specimens_are_recordings():
     where = {"layer": 0, "head": 1, "row": 2}
     with Served("--text", "The cat sat.") as page:

@@ -29,7 +29,7 @@ TRANSLATIONS = [f"{WHAT[n * 7 % 6]} {DOES[n % 4]}" for n in range(240)]
 HELD_OUT = 0.1
 
 SMALL = ["--layers", 2, "--heads", 2, "--width", 16, "--batch", 4, "--length", 24, "--warmup", 4, "--rate", 0.01,
-         "--checkpoint-every", 10, "--judge-every", 10, "--held-out", HELD_OUT, "--dropout", 0.1]  # fmt: skip
+         "--checkpoint-every", 10, "--evaluate-every", 10, "--held-out", HELD_OUT, "--dropout", 0.1]  # fmt: skip
 VOCABULARY = {"lm": 290, "mlm": 60, "classify": 60, "translate": 0}
 KINDS = {
     "lm": transformers.AutoModelForCausalLM,
@@ -313,7 +313,7 @@ def start(*arguments):
 def test_killed_at_any_moment_it_resumes_to_the_same_bytes(data, tmp_path, task):
     steps = 60
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
-    more = ["--checkpoint-every", 3, "--judge-every", 10, "--record-every", 20, "--probe", "she eats"]
+    more = ["--checkpoint-every", 3, "--evaluate-every", 10, "--record-every", 20, "--probe", "she eats"]
     arguments = list(command(task, data, broken, steps=steps))
     for name, value in zip(more[::2], more[1::2]):
         if name in arguments:
@@ -470,7 +470,7 @@ def test_broken_checkpoint_is_refused(data, trained, tmp_path):
 def test_nan_loss_stops_with_the_step_and_keeps_the_checkpoint(data, tmp_path):
     folder = tmp_path / "model"
     arguments = command("lm", data, folder)
-    for option, value in (("--rate", 1e30), ("--checkpoint-every", 1), ("--judge-every", 1000), ("--warmup", 0)):
+    for option, value in (("--rate", 1e30), ("--checkpoint-every", 1), ("--evaluate-every", 1000), ("--warmup", 0)):
         arguments[arguments.index(option) + 1] = value
     said = refused_after_facts(arguments)
     step = int(said.split("at step ")[1].split(";")[0])

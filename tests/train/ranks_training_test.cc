@@ -104,7 +104,7 @@ TEST_P(EveryTaskOnRanks, FirstEvaluationHasTheSameBitsOnAnyNumberOfRanks) {
   for (int size = 2; size <= 5; ++size) {
     for (const Learned& rank : on_ranks_of(GetParam(), size, 0, evaluated)) {
       EXPECT_EQ(rank.history.evaluated[0].loss, one.history.evaluated[0].loss) << size;
-      EXPECT_EQ(rank.history.evaluated[0].right, one.history.evaluated[0].right) << size;
+      EXPECT_EQ(rank.history.evaluated[0].accuracy, one.history.evaluated[0].accuracy) << size;
     }
   }
 }

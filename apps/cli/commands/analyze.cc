@@ -85,7 +85,7 @@ void Analyze::run_text(Shell& shell) const {
   on_all(ranks, [&] {
     if (found.check.no_weight && !source.recording)
       throw std::runtime_error(to_string(*found.check.no_weight) + " (attnscope heatmap draws any numbers)");
-    source.judge(found.check);
+    source.report(found.check);
   });
   if (given.ranked.whole) found.statistics = statistics_of(*given.ranked.whole, options, pool);
   on_all(ranks, [&] {

@@ -94,9 +94,10 @@ void add_plan(CLI::App& command, TrainOptions& options) {
 void add_outputs(CLI::App& command, TrainOptions& options) {
   at_least(1, command.add_option("--checkpoint-every", options.checkpoint_every, "Steps between checkpoints"))
       ->capture_default_str();
-  at_least(1,
-           command.add_option("--judge-every", options.evaluate_every, "Steps between evaluations on held-out texts"))
+  at_least(
+      1, command.add_option("--evaluate-every", options.evaluate_every, "Steps between evaluations on held-out texts"))
       ->capture_default_str();
+  at_least(1, add_old_option(command, "--judge-every", "--evaluate-every", options.evaluate_every));
   at_least(0, command.add_option("--record-every", options.record_every,
                                  "Steps between recordings of --probe, to watch heads form; 0: never"))
       ->capture_default_str();

@@ -35,7 +35,7 @@ void write_losses(const train::History& history, const std::filesystem::path& fo
     csv += fmt::format("{},{}", step, history.losses[n]);
     for (; evaluated != history.evaluated.end() && evaluated->step < step;) ++evaluated;
     csv += evaluated != history.evaluated.end() && evaluated->step == step
-               ? fmt::format(",{},{}\n", evaluated->loss, evaluated->right)
+               ? fmt::format(",{},{}\n", evaluated->loss, evaluated->accuracy)
                : ",,\n";
   }
   base::write_file(folder / "loss.csv", csv);

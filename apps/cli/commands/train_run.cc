@@ -272,7 +272,7 @@ void Training::after_step(train::Trainer& trainer, std::optional<HeadWatch>& wat
     if (evaluation) {
       saved = false;
       tell(fmt::format("step {:>7}  loss {:.4f}  held out {:.4f}, {:.2f}% right  {} tokens/s", grouped(done), loss_,
-                       evaluation->loss, 100 * evaluation->right,
+                       evaluation->loss, 100 * evaluation->accuracy,
                        grouped(static_cast<long long>(static_cast<double>(tokens_) / std::max(seconds_, 1e-9)))));
     }
   }
@@ -348,7 +348,8 @@ void Training::finish(const train::Trainer& trainer) {
                  {"loss", history.losses.empty() ? Json() : Json(history.losses.back())}};
     if (!history.evaluated.empty()) {
       json["held_out_loss"] = history.evaluated.back().loss;
-      json["held_out_right"] = history.evaluated.back().right;
+      json["held_out_accuracy"] = history.evaluated.back().accuracy;
+      json["held_out_right"] = history.evaluated.back().accuracy;  // its name in version 0.1
     }
     print(as_line(json));
     return;

@@ -99,7 +99,7 @@ OpenedTables ViewPage::open_file(ThreadPool& pool) const {
   opened_tables.tables = source.open_unchecked({}, pool);
   const insight::CheckResult result = checked(*opened_tables.tables, pool);
   if (source.recording || !result.no_weight)
-    source.judge(result);  // a table of other numbers is refused later, in one line
+    source.report(result);  // a table of other numbers is refused later, in one line
   opened_tables.name = source.name_of(*opened_tables.tables);
   return opened_tables;
 }

@@ -95,7 +95,7 @@ SourceOption::Opened SourceOption::read(model::Keep keep, Ranks& ranks, ThreadPo
 
 std::unique_ptr<insight::AttentionTables> SourceOption::open(model::Keep keep, ThreadPool& pool) const {
   auto tables = open_unchecked(keep, pool);
-  if (table || recording) judge(checked(*tables, pool));
+  if (table || recording) report(checked(*tables, pool));
   return tables;
 }
 
@@ -104,7 +104,7 @@ std::string SourceOption::name_of(const insight::AttentionTables& opened) const 
   return std::filesystem::path(table.value_or("")).stem().string();
 }
 
-void SourceOption::judge(const insight::CheckResult& result) const {
+void SourceOption::report(const insight::CheckResult& result) const {
   if (!result.failure) return;
   if (recording) throw Error(*recording, "is broken: " + to_string(*result.failure));
   if (table) std::fprintf(stderr, "note: %s: %s\n", table->c_str(), to_string(*result.failure).c_str());

@@ -30,12 +30,12 @@ struct SourceOption {
   // weights, a sample of each head's rows of a longer one. Throws attn::Error with layer, head and row if a recording
   // fails; a table whose rows do not sum to 1 only gets a note on standard error.
   [[nodiscard]] std::unique_ptr<insight::AttentionTables> open(model::Keep keep, ThreadPool& pool) const;
-  // Opens without the check, for callers that check by themselves and pass the result to judge().
+  // Opens without the check, for callers that check by themselves and pass the result to report().
   [[nodiscard]] std::unique_ptr<insight::AttentionTables> open_unchecked(model::Keep keep, ThreadPool& pool) const;
   // The same for several processes: each rank gets its part of the recording. All ranks must call it.
   [[nodiscard]] RankedTables open_unchecked(Ranks& ranks, ThreadPool& pool) const;
   // Throws attn::Error for a recording that failed the check; prints a note for a table that did.
-  void judge(const insight::CheckResult& result) const;
+  void report(const insight::CheckResult& result) const;
 
   // For commands that run the model again. Throws UsageError if there is no model.
   struct Opened {
