@@ -19,7 +19,8 @@ def test_aside_is_without_sinks():
 
 
 def test_judge_every_is_evaluate_every(tmp_path):
-    (tmp_path / "data.csv").write_text("text,label\n" + "good film,1\nbad film,0\n" * 20)
+    lines = [f"a film of {n} minutes,{n % 2}" for n in range(40)]
+    (tmp_path / "data.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
     train = ["train", "classify", "--data", tmp_path / "data.csv", "--steps", 4, "--layers", 1, "--heads", 1]
     train += ["--width", 8, "--batch", 4, "--length", 8, "--vocabulary", 0, "--held-out", 0.3, "--json", "--to"]
     done = attnscope(*train, tmp_path / "model", "--judge-every", 2)
