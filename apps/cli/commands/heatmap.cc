@@ -56,11 +56,11 @@ void HeatmapCommand::run(ThreadPool& pool) const {
 
 void add_heatmap(CLI::App& app, Shell& shell) {
   auto options = std::make_shared<HeatmapCommand>();
-  CLI::App* command = app.add_subcommand("heatmap", "The weights of one head as a picture");
+  CLI::App* command = app.add_subcommand("heatmap", "Draw the attention weights of one head");
   options->view.add_to(*command);
   options->head.add_to(*command);
   options->figure.add_to(*command);
-  command->add_flag("--json", options->json, "The cells as one line of JSON");
+  command->add_flag("--json", options->json, "Print the cells as one line of JSON");
   command->callback([options, &shell] { options->run(shell.pool()); });
 }
 
