@@ -1,5 +1,6 @@
 """attnscope analyze --corpus on several processes: the output of one process, byte for byte."""
 
+import contextlib
 import os
 import pathlib
 import random
@@ -78,6 +79,13 @@ def family(pid):
     return found
 
 
+def is_rank(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/exe") == str(mpi.PROGRAM.resolve())
+    except OSError:
+        return False
+
+
 def lives(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -85,34 +93,49 @@ def lives(pid):
         return False
 
 
+def signal_to(pids, number):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
 class LongRun:
     """A corpus that takes one process four CPU seconds, and its output."""
 
     def __init__(self, folder):
+        self.folder = folder
         self.state = folder / "state"
         self.file = write_corpus(folder / "long.txt", 1000)
         self.command = [*on_corpus(self.file, "--json"), "--threads", 1, "--state"]
         start = seconds_of_children()
         attnscope(*self.command, folder / "other")
-        write_corpus(self.file, int(1000 * 4 / (seconds_of_children() - start)) + 500)
-        self.whole = attnscope(*self.command, folder / "other").stdout
+        self.resize(int(1000 * 4 / (seconds_of_children() - start)) + 500)
+
+    def resize(self, texts):
+        self.texts = texts
+        write_corpus(self.file, texts)
+        self.whole = attnscope(*self.command, self.folder / "other").stdout
 
     def begin(self, library, ranks):
-        """Starts the run again and waits until its state has been saved."""
-        self.state.unlink(missing_ok=True)
-        command = [ROOT / "tools" / "mpirun.sh", library, ranks, mpi.PROGRAM, *self.command, self.state]
-        run = subprocess.Popen(
-            list(map(str, command)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}),  # no faster than one process
-        )
-        until = time.monotonic() + 60
-        while not self.state.exists() and run.poll() is None and time.monotonic() < until:
-            time.sleep(0.005)
-        assert run.poll() is None and self.state.exists(), run.communicate()
-        return run
+        """Starts the run again; returns its launcher, and its ranks stopped as soon as their state has been saved."""
+        for _ in range(4):
+            self.state.unlink(missing_ok=True)
+            command = [ROOT / "tools" / "mpirun.sh", library, ranks, mpi.PROGRAM, *self.command, self.state]
+            run = subprocess.Popen(
+                list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            until = time.monotonic() + 60
+            while not self.state.exists() and run.poll() is None and time.monotonic() < until:
+                time.sleep(0.005)
+            stopped = [pid for pid in family(run.pid) if is_rank(pid)]
+            signal_to(stopped, signal.SIGSTOP)
+            if self.state.exists() and len(stopped) == ranks:
+                return run, stopped
+            signal_to(stopped, signal.SIGCONT)
+            out, said = run.communicate(timeout=60)
+            assert run.returncode == 0, (out, said)
+            self.resize(2 * self.texts)  # the run was over before this process saw its state
+        raise AssertionError(f"{self.texts} texts are not enough")
 
     def goes_on(self, done):
         assert done.returncode == 0, done.stderr
@@ -128,9 +151,8 @@ def long_run(tmp_path_factory):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_killed_run_resumes_with_another_number_of_ranks(library, long_run, tmp_path):
-    run = long_run.begin(library, 3)
-    for pid in reversed(family(run.pid)):
-        os.kill(pid, signal.SIGKILL)
+    run, _ = long_run.begin(library, 3)
+    signal_to(reversed(family(run.pid)), signal.SIGKILL)
     run.communicate(timeout=30)
     kept = shutil.copy(long_run.state, tmp_path / "kept")
     long_run.goes_on(attnscope(*long_run.command, long_run.state))
@@ -141,8 +163,10 @@ def test_a_killed_run_resumes_with_another_number_of_ranks(library, long_run, tm
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_resumes(library, stop, long_run):
-    run = long_run.begin(library, 2)
+    run, ranks = long_run.begin(library, 2)
     run.send_signal(stop)
+    time.sleep(0.2)  # until the launcher has passed it on
+    signal_to(ranks, signal.SIGCONT)
     out, said = run.communicate(timeout=30)
     assert "heads" not in out
     assert run.returncode != 0 or library == "mpich"  # whose launcher may call it a success
@@ -152,10 +176,9 @@ def test_a_stopped_run_resumes(library, stop, long_run):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_rank_that_dies_ends_the_others(library, long_run):
-    run = long_run.begin(library, 3)
-    ranks = [pid for pid in family(run.pid) if os.readlink(f"/proc/{pid}/exe") == str(mpi.PROGRAM.resolve())]
-    assert len(ranks) == 3
+    run, ranks = long_run.begin(library, 3)
     os.kill(ranks[1], signal.SIGKILL)
+    signal_to(ranks, signal.SIGCONT)
     run.communicate(timeout=30)
     assert run.returncode != 0
     until = time.monotonic() + 10
