@@ -22,7 +22,7 @@ run: ## Open the microscope on a built-in model; Ctrl-C ends it
 	@build/attnscope view --text "The film was great and the actors were wonderful, but the ending was weak."
 
 .PHONY: test
-test: ## All tests: C++, Python, and the page in a browser
+test: ## Run every test: C++, Python, and the page in a browser
 	@tools/build.sh tests
 	@tools/test.sh
 
@@ -35,23 +35,23 @@ bench: ## Measure against the other contenders
 	@$(python) bench/run.py --readme README.md
 
 .PHONY: dist
-dist: ## An archive of the program in dist/ that runs on a bare Debian or Ubuntu
+dist: ## Pack the program into an archive in dist/ that runs on a bare Debian or Ubuntu
 	@tools/build.sh program
 	@tools/setup.sh dist
 	@tools/dist.sh
 
 .PHONY: wheel
-wheel: ## A wheel in dist/ that carries every library it needs
+wheel: ## Pack the Python package into a wheel in dist/ with every library it needs
 	@tools/setup.sh wheel
 	@tools/wheel.sh
 
 .PHONY: models
-models: build ## Train the models that ship with the program again: two to three hours on two cores
+models: build ## Retrain the built-in models: two to three hours on two cores
 	@tools/setup.sh models
 	@models/train.sh
 
 .PHONY: lint
-lint: ## Look through the sources of every language; a minute, and seconds when little has changed
+lint: ## Check the sources of every language: a minute at first, then seconds
 	@tools/setup.sh lint
 	@tools/lint.sh
 
@@ -62,7 +62,7 @@ lint-%:
 	@tools/lint.sh $*
 
 .PHONY: check
-check: lint check-tidy check-asan check-tsan ## lint, clang-tidy, and the tests under ASan, UBSan and TSan
+check: lint check-tidy check-asan check-tsan ## Run lint, clang-tidy, and the tests under ASan, UBSan and TSan
 
 # Also the build by clang that must give no warning.
 .PHONY: check-tidy
@@ -87,7 +87,7 @@ check-setup:
 	@tools/setup.sh check
 
 .PHONY: format
-format: ## Lay out the sources
+format: ## Format the sources
 	@tools/setup.sh lint
 	@$(cpp_files) | xargs -r .venv/bin/clang-format -i
 	@.venv/bin/ruff check --quiet --fix-only . && .venv/bin/ruff format --quiet .

@@ -125,6 +125,6 @@ for piece in "$@"; do
 done
 if ((${#failed[@]} > 0)); then
   printf -v names '%s, ' "${failed[@]}"
-  echo "lint: ${names%, } found something; make format lays out what can be laid out" >&2
+  echo "lint: ${names%, } found something; make format fixes the layout" >&2
   exit 1
 fi

@@ -130,7 +130,7 @@ class OneDnn : public Contender {
     dnnl::inner_product_forward product;
     dnnl::stream stream;
     dnnl::memory x, bias, y;
-    std::vector<attn::nn::Memory> bytes;
+    std::vector<attn::nn::AlignedMemory> bytes;
     std::vector<dnnl::memory> weights;
   };
 
@@ -180,7 +180,7 @@ class PlainRead : public Contender {
 
  private:
   std::int64_t bytes_;
-  std::vector<attn::nn::Memory> copies_;
+  std::vector<attn::nn::AlignedMemory> copies_;
   std::array<unsigned, 2> sink_{};
 };
 

@@ -1,4 +1,4 @@
-"""Colours and a line of progress, where somebody is looking."""
+"""Colours and a progress line, if the output is a terminal."""
 
 from __future__ import annotations
 

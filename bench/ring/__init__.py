@@ -35,8 +35,8 @@ def libraries() -> list[str]:
 
 
 def quiet(rounds: list[dict[str, float]]) -> list[dict[str, float]]:
-    """Ranks cannot take over each other's work, as threads do: a neighbour who takes one core stops them all. Rounds
-    in which nobody did so count, if there are enough."""
+    """Ranks cannot take over each other's work as threads do: another process on one core delays them all. Only rounds
+    without such a process count, if there are enough of them."""
     kept = [one for one in rounds if one["others"] < QUIET]
     return kept if len(kept) >= ENOUGH else rounds
 

@@ -17,5 +17,5 @@ TASK = Task(
     "two threads, full attention, float32 (B,H,N,D)",
     groups=[(ONE, TWO)],
     figures=figures,
-    notes=("By wall time: needs two cores that nobody else uses.",),
+    notes=("By wall time: needs two idle cores.",),
 )

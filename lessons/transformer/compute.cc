@@ -79,7 +79,7 @@ void add_writing(LessonOutput& output, const model::Reader& reader, const model:
 
 // All rows at once against one row at a time: equal, because of the causal mask.
 double one_at_a_time(const model::Reader& reader, const model::Recording& recording, ThreadPool& pool) {
-  const model::Memory memory{
+  const model::EncoderOutput memory{
       .hidden = reader.model->encode(model::Batch(text::Encoding{recording.tokens}.ids()), {.pool = pool}),
       .starts = {0, std::ssize(recording.tokens)}};
   const std::vector<std::int32_t> all = text::Encoding{recording.target}.ids();

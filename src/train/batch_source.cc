@@ -107,7 +107,7 @@ class TextBatches final : public BatchSource {
   [[nodiscard]] std::int64_t examples() const noexcept override { return windows(learned_); }
 
  private:
-  static std::vector<std::int32_t> joined(const Sequences& texts, const text::Tokenizer& tokenizer) {
+  static std::vector<std::int32_t> joined(const TextSequences& texts, const text::Tokenizer& tokenizer) {
     const std::int32_t end = std::max(tokenizer.special().eos, std::int32_t{0});
     std::vector<std::int32_t> all;
     for (const auto& ids : texts.ids) {
@@ -265,7 +265,7 @@ class ClassBatches final : public PieceBatches {
   }
 
  private:
-  void add(TrainingBatch& batch, const Sequences& from, std::int64_t n) const {
+  void add(TrainingBatch& batch, const TextSequences& from, std::int64_t n) const {
     const auto at = static_cast<std::size_t>(n);
     add_framed(batch, ids_from(from.ids[at], 0, std::min(room(), std::ssize(from.ids[at]))));
     batch.labels.push_back(from.labels[at]);
@@ -290,7 +290,7 @@ class PairBatches final : public BatchSource {
   [[nodiscard]] std::int64_t examples() const noexcept override { return std::ssize(corpus_.learned.ids); }
 
  private:
-  void add(TrainingBatch& batch, const Sequences& from, std::int64_t n) const {
+  void add(TrainingBatch& batch, const TextSequences& from, std::int64_t n) const {
     const auto at = static_cast<std::size_t>(n);
     batch.add_source(ids_from(from.ids[at], 0, std::min(plan_.length, std::ssize(from.ids[at]))));
     const auto said = ids_from(from.targets[at], 0, std::min(plan_.length, std::ssize(from.targets[at])));

@@ -69,7 +69,7 @@ class FlatGradients {
 
 }  // namespace
 
-Share share_of(const TrainingBatch& batch, int rank, int size) {
+BatchShare share_of(const TrainingBatch& batch, int rank, int size) {
   const std::size_t count = batch.starts.size() - 1;
   if (count < static_cast<std::size_t>(size)) {
     throw std::invalid_argument("a batch of " + std::to_string(count) + " sequences cannot be split over " +
@@ -77,7 +77,7 @@ Share share_of(const TrainingBatch& batch, int rank, int size) {
   }
   const auto r = static_cast<std::size_t>(rank), of = static_cast<std::size_t>(size);
   const std::size_t first = first_of(batch, r, of), end = first_of(batch, r + 1, of);
-  Share share;
+  BatchShare share;
   share.part = {.first_sequence = static_cast<std::int64_t>(first),
                 .first_row = batch.starts[first],
                 .first_source_row = batch.source.empty() ? 0 : batch.source_starts[first],

@@ -15,14 +15,14 @@
 
 namespace attn::train {
 
-struct Share {
+struct BatchShare {
   TrainingBatch batch;
   nn::PartOf part;
 };
 
 // Rank `rank`'s part of a batch: consecutive sequences, at least one, with about as many tokens as the others. Throws
 // std::invalid_argument if there are fewer sequences than ranks.
-Share share_of(const TrainingBatch& batch, int rank, int size);
+BatchShare share_of(const TrainingBatch& batch, int rank, int size);
 
 // Replaces each gradient by its sum over the ranks, bit-identical on all of them. All must call it.
 void sum_gradients(Ranks& ranks, nn::Parameters& parameters);

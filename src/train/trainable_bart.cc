@@ -75,7 +75,7 @@ class TrainableBart final : public TrainableModel {
     embedding.norm = add_norm(parameters_, name + "layernorm_embedding", width, kBartEpsilon);
     embedding.first_position = kFirstPosition;
     embedding.dropout = shape_.dropout;
-    std::vector<nn::Block> blocks;
+    std::vector<nn::TransformerBlock> blocks;
     for (std::int64_t i = 0; i < shape_.layers; ++i) blocks.push_back(make_block(name, i, decoder));
     return {embedding, std::move(blocks), std::nullopt, decoder ? 1U : 0U};
   }
@@ -89,7 +89,7 @@ class TrainableBart final : public TrainableModel {
             .relation = {}};
   }
 
-  nn::Block make_block(const std::string& stack, std::int64_t index, bool decoder) {
+  nn::TransformerBlock make_block(const std::string& stack, std::int64_t index, bool decoder) {
     const std::int64_t width = shape_.width, inner = shape_.inner_width();
     const std::string name = stack + "layers." + std::to_string(index) + ".";
     nn::BlockWeights weights;

@@ -190,12 +190,12 @@ class TrainableBert final : public TrainableModel {
     embedding.types = parameters_.matrix(name + "token_type_embeddings.weight", kTypes, width);
     embedding.norm = add_norm(parameters_, name + "LayerNorm", width, kBertEpsilon);
     embedding.dropout = shape_.dropout;
-    std::vector<nn::Block> blocks;
+    std::vector<nn::TransformerBlock> blocks;
     for (std::int64_t i = 0; i < shape_.layers; ++i) blocks.push_back(make_block(i));
     return {embedding, std::move(blocks), std::nullopt, 0};
   }
 
-  nn::Block make_block(std::int64_t index) {
+  nn::TransformerBlock make_block(std::int64_t index) {
     const std::int64_t width = shape_.width, inner = shape_.inner_width();
     const std::string name = "bert.encoder.layer." + std::to_string(index) + ".";
     const auto dense = [&](const char* part, std::int64_t in, std::int64_t out) {

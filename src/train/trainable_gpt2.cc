@@ -85,12 +85,12 @@ class TrainableGpt2 final : public TrainableModel {
                                    .types = {},
                                    .norm = {},
                                    .dropout = shape_.dropout};
-    std::vector<nn::Block> blocks;
+    std::vector<nn::TransformerBlock> blocks;
     for (std::int64_t i = 0; i < shape_.layers; ++i) blocks.push_back(make_block(i));
     return {embedding, std::move(blocks), add_norm(parameters_, "transformer.ln_f", width, kGpt2Epsilon), 0};
   }
 
-  nn::Block make_block(std::int64_t index) {
+  nn::TransformerBlock make_block(std::int64_t index) {
     const std::int64_t width = shape_.width;
     const std::string name = "transformer.h." + std::to_string(index) + ".";
     nn::BlockWeights weights;

@@ -96,7 +96,7 @@ std::string Trainer::disagreement(const Facts& more) const {
 Trainer::Step Trainer::step(ThreadPool& pool, const Stop& stop) {
   const std::int64_t index = steps_done();
   const TrainingBatch batch = batches_.batch(index);
-  const Share mine = share_of(batch, ranks_.rank(), ranks_.size());
+  const BatchShare mine = share_of(batch, ranks_.rank(), ranks_.size());
   const nn::LearnPass pass{.pool = pool,
                            .scratch = scratch_,
                            .training = true,

@@ -73,7 +73,7 @@ TrainingCorpus make_corpus(std::span<const text::Example> examples, Task task, c
   std::vector<Tokenized> all = tokenize(examples, task, tokenizer, pool);
   for (std::size_t n = 0; n < all.size(); ++n) {
     if (all[n].ids.empty()) continue;
-    Sequences& to = text::held_out(examples[n].text, held_out) ? corpus.held_out : corpus.learned;
+    TextSequences& to = text::held_out(examples[n].text, held_out) ? corpus.held_out : corpus.learned;
     to.ids.push_back(std::move(all[n].ids));
     if (task == Task::translate) to.targets.push_back(std::move(all[n].target));
     if (task == Task::classify) to.labels.push_back(numbers.at(examples[n].label));

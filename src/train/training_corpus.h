@@ -14,14 +14,14 @@
 
 namespace attn::train {
 
-struct Sequences {
+struct TextSequences {
   std::vector<std::vector<std::int32_t>> ids;      // without special tokens; Task::translate: with them
   std::vector<std::vector<std::int32_t>> targets;  // Task::translate
   std::vector<std::int32_t> labels;                // Task::classify
 };
 
 struct TrainingCorpus {
-  Sequences learned, held_out;
+  TextSequences learned, held_out;
   std::vector<std::string> labels;  // Task::classify: their names, in alphabetical order
   std::uint64_t fingerprint = 0;    // of the texts, in their order
 

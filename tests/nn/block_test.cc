@@ -144,7 +144,7 @@ class BlockStep {
   BlockProblem problem_;
   Parameters parameters_;
   Norm norm_;
-  Block block_;
+  TransformerBlock block_;
   GappedRows x_, memory_, dy_, dx_, d_memory_;
   ThreadPool pool_;
   Scratch scratch_;
@@ -213,9 +213,9 @@ TEST(TransformerBlock, ShowsItsAttentions) {
   const BlockConfig config = block_config(true);
   weights.self = add_attention(parameters, "self.", config.self);
   weights.feed = add_feed(parameters, false);
-  EXPECT_EQ(Block(config, weights).cross(), nullptr);
+  EXPECT_EQ(TransformerBlock(config, weights).cross(), nullptr);
   weights.cross = add_attention(parameters, "cross.", config.cross);
-  const Block block(config, weights);
+  const TransformerBlock block(config, weights);
   EXPECT_EQ(block.self().config().heads, 2);
   ASSERT_NE(block.cross(), nullptr);
   EXPECT_EQ(block.cross()->config().heads, 4);

@@ -10,9 +10,9 @@
 namespace attn::nn {
 namespace {
 
-TEST(Memory, StartsAtACacheLineAndIsAllThere) {
+TEST(AlignedMemory, StartsAtACacheLineAndIsAllThere) {
   for (const std::int64_t bytes : {1, 63, 64, 65, 4096, 100'000, 2 << 20, (2 << 20) + 1, 5'000'001}) {
-    const Memory memory(bytes);
+    const AlignedMemory memory(bytes);
     ASSERT_NE(memory.data(), nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.data()) % 64, 0U) << bytes;
     for (std::int64_t n = 0; n < bytes; ++n) memory.data()[n] = static_cast<std::byte>(n);
@@ -20,24 +20,24 @@ TEST(Memory, StartsAtACacheLineAndIsAllThere) {
   }
 }
 
-TEST(Memory, OfNothingIsNull) {
-  EXPECT_EQ(Memory(0).data(), nullptr);
-  EXPECT_EQ(Memory().data(), nullptr);
+TEST(AlignedMemory, OfNothingIsNull) {
+  EXPECT_EQ(AlignedMemory(0).data(), nullptr);
+  EXPECT_EQ(AlignedMemory().data(), nullptr);
 }
 
-TEST(Memory, FailedAllocationThrows) {
-  EXPECT_THROW(Memory(-1), std::bad_alloc);
-  EXPECT_THROW(Memory(std::int64_t{1} << 60), std::bad_alloc);
+TEST(AlignedMemory, FailedAllocationThrows) {
+  EXPECT_THROW(AlignedMemory(-1), std::bad_alloc);
+  EXPECT_THROW(AlignedMemory(std::int64_t{1} << 60), std::bad_alloc);
 }
 
-TEST(Memory, LargeTakesThePlaceOfSmallAndSmallOfLarge) {
-  Memory a(100);
-  Memory b(10 << 20);
+TEST(AlignedMemory, LargeTakesThePlaceOfSmallAndSmallOfLarge) {
+  AlignedMemory a(100);
+  AlignedMemory b(10 << 20);
   std::byte* const large = b.data();
   a = std::move(b);
   EXPECT_EQ(a.data(), large);
   a.data()[(10 << 20) - 1] = std::byte{1};
-  a = Memory(64);
+  a = AlignedMemory(64);
   a.data()[63] = std::byte{1};
 }
 

@@ -55,7 +55,7 @@ class Model {
   }
 
   Stack stack() {
-    std::vector<Block> blocks;
+    std::vector<TransformerBlock> blocks;
     for (std::size_t i = 0; i < weights_.size(); ++i) blocks.emplace_back(exact_[i].config, weights_[i]);
     return {embedding_, std::move(blocks), last_, kind_.place};
   }

@@ -121,9 +121,7 @@ class LongRun:
         for _ in range(4):
             self.state.unlink(missing_ok=True)
             command = [ROOT / "tools" / "mpirun.sh", library, ranks, mpi.PROGRAM, *self.command, self.state]
-            run = subprocess.Popen(
-                list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-            )
+            run = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             until = time.monotonic() + 60
             while not self.state.exists() and run.poll() is None and time.monotonic() < until:
                 time.sleep(0.005)

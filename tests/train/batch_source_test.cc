@@ -57,7 +57,7 @@ TrainingCorpus counted(std::int64_t texts, std::int64_t length, Task task) {
   TrainingCorpus corpus;
   corpus.labels = {"even", "odd"};
   for (const bool held_out : {false, true}) {
-    Sequences& to = held_out ? corpus.held_out : corpus.learned;
+    TextSequences& to = held_out ? corpus.held_out : corpus.learned;
     std::int32_t next = held_out ? 1000 : 0;
     for (std::int64_t n = 0; n < texts; ++n) {
       std::vector<std::int32_t> ids(static_cast<std::size_t>(length));

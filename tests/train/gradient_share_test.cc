@@ -45,9 +45,9 @@ std::vector<std::int64_t> counts(const TrainingBatch& batch, int size) {
   return all;
 }
 
-TEST(Share, OneRankHasTheWholeBatch) {
+TEST(BatchShare, OneRankHasTheWholeBatch) {
   const TrainingBatch batch = batch_of({2, 1, 3}, {1, 4, 2});
-  const Share share = share_of(batch, 0, 1);
+  const BatchShare share = share_of(batch, 0, 1);
   EXPECT_EQ(share.batch.ids, batch.ids);
   EXPECT_EQ(share.batch.starts, batch.starts);
   EXPECT_EQ(share.batch.labels, batch.labels);
@@ -57,10 +57,10 @@ TEST(Share, OneRankHasTheWholeBatch) {
   EXPECT_EQ(share.part.labels, 6);
 }
 
-TEST(Share, LaterRanksKnowTheirOffset) {
+TEST(BatchShare, LaterRanksKnowTheirOffset) {
   TrainingBatch batch = batch_of({2, 1, 3, 2}, {1, 4, 2, 1});
   batch.labels[7] = nn::kNoLabel;
-  const Share share = share_of(batch, 1, 2);
+  const BatchShare share = share_of(batch, 1, 2);
   EXPECT_THAT(share.batch.ids, ElementsAre(3, 4, 5, 6, 7));
   EXPECT_THAT(share.batch.starts, ElementsAre(0, 3, 5));
   EXPECT_THAT(share.batch.labels, ElementsAre(103, 104, 105, 106, nn::kNoLabel));
@@ -72,14 +72,14 @@ TEST(Share, LaterRanksKnowTheirOffset) {
   EXPECT_EQ(share.part.labels, 7) << "of the whole batch";
 }
 
-TEST(Share, LabelsOfSequencesGoWithThem) {
+TEST(BatchShare, LabelsOfSequencesGoWithThem) {
   TrainingBatch batch = batch_of({3, 3, 3});
   batch.labels = {7, 8, 9};
   EXPECT_THAT(share_of(batch, 0, 3).batch.labels, ElementsAre(7));
   EXPECT_THAT(share_of(batch, 2, 3).batch.labels, ElementsAre(9));
 }
 
-TEST(Share, RanksGetSimilarNumbersOfTokens) {
+TEST(BatchShare, RanksGetSimilarNumbersOfTokens) {
   EXPECT_THAT(counts(batch_of({5, 5, 5, 5, 5, 5}), 3), ElementsAre(2, 2, 2));
   EXPECT_THAT(counts(batch_of({12, 1, 1, 1, 1, 1, 1, 6}), 2), ElementsAre(1, 7));
   EXPECT_THAT(counts(batch_of({1, 1, 1, 1, 1, 1, 6, 12}), 2), ElementsAre(7, 1));
@@ -87,14 +87,14 @@ TEST(Share, RanksGetSimilarNumbersOfTokens) {
   EXPECT_THAT(counts(batch_of({1, 1, 1, 1}, {9, 1, 1, 1}), 2), ElementsAre(1, 3)) << "source tokens count too";
 }
 
-TEST(Share, NoRankIsWithoutASequenceAndNoSequenceIsLost) {
+TEST(BatchShare, NoRankIsWithoutASequenceAndNoSequenceIsLost) {
   EXPECT_THAT(counts(batch_of({100, 1, 1, 1}), 4), ElementsAre(1, 1, 1, 1));
   EXPECT_THAT(counts(batch_of({1, 1, 1, 100}), 4), ElementsAre(1, 1, 1, 1));
   for (int size = 1; size <= 7; ++size) {
     const TrainingBatch batch = batch_of({3, 9, 1, 1, 20, 2, 5});
     std::vector<std::int32_t> ids;
     for (int r = 0; r < size; ++r) {
-      const Share share = share_of(batch, r, size);
+      const BatchShare share = share_of(batch, r, size);
       ASSERT_FALSE(share.batch.ids.empty()) << r << " of " << size;
       ids.insert(ids.end(), share.batch.ids.begin(), share.batch.ids.end());
     }
@@ -102,7 +102,7 @@ TEST(Share, NoRankIsWithoutASequenceAndNoSequenceIsLost) {
   }
 }
 
-TEST(Share, MoreRanksThanSequencesAreRefused) {
+TEST(BatchShare, MoreRanksThanSequencesAreRefused) {
   try {
     share_of(batch_of({4, 4}), 0, 3);
     FAIL() << "shared";
@@ -112,7 +112,7 @@ TEST(Share, MoreRanksThanSequencesAreRefused) {
 }
 
 // Enough numbers for two buckets; integers, so that any order of addition gives the same sum.
-TEST(Share, GradientsAreSummedAcrossBuckets) {
+TEST(BatchShare, GradientsAreSummedAcrossBuckets) {
   test::on_ranks(3, [](Ranks& ranks) {
     nn::Parameters parameters;
     parameters.vector("small", 5);
@@ -135,7 +135,7 @@ TEST(Share, GradientsAreSummedAcrossBuckets) {
   });
 }
 
-TEST(Share, LossesAreAddedInOrderByAnyNumberOfRanks) {
+TEST(BatchShare, LossesAreAddedInOrderByAnyNumberOfRanks) {
   const auto loss = [](std::size_t n) {
     return nn::Loss{.sum = 1.0 / static_cast<double>(3 * n + 1) * (n % 2 == 0 ? 1 : 1e9), .counted = 2, .right = 1};
   };
@@ -152,7 +152,7 @@ TEST(Share, LossesAreAddedInOrderByAnyNumberOfRanks) {
   }
 }
 
-TEST(Share, OneRankThatStopsStopsAll) {
+TEST(BatchShare, OneRankThatStopsStopsAll) {
   test::on_ranks(3, [](Ranks& ranks) {
     const std::optional<nn::Loss> all = shared_loss(ranks, 7, [&](std::size_t n) {
       return n == 4 ? std::nullopt : std::optional(nn::Loss{.sum = 1, .counted = 1});
@@ -161,7 +161,7 @@ TEST(Share, OneRankThatStopsStopsAll) {
   });
 }
 
-TEST(Share, RankWithOtherFactsIsNamedOnAll) {
+TEST(BatchShare, RankWithOtherFactsIsNamedOnAll) {
   test::on_ranks(4, [](Ranks& ranks) {
     const std::string batch = ranks.rank() >= 2 ? "8" : "4";
     const std::string said = difference(ranks, {{"batch", batch}, {"length", "12"}, {"name", "\xff"}});

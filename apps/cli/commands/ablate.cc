@@ -29,7 +29,7 @@ using insight::Ablation;
 using insight::HeadId;
 using insight::PredictionPlaces;
 
-struct Ablate {
+struct AblateCommand {
   SourceOption source;
   std::vector<std::string> heads;
   std::vector<std::int64_t> at;
@@ -251,7 +251,7 @@ std::vector<MovedHead> moved_without(const AblationScene& scene, const std::vect
   return moved;
 }
 
-void Ablate::run(ThreadPool& pool) const {
+void AblateCommand::run(ThreadPool& pool) const {
   if (all == !heads.empty()) throw UsageError("choose heads with --head LAYER.HEAD, or use --all");
   const SourceOption::Opened opened = source.read({.attention = false}, pool);
   const model::Facts& facts = opened.reader.model->facts();
@@ -281,7 +281,7 @@ void Ablate::run(ThreadPool& pool) const {
 }  // namespace
 
 void add_ablate(CLI::App& app, Shell& shell) {
-  auto options = std::make_shared<Ablate>();
+  auto options = std::make_shared<AblateCommand>();
   CLI::App* command = app.add_subcommand("ablate", "Switch heads off and show how predictions change");
   options->source.add_to(*command, SourceOption::Takes::models);
   command

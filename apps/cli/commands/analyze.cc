@@ -59,20 +59,20 @@ std::vector<insight::HeadStatistics> statistics_of(const insight::AttentionTable
 
 }  // namespace
 
-std::string Analyze::table_of(const insight::HeadsReport& report, const Terminal& terminal) const {
+std::string AnalyzeCommand::table_of(const insight::HeadsReport& report, const Terminal& terminal) const {
   const std::int64_t more = std::ssize(report.heads) - rows();
   return figure::table_of(report, rows(), terminal) +
          (more <= 0 ? "" : terminal.note(counted(more, "more head") + "; show them with --all or --top N"));
 }
 
-void Analyze::write_figure(const insight::HeadsReport& report) const {
+void AnalyzeCommand::write_figure(const insight::HeadsReport& report) const {
   if (figure.file.empty()) return;
   figure::Curves curves = figure::entropy_curves(report);
   figure.dress(curves);
   figure.write(curves);
 }
 
-void Analyze::run_text(Shell& shell) const {
+void AnalyzeCommand::run_text(Shell& shell) const {
   Ranks& ranks = shell.ranks();
   ThreadPool& pool = shell.pool();
   const GivenSource given = open(source, ranks, pool);
@@ -97,7 +97,7 @@ void Analyze::run_text(Shell& shell) const {
   });
 }
 
-void Analyze::tell(const insight::Analysis& analysis) const {
+void AnalyzeCommand::tell(const insight::Analysis& analysis) const {
   if (json) {
     OutputFile out(*json);
     out.write(as_line(to_json(analysis)));
@@ -111,10 +111,10 @@ void Analyze::tell(const insight::Analysis& analysis) const {
         (check.failure ? "" : terminal.note("Checked: " + in_words(check) + ".")));
 }
 
-void Analyze::run(Shell& shell) const { corpus ? run_corpus(*corpus, shell) : run_text(shell); }
+void AnalyzeCommand::run(Shell& shell) const { corpus ? run_corpus(*corpus, shell) : run_text(shell); }
 
 void add_analyze(CLI::App& app, Shell& shell) {
-  auto options = std::make_shared<Analyze>();
+  auto options = std::make_shared<AnalyzeCommand>();
   CLI::App* command = app.add_subcommand("analyze", "Describe every head and suggest one to look at");
   command->footer(insight::kInterestRule);
   options->source.add_to(*command, SourceOption::Takes::tables);

@@ -18,7 +18,7 @@ struct Analysis;  // insight/io/json.h is for .cc files only
 
 namespace attn::cli {
 
-struct Analyze {
+struct AnalyzeCommand {
   SourceOption source;
   std::optional<std::string> kind_name;
   std::int64_t beyond = 16;

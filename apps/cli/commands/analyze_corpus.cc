@@ -107,7 +107,7 @@ class StateFile {
 
 // What every rank opens on its own.
 struct Opened {
-  Opened(const std::string& file, const Analyze& asked, ThreadPool& pool)
+  Opened(const std::string& file, const AnalyzeCommand& asked, ThreadPool& pool)
       : texts(file, asked.column),
         reader(model::Reader::load(asked.source.model.folder())),
         induction(insight::induction_scores(reader, pool)) {
@@ -182,7 +182,7 @@ std::string in_words(const insight::CorpusCounts& counts) {
 
 }  // namespace
 
-void Analyze::report_corpus(const insight::Corpus& sums, const nn::Matrix& induction) const {
+void AnalyzeCommand::report_corpus(const insight::Corpus& sums, const nn::Matrix& induction) const {
   std::vector<insight::HeadStatistics> means = sums.means();
   const std::vector<insight::LayerStatistics> layers = layer_statistics(means);
   const insight::HeadsReport report(std::move(means), induction);
@@ -201,7 +201,7 @@ void Analyze::report_corpus(const insight::Corpus& sums, const nn::Matrix& induc
         table_of(report, terminal));
 }
 
-void Analyze::run_corpus(const std::string& file, Shell& shell) const {
+void AnalyzeCommand::run_corpus(const std::string& file, Shell& shell) const {
   Ranks& ranks = shell.ranks();
   ThreadPool& pool = shell.pool();
   if (kind_name && *kind_name != "self") throw UsageError("--corpus supports --kind self only");

@@ -32,7 +32,7 @@ struct Looked {
   [[nodiscard]] double largest() const { return most.most.empty() ? 0 : most.most.front().weight; }
 };
 
-Looked look(model::Recording recording, const Classify& how, ThreadPool& pool) {
+Looked look(model::Recording recording, const ClassifyCommand& how, ThreadPool& pool) {
   const auto tables = insight::merged_words(std::make_unique<insight::RecordedTables>(std::move(recording)));
   HeadOption head = how.head;
   const insight::AttentionStack& stack = tables->stack(insight::Kind::self);
@@ -159,7 +159,7 @@ Json to_json(const Looked& looked) {
 
 }  // namespace
 
-void Classify::run_text(const model::Reader& reader, ThreadPool& pool) const {
+void ClassifyCommand::run_text(const model::Reader& reader, ThreadPool& pool) const {
   const model::Facts& facts = reader.model->facts();
   const std::string written = text.read();
   model::Recording recording =
@@ -201,14 +201,14 @@ void Classify::run_text(const model::Reader& reader, ThreadPool& pool) const {
   print(out + words_table(looked, terminal));
 }
 
-void Classify::run(ThreadPool& pool) const {
+void ClassifyCommand::run(ThreadPool& pool) const {
   const model::Reader reader = model::Reader::load(model.folder());
   model::check_labels(reader.model->facts());
   data ? run_data(*data, reader, pool) : run_text(reader, pool);
 }
 
 void add_classify(CLI::App& app, Shell& shell) {
-  auto options = std::make_shared<Classify>();
+  auto options = std::make_shared<ClassifyCommand>();
   CLI::App* command = app.add_subcommand("classify", "Classify a text and show the words it attended to");
   options->model.add_to(*command);
   options->text.add_to(*command, "Text to classify");

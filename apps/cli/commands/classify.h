@@ -11,7 +11,7 @@
 
 namespace attn::cli {
 
-struct Classify {
+struct ClassifyCommand {
   ModelOption model{.name = {}, .otherwise = "imdb-sentiment"};
   TextOption text;
   std::optional<std::string> pair, data, text_column, label_column;

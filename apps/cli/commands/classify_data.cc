@@ -174,7 +174,7 @@ std::string to_table(const ClassTally& tally, const std::vector<std::string>& la
 
 }  // namespace
 
-void Classify::run_data(const std::string& file, const model::Reader& reader, ThreadPool& pool) const {
+void ClassifyCommand::run_data(const std::string& file, const model::Reader& reader, ThreadPool& pool) const {
   const model::Facts& facts = reader.model->facts();
   std::vector<text::Example> examples = text::read_examples(file, labelled ? text::Wanted::label : text::Wanted::text,
                                                             {.text = text_column, .label = label_column});

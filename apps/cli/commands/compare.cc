@@ -35,7 +35,7 @@ struct Sides {
   std::unique_ptr<AttentionTables> a, b;
 };
 
-struct Compare {
+struct CompareCommand {
   std::string a, b;
   std::string model;
   TextOption text;
@@ -58,7 +58,7 @@ struct Compare {
 
 bool is_recording(const std::string& name) { return name.ends_with(".attn") && std::filesystem::is_regular_file(name); }
 
-Sides Compare::two_recordings(ThreadPool& pool) const {
+Sides CompareCommand::two_recordings(ThreadPool& pool) const {
   for (const std::string* name : {&a, &b}) {
     if (std::filesystem::is_regular_file(*name)) continue;
     throw UsageError(
@@ -70,7 +70,7 @@ Sides Compare::two_recordings(ThreadPool& pool) const {
   return {first.open({}, pool), second.open({}, pool)};
 }
 
-Sides Compare::two_texts(ThreadPool& pool) const {
+Sides CompareCommand::two_texts(ThreadPool& pool) const {
   SourceOption first, second;
   first.model.name = model;
   first.text.text = a;
@@ -84,7 +84,7 @@ Sides Compare::two_texts(ThreadPool& pool) const {
           std::make_unique<insight::RecordedTables>(std::move(other))};
 }
 
-Sides Compare::two_models(ThreadPool& pool) const {
+Sides CompareCommand::two_models(ThreadPool& pool) const {
   SourceOption first, second;
   first.text.text = second.text.text = text.read();
   first.model.name = a;
@@ -94,7 +94,7 @@ Sides Compare::two_models(ThreadPool& pool) const {
 }
 
 // The other options decide whether A and B are recordings, texts or models; their spelling does not.
-Sides Compare::open(ThreadPool& pool) const {
+Sides CompareCommand::open(ThreadPool& pool) const {
   const bool one_text = text.text || text.file;
   if (!model.empty() && one_text)
     throw UsageError("give either --model (A and B are texts) or --text (A and B are models), not both");
@@ -198,13 +198,13 @@ void draw(const FigureOption& figure, const AttentionTables& less, const insight
 }
 
 // The head to draw: that of --layer and --head, else, for a file, the most changed one.
-std::optional<insight::HeadId> Compare::drawn(const AttentionTables& tables, const Comparison& found) const {
+std::optional<insight::HeadId> CompareCommand::drawn(const AttentionTables& tables, const Comparison& found) const {
   if (head.layer || head.head) return head.one(tables);
   if (figure.file.empty()) return std::nullopt;
   return found.heads.front().head;
 }
 
-void Compare::run(ThreadPool& pool) const {
+void CompareCommand::run(ThreadPool& pool) const {
   const Sides sides = open(pool);
   ProgressLine line;
   Comparison found = insight::compare(*sides.a, *sides.b, pool,
@@ -223,7 +223,7 @@ void Compare::run(ThreadPool& pool) const {
 }  // namespace
 
 void add_compare(CLI::App& app, Shell& shell) {
-  auto options = std::make_shared<Compare>();
+  auto options = std::make_shared<CompareCommand>();
   CLI::App* command = app.add_subcommand("compare", "Compare two texts or two models, the most changed heads first");
   command->add_option("A", options->a, "Recording (.attn); with --model a text; with --text a model")->required();
   command->add_option("B", options->b, "What to compare A with, of the same kind")->required();

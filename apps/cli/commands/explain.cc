@@ -29,7 +29,7 @@ using insight::Attended;
 using insight::AttentionTables;
 using insight::HeadId;
 
-struct Explain {
+struct ExplainCommand {
   SourceOption source;
   HeadOption heads;
   std::optional<std::string> word;
@@ -266,7 +266,7 @@ std::string summary(const ExplainScene& scene, const std::vector<Attended>& foun
 
 constexpr std::string_view kAttentionCaution = "attention is where a head looks, not why";
 
-void Explain::run(ThreadPool& pool) const {
+void ExplainCommand::run(ThreadPool& pool) const {
   if (occurrence && !word) throw UsageError("--occurrence needs --word");
   const std::unique_ptr<AttentionTables> words = insight::merged_words(source.open({}, pool));
   const ExplainScene scene{*words, heads.chosen(*words), look};
@@ -298,7 +298,7 @@ void Explain::run(ThreadPool& pool) const {
 }  // namespace
 
 void add_explain(CLI::App& app, Shell& shell) {
-  auto options = std::make_shared<Explain>();
+  auto options = std::make_shared<ExplainCommand>();
   CLI::App* command = app.add_subcommand("explain", "Show which words each word attends to most");
   options->source.add_to(*command, SourceOption::Takes::recordings, "TEXT,--text,-t");
   options->heads.add_to(*command);

@@ -15,7 +15,7 @@ namespace attn::cli {
 
 namespace {
 
-struct Fill {
+struct FillCommand {
   ModelOption model;
   TextOption text;
   std::int64_t top = 5;
@@ -51,7 +51,7 @@ std::string to_table(const std::vector<model::Filled::Gap>& gaps, const text::To
   return out;
 }
 
-void Fill::run(ThreadPool& pool) const {
+void FillCommand::run(ThreadPool& pool) const {
   const std::string written = text.read();
   const model::Reader reader = model::Reader::load(model.folder());
   const model::Filled filled = model::fill(reader, written, top, pool);
@@ -62,7 +62,7 @@ void Fill::run(ThreadPool& pool) const {
 }  // namespace
 
 void add_fill(CLI::App& app, Shell& shell) {
-  auto options = std::make_shared<Fill>();
+  auto options = std::make_shared<FillCommand>();
   CLI::App* command = app.add_subcommand("fill", "Predict the words behind [MASK] in a text");
   options->model.add_to(*command);
   options->text.add_to(*command, "Text with [MASK] for each missing word");

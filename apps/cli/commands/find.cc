@@ -22,7 +22,7 @@ namespace attn::cli {
 
 namespace {
 
-struct Find {
+struct FindCommand {
   SourceOption source;
   std::string pattern;
   std::optional<std::string> kind_name;
@@ -36,7 +36,7 @@ struct Find {
   [[nodiscard]] nn::Matrix picture() const;
 };
 
-nn::Matrix Find::picture() const {
+nn::Matrix FindCommand::picture() const {
   if (!pattern.ends_with(".png")) {
     insight::TableFile file = insight::read_table(pattern);
     if (file.tables.layers * file.tables.heads > 1)
@@ -50,7 +50,7 @@ nn::Matrix Find::picture() const {
   return light;
 }
 
-insight::Pattern Find::parsed() const {
+insight::Pattern FindCommand::parsed() const {
   const std::string end = std::filesystem::path(pattern).extension().string();
   if (end == ".png" || end == ".npy" || end == ".csv" || end == ".json") return picture();
   return or_usage([&] { return insight::parse_name_or_mask(pattern); });
@@ -70,7 +70,7 @@ std::string to_table(const std::vector<insight::Similar>& found, std::int64_t to
   return out;
 }
 
-void Find::run(ThreadPool& pool) const {
+void FindCommand::run(ThreadPool& pool) const {
   const insight::Pattern wanted = parsed();
   const std::unique_ptr<insight::AttentionTables> tables = source.open({}, pool);
   watch_for_interrupt();
@@ -88,7 +88,7 @@ void Find::run(ThreadPool& pool) const {
 }  // namespace
 
 void add_find(CLI::App& app, Shell& shell) {
-  auto options = std::make_shared<Find>();
+  auto options = std::make_shared<FindCommand>();
   CLI::App* command = app.add_subcommand("find", "Find heads that match a pattern, the closest first");
   command->footer(
       "The similarity to a named pattern is its share of attention; to a mask or a picture it is the mean over rows "

@@ -16,7 +16,7 @@ namespace attn::cli {
 
 namespace {
 
-struct Generate {
+struct GenerateCommand {
   ModelOption model;
   TextOption text;
   model::Generation how{.tokens = 100, .sampling = {}};
@@ -66,7 +66,7 @@ void note_ignored_rules(const model::Facts& facts) {
   if (!names.empty()) std::fprintf(stderr, "note: ignoring settings of the model: %s\n", names.c_str());
 }
 
-void Generate::run(ThreadPool& pool) const {
+void GenerateCommand::run(ThreadPool& pool) const {
   check(how.sampling);
   const std::string prompt = text.read();
   const model::Reader reader = model::Reader::load(model.folder());
@@ -118,7 +118,7 @@ void Generate::run(ThreadPool& pool) const {
 }  // namespace
 
 void add_generate(CLI::App& app, Shell& shell) {
-  auto options = std::make_shared<Generate>();
+  auto options = std::make_shared<GenerateCommand>();
   CLI::App* command = app.add_subcommand("generate", "Continue a text, or translate it with an encoder-decoder");
   options->model.otherwise = "tiny-gpt";
   options->model.add_to(*command);

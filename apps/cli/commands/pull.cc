@@ -16,7 +16,7 @@ namespace attn::cli {
 
 namespace {
 
-struct Pull {
+struct PullCommand {
   std::string name;
   std::string revision = "main";
   bool json = false;
@@ -42,7 +42,7 @@ class PullLine {
   std::int64_t before_ = -1;
 };
 
-void Pull::run() const {
+void PullCommand::run() const {
   if (builtin::find_model(name) != nullptr)
     throw UsageError(name + " is built in: nothing to download; use it with --model " + name);
   watch_for_interrupt();
@@ -68,7 +68,7 @@ void Pull::run() const {
 }  // namespace
 
 void add_pull(CLI::App& app, Shell& /*shell*/) {
-  auto options = std::make_shared<Pull>();
+  auto options = std::make_shared<PullCommand>();
   CLI::App* command = app.add_subcommand("pull", "Download a model from the Hugging Face hub");
   command->add_option("name", options->name, "Model to download: owner/name, or an old name such as bert-base-uncased")
       ->required()

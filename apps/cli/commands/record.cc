@@ -22,7 +22,7 @@ namespace attn::cli {
 
 namespace {
 
-struct Record {
+struct RecordCommand {
   SourceOption source;
   std::optional<std::string> output;
   bool all = false, json = false;
@@ -77,7 +77,7 @@ Json to_json(const insight::AttentionLayout& layout, const std::string& file, co
   return json;
 }
 
-void Record::run(Shell& shell) const {
+void RecordCommand::run(Shell& shell) const {
   Ranks& ranks = shell.ranks();
   ThreadPool& pool = shell.pool();
   const std::string name = file();
@@ -107,7 +107,7 @@ void Record::run(Shell& shell) const {
 }  // namespace
 
 void add_record(CLI::App& app, Shell& shell) {
-  auto options = std::make_shared<Record>();
+  auto options = std::make_shared<RecordCommand>();
   CLI::App* command = app.add_subcommand("record", "Save a model's pass over a text for other commands to open");
   options->source.add_to(*command, SourceOption::Takes::models);
   command

@@ -14,7 +14,7 @@ namespace attn::cli {
 
 namespace {
 
-struct Tokenize {
+struct TokenizeCommand {
   ModelOption model;
   TextOption text;
   std::optional<std::string> pair;
@@ -58,7 +58,7 @@ std::string to_table(const text::Encoding& encoding, const Terminal& terminal) {
   return out;
 }
 
-void Tokenize::run() const {
+void TokenizeCommand::run() const {
   const std::string first = text.read();
   const text::Tokenizer tokenizer = text::Tokenizer::load(model.folder());
   const text::Encoding encoding = pair ? tokenizer.encode(first, *pair, bare) : tokenizer.encode(first, bare);
@@ -68,7 +68,7 @@ void Tokenize::run() const {
 }  // namespace
 
 void add_tokenize(CLI::App& app, Shell& /*shell*/) {
-  auto options = std::make_shared<Tokenize>();
+  auto options = std::make_shared<TokenizeCommand>();
   CLI::App* command = app.add_subcommand("tokenize", "Show the tokens that a model sees");
   options->model.add_to(*command);
   options->text.add_to(*command, "Text to split into tokens");

@@ -11,7 +11,8 @@ void ViewOption::add_to(CLI::App& command, bool with_measure) {
   source.add_to(command, SourceOption::Takes::tables);
   if (with_measure) {
     command
-        .add_option("--measure", measure, "Numbers to show: raw weights, or value: each weight times the norm of its value, |p v W_O|")
+        .add_option("--measure", measure,
+                    "Numbers to show: raw weights, or value: each weight times the norm of its value, |p v W_O|")
         ->check(CLI::IsMember({"raw", "value"}))
         ->capture_default_str();
   }

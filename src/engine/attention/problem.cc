@@ -17,7 +17,7 @@ static_assert(static_cast<int>(Type::float16) == static_cast<int>(kernels::Eleme
 static_assert(static_cast<int>(Type::bfloat16) == static_cast<int>(kernels::Element::bfloat16));
 static_assert(kMaxWidth == kernels::kMaxWidth);
 
-kernels::Dense dense_of(const View<const float, 4>& view, std::int64_t b, std::int64_t h) {
+kernels::DenseBias dense_of(const View<const float, 4>& view, std::int64_t b, std::int64_t h) {
   if (view.empty()) return {};
   return {view.at(view.shape[0] == 1 ? 0 : b, view.shape[1] == 1 ? 0 : h),
           view.shape[2] == 1 ? std::int64_t{0} : view.strides[2]};

@@ -170,7 +170,7 @@ class LinearCall {
   void answer(BatchHead unit, RowSpan queries, const float* sum, TaskMemory& memory) const;
   void answer_causally(BatchHead unit, RowSpan rows, const kernels::LinearSums& sums, TaskMemory& memory) const;
 
-  [[nodiscard]] kernels::Linear task(TaskMemory& memory) const;
+  [[nodiscard]] kernels::LinearTask task(TaskMemory& memory) const;
   [[nodiscard]] kernels::LinearKeys keys_of(BatchHead unit, RowSpan rows, float* mapped_to) const;
   [[nodiscard]] kernels::LinearQueries queries_of(BatchHead unit, RowSpan rows, float* mapped_to) const;
   void map_rows(const AnyView<4>& view, BatchHead at, RowSpan rows, float* to) const;
@@ -208,8 +208,8 @@ void LinearCall::store_state(BatchHead unit, const float* sum) const {
   std::copy_n(sum + widths_.z(), widths_.features, options_.state.z.at(unit.b, unit.g));
 }
 
-kernels::Linear LinearCall::task(TaskMemory& memory) const {
-  kernels::Linear t;
+kernels::LinearTask LinearCall::task(TaskMemory& memory) const {
+  kernels::LinearTask t;
   t.widths = widths_;
   t.phi = mapped() ? kernels::Phi::identity : static_cast<kernels::Phi>(options_.feature);
   t.epsilon = options_.epsilon;

@@ -131,7 +131,7 @@ nn::Matrix Ablation::hidden(Copies copies, ThreadPool& pool) const {
   nn::Matrix states = model.read(copies_of(recording_.tokens, copies.count), pass);
   std::int64_t length = std::ssize(recording_.tokens);
   if (model.facts().form == model::Form::encoder_decoder) {
-    model::Memory memory{std::move(states), {0}};
+    model::EncoderOutput memory{std::move(states), {0}};
     for (std::int64_t c = 1; c <= copies.count; ++c) memory.starts.push_back(c * length);
     pass.memory = &memory;
     states = model.decode(copies_of(recording_.target, copies.count), pass);

@@ -50,9 +50,9 @@ struct Header {
   std::vector<std::int64_t> shape;
 };
 
-class HeaderParser {
+class NpyHeaderParser {
  public:
-  HeaderParser(std::string_view text, std::int64_t offset, const std::string& path)
+  NpyHeaderParser(std::string_view text, std::int64_t offset, const std::string& path)
       : text_(text), offset_(offset), path_(path) {}
 
   Header parse() {
@@ -190,7 +190,7 @@ std::int64_t columns_first_place(std::int64_t index, std::span<const std::int64_
 TableFile read_npy(const std::string& text, const std::string& path) {
   std::size_t begin = 0;
   const std::string_view words = header_text(text, path, begin);
-  const Header header = HeaderParser(words, static_cast<std::int64_t>(begin), path).parse();
+  const Header header = NpyHeaderParser(words, static_cast<std::int64_t>(begin), path).parse();
   const Element& element = element_of(header.descr, path);
   const auto data = std::string_view(text).substr(begin + words.size());
   std::int64_t needed = element.bytes;

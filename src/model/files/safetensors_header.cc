@@ -51,9 +51,10 @@ std::string known_dtypes() {
   return all;
 }
 
-class HeaderParser final : public nlohmann::json_sax<json> {
+class SafetensorsHeaderParser final : public nlohmann::json_sax<json> {
  public:
-  HeaderParser(std::string_view text, const HeaderPlace& place) : text_(text), place_(place), at_(text.data()) {}
+  SafetensorsHeaderParser(std::string_view text, const HeaderPlace& place)
+      : text_(text), place_(place), at_(text.data()) {}
 
   SafeTensorsHeader run() {
     const HeaderCursor first(text_.data(), &at_);
@@ -104,7 +105,7 @@ class HeaderParser final : public nlohmann::json_sax<json> {
 };
 
 // Throws: `found` is not what the header needs at this place.
-bool HeaderParser::wrong(const std::string& found) const {
+bool SafetensorsHeaderParser::wrong(const std::string& found) const {
   switch (in_) {
     case In::nothing:
       fail("the header is " + found + "; an object is needed");
@@ -123,7 +124,7 @@ bool HeaderParser::wrong(const std::string& found) const {
        std::to_string(std::numeric_limits<std::int64_t>::max()) + " are needed");
 }
 
-bool HeaderParser::number_unsigned(number_unsigned_t n) {
+bool SafetensorsHeaderParser::number_unsigned(number_unsigned_t n) {
   if ((in_ != In::shape && in_ != In::offsets) ||
       n > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
     return wrong("the number " + std::to_string(n));
@@ -133,7 +134,7 @@ bool HeaderParser::number_unsigned(number_unsigned_t n) {
   return true;
 }
 
-bool HeaderParser::string(string_t& s) {
+bool SafetensorsHeaderParser::string(string_t& s) {
   if (in_ == In::metadata) {
     header_.metadata.at(name_) = std::move(s);
   } else if (in_ == In::entry && field_ == "dtype") {
@@ -145,7 +146,7 @@ bool HeaderParser::string(string_t& s) {
   return true;
 }
 
-bool HeaderParser::start_object(std::size_t) {
+bool SafetensorsHeaderParser::start_object(std::size_t) {
   if (in_ == In::nothing) {
     in_ = In::header;
   } else if (in_ == In::header) {
@@ -159,7 +160,7 @@ bool HeaderParser::start_object(std::size_t) {
   return true;
 }
 
-bool HeaderParser::key(string_t& k) {
+bool SafetensorsHeaderParser::key(string_t& k) {
   if (in_ == In::entry) {
     field_ = std::move(k);
     if (field_ != "dtype" && field_ != "shape" && field_ != "data_offsets")
@@ -179,25 +180,25 @@ bool HeaderParser::key(string_t& k) {
   return true;
 }
 
-bool HeaderParser::end_object() {
+bool SafetensorsHeaderParser::end_object() {
   if (in_ == In::entry) finish_entry();
   in_ = in_ == In::header ? In::nothing : In::header;
   return true;
 }
 
-bool HeaderParser::start_array(std::size_t) {
+bool SafetensorsHeaderParser::start_array(std::size_t) {
   if (in_ != In::entry || field_ == "dtype") return wrong("a list");
   in_ = field_ == "shape" ? In::shape : In::offsets;
   list_ = &(in_ == In::shape ? shape_ : offsets_).emplace();
   return true;
 }
 
-bool HeaderParser::end_array() {
+bool SafetensorsHeaderParser::end_array() {
   in_ = In::entry;
   return true;
 }
 
-void HeaderParser::finish_entry() {
+void SafetensorsHeaderParser::finish_entry() {
   if (!dtype_) fail(tensor() + " has no dtype");
   if (!shape_) fail(tensor() + " has no shape");
   if (!offsets_) fail(tensor() + " has no data_offsets");
@@ -218,7 +219,7 @@ void HeaderParser::finish_entry() {
   header_.tensors.at(name_) = {*dtype_, *std::move(shape_), nullptr, *bytes, place_.data_begin + begin};
 }
 
-bool HeaderParser::parse_error(std::size_t position, const std::string&, const json::exception& e) {
+bool SafetensorsHeaderParser::parse_error(std::size_t position, const std::string&, const json::exception& e) {
   std::string_view words = e.what();
   words.remove_prefix(std::min(words.find("] ") + 2, words.size()));
   if (words.starts_with("parse error")) words.remove_prefix(std::min(words.find(": ") + 2, words.size()));
@@ -239,7 +240,7 @@ std::optional<std::int64_t> stored_bytes(Dtype dtype, const std::vector<std::int
 }
 
 SafeTensorsHeader read_safetensors_header(std::string_view text, const HeaderPlace& place) {
-  return HeaderParser(text, place).run();
+  return SafetensorsHeaderParser(text, place).run();
 }
 
 }  // namespace attn::model

@@ -160,7 +160,7 @@ void finish_recording(const Reader& reader, Recording& recording, ThreadPool& po
             .ranks = options.ranks};
   recording.hidden = reader.model->read(batch_of(recording.tokens), pass);
   if (!recording.target.empty()) {
-    Memory memory{std::move(recording.hidden), {0, std::ssize(recording.tokens)}};
+    EncoderOutput memory{std::move(recording.hidden), {0, std::ssize(recording.tokens)}};
     pass.memory = &memory;
     recording.target_hidden = reader.model->decode(batch_of(recording.target), pass);
     recording.hidden = std::move(memory.hidden);

@@ -242,7 +242,7 @@ std::vector<std::int32_t> generate(const Model& model, std::span<const std::int3
   Cache own(facts.max_tokens > 0 ? std::min(room, facts.max_tokens) : room);
   if (step.cache == nullptr) step.cache = &own;
   Batch next(std::vector<std::int32_t>(prompt.begin(), prompt.end()));
-  Memory memory;
+  EncoderOutput memory;
   if (facts.form == Form::encoder_decoder) {
     if (step.memory == nullptr) {
       memory = {.hidden = model.encode(next, pass), .starts = next.starts};

@@ -70,7 +70,7 @@ struct Facts {
 };
 
 // An encoder's output, which the decoder's cross-attention reads.
-struct Memory {
+struct EncoderOutput {
   nn::Matrix hidden;                 // [T, width]; of a distributed text, this rank's rows
   std::vector<std::int64_t> starts;  // S + 1
 };
@@ -90,9 +90,9 @@ using LayerHook = std::function<void(Kind kind, std::int64_t layer)>;
 // How to run the model. Everything but the pool is optional.
 struct Pass {
   ThreadPool& pool;
-  AttentionLog* log = nullptr;     // null: nothing is recorded
-  Cache* cache = nullptr;          // decode() only: continues where the last pass with it ended; one sequence
-  const Memory* memory = nullptr;  // decode() of an encoder-decoder only
+  AttentionLog* log = nullptr;            // null: nothing is recorded
+  Cache* cache = nullptr;                 // decode() only: continues where the last pass with it ended; one sequence
+  const EncoderOutput* memory = nullptr;  // decode() of an encoder-decoder only
   std::span<const HeadOff> off = {};
   Mask also = {};  // must hold besides the model's own rule, in every layer and head of kind self
   LayerHook on_layer = {};

@@ -62,7 +62,7 @@ struct Linear::Pending {
   std::atomic<bool> used = false;
   std::atomic<const std::byte*> ready = nullptr;
   std::once_flag packing;
-  Memory panels;
+  AlignedMemory panels;
 };
 
 Linear::Linear() noexcept = default;
@@ -112,10 +112,10 @@ Weight part_of(Weight w, std::int64_t first, std::int64_t count) {
 
 }  // namespace
 
-Memory Linear::pack(std::span<const Weight> weights, const OnPacked& on_packed, ThreadPool& pool) const {
+AlignedMemory Linear::pack(std::span<const Weight> weights, const OnPacked& on_packed, ThreadPool& pool) const {
   const std::int64_t columns = kernels::panel_columns();
   const std::int64_t bytes = panel_bytes(inputs_, type_);
-  Memory memory((pieces_.back().first_panel + divide_up(pieces_.back().outputs, columns)) * bytes);
+  AlignedMemory memory((pieces_.back().first_panel + divide_up(pieces_.back().outputs, columns)) * bytes);
   for (std::size_t n = 0; n < weights.size(); ++n) {
     const Weight& w = weights[n];
     kernels::PackWeights task;

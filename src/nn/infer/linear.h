@@ -74,11 +74,11 @@ class Linear {
   std::int64_t inputs_ = 0;
   Type type_ = Type::float32;
   std::vector<Piece> pieces_;
-  Memory panels_;                     // empty if the matrices are or were pending
+  AlignedMemory panels_;              // empty if the matrices are or were pending
   std::unique_ptr<Pending> pending_;  // null: packed from the start
 
   void lay_out(std::span<const Weight> weights);
-  [[nodiscard]] Memory pack(std::span<const Weight> weights, const OnPacked& on_packed, ThreadPool& pool) const;
+  [[nodiscard]] AlignedMemory pack(std::span<const Weight> weights, const OnPacked& on_packed, ThreadPool& pool) const;
   [[nodiscard]] const std::byte* panels_for_call(ThreadPool& pool) const;
 };
 

@@ -30,7 +30,7 @@ std::byte* map_aligned(std::size_t bytes) {
 
 }  // namespace
 
-Memory::Memory(std::int64_t bytes) {
+AlignedMemory::AlignedMemory(std::int64_t bytes) {
   if (bytes == 0) return;
   if (bytes < 0) throw std::bad_alloc();
   auto size = static_cast<std::size_t>(bytes);
@@ -46,7 +46,7 @@ Memory::Memory(std::int64_t bytes) {
   data_ = static_cast<std::byte*>(data);
 }
 
-Memory::~Memory() {
+AlignedMemory::~AlignedMemory() {
   if (mapped_ > 0) {
     munmap(data_, mapped_);
   } else {

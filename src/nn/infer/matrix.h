@@ -11,20 +11,20 @@ namespace attn::nn {
 
 // Uninitialised bytes aligned to a cache line. Large blocks use huge pages if the system has them, which makes the
 // first use several times cheaper.
-class Memory {
+class AlignedMemory {
  public:
-  Memory() noexcept = default;
-  explicit Memory(std::int64_t bytes);  // throws std::bad_alloc
-  ~Memory();
-  Memory(Memory&& other) noexcept
+  AlignedMemory() noexcept = default;
+  explicit AlignedMemory(std::int64_t bytes);  // throws std::bad_alloc
+  ~AlignedMemory();
+  AlignedMemory(AlignedMemory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), mapped_(std::exchange(other.mapped_, 0)) {}
-  Memory& operator=(Memory&& other) noexcept {
+  AlignedMemory& operator=(AlignedMemory&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(mapped_, other.mapped_);
     return *this;
   }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
+  AlignedMemory(const AlignedMemory&) = delete;
+  AlignedMemory& operator=(const AlignedMemory&) = delete;
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
 
@@ -66,7 +66,7 @@ class Matrix {
   [[nodiscard]] View<const float, 2> view() const noexcept { return {data(), {rows_, columns_}}; }
 
  private:
-  Memory memory_;
+  AlignedMemory memory_;
   std::int64_t rows_ = 0, columns_ = 0;
 };
 

@@ -71,7 +71,7 @@ std::string shape_text(std::int64_t rows, std::int64_t columns) {
 
 float* reserve_scratch(Use use, std::int64_t floats) {
   struct Kept {
-    Memory memory;
+    AlignedMemory memory;
     std::int64_t size = 0;
   };
   thread_local std::array<Kept, static_cast<std::size_t>(Use::sums) + 1> kept;
@@ -79,7 +79,7 @@ float* reserve_scratch(Use use, std::int64_t floats) {
   if (floats > mine.size || (mine.size > kKeepFloats && floats <= kKeepFloats)) {
     mine.size = 0;
     mine.memory = {};
-    mine.memory = Memory(floats * std::int64_t{sizeof(float)});
+    mine.memory = AlignedMemory(floats * std::int64_t{sizeof(float)});
     mine.size = floats;
   }
   return reinterpret_cast<float*>(mine.memory.data());

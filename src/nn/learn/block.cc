@@ -92,7 +92,7 @@ void FeedForward::backward(View<const float, 2> dy, View<const float, 2> add, Vi
   dense_backward(std::span(&weights_.up, 1), {.x = x_, .dys = dys, .dx = dx, .add = add}, pass.pool);
 }
 
-Block::Block(BlockConfig config, const BlockWeights& weights)
+TransformerBlock::TransformerBlock(BlockConfig config, const BlockWeights& weights)
     : config_(std::move(config)),
       self_part_{.norm = weights.self_norm, .place = config_.place * kPlaces, .x = {}, .kept = {}, .y = {}},
       cross_part_{.norm = weights.cross_norm, .place = config_.place * kPlaces + 1, .x = {}, .kept = {}, .y = {}},
@@ -104,7 +104,8 @@ Block::Block(BlockConfig config, const BlockWeights& weights)
 
 // f(in, add, y): y = f(in) + add.
 template <typename F>
-View<const float, 2> Block::forward_part(Part& part, View<const float, 2> x, const LearnPass& pass, const F& f) {
+View<const float, 2> TransformerBlock::forward_part(Part& part, View<const float, 2> x, const LearnPass& pass,
+                                                    const F& f) {
   part.x = x;
   const std::int64_t rows = x.shape[0], width = x.shape[1];
   const View<float, 2> kept = part.kept.take(rows, width);
@@ -129,7 +130,7 @@ View<const float, 2> Block::forward_part(Part& part, View<const float, 2> x, con
 
 // f(dy, add, dx): dx = f's gradient + add.
 template <typename F>
-void Block::backward_part(const Part& part, View<float, 2> dy, const LearnPass& pass, const F& f) {
+void TransformerBlock::backward_part(const Part& part, View<float, 2> dy, const LearnPass& pass, const F& f) {
   if (!config_.norm_first) norm_backward(part.norm, {.x = part.kept.view(), .dy = dy, .dx = dy}, pass.pool);
   const Dropout dropout = pass.row_dropout(config_.dropout, part.place);
   const View<float, 2> dx = pass.scratch.rows.take(dy.shape[0], dy.shape[1]);
@@ -148,7 +149,7 @@ void Block::backward_part(const Part& part, View<float, 2> dy, const LearnPass& 
   }
 }
 
-View<const float, 2> Block::forward(const BlockIn& in, const LearnPass& pass) {
+View<const float, 2> TransformerBlock::forward(const BlockIn& in, const LearnPass& pass) {
   View<const float, 2> x = forward_part(self_part_, in.x, pass, [&](auto part_in, auto add, auto y) {
     self_.forward({part_in, part_in, {in.starts, in.starts}}, add, y, pass);
   });
@@ -161,7 +162,7 @@ View<const float, 2> Block::forward(const BlockIn& in, const LearnPass& pass) {
                       [&](auto part_in, auto add, auto y) { feed_.forward(part_in, add, y, pass); });
 }
 
-void Block::backward(View<float, 2> dy, View<float, 2> d_memory, const LearnPass& pass) {
+void TransformerBlock::backward(View<float, 2> dy, View<float, 2> d_memory, const LearnPass& pass) {
   backward_part(feed_part_, dy, pass, [&](auto given, auto add, auto dx) { feed_.backward(given, add, dx, pass); });
   if (cross_) {
     backward_part(cross_part_, dy, pass,

@@ -62,9 +62,9 @@ struct BlockIn {
   std::span<const std::int64_t> memory_starts = {};
 };
 
-class Block {
+class TransformerBlock {
  public:
-  Block(BlockConfig config, const BlockWeights& weights);
+  TransformerBlock(BlockConfig config, const BlockWeights& weights);
 
   // The result belongs to this block and is valid until its next forward(). in.x must not change until backward().
   View<const float, 2> forward(const BlockIn& in, const LearnPass& pass);

@@ -44,7 +44,7 @@ Matrix sinusoidal(std::int64_t positions, std::int64_t width) {
   return table;
 }
 
-Stack::Stack(const EmbeddingWeights& embedding, std::vector<Block> blocks, const std::optional<Norm>& last,
+Stack::Stack(const EmbeddingWeights& embedding, std::vector<TransformerBlock> blocks, const std::optional<Norm>& last,
              std::uint64_t place)
     : embedding_(embedding), blocks_(std::move(blocks)), last_(last), place_(kOwnPlaces + place) {}
 
@@ -116,7 +116,7 @@ void Stack::embed_tokens_backward(View<float, 2> dy, const LearnPass& pass) {
 View<const float, 2> Stack::forward(const Tokens& tokens, View<const float, 2> memory,
                                     std::span<const std::int64_t> memory_starts, const LearnPass& pass) {
   View<const float, 2> x = embed_tokens(tokens, pass);
-  for (Block& block : blocks_) x = block.forward({x, tokens.starts, memory, memory_starts}, pass);
+  for (TransformerBlock& block : blocks_) x = block.forward({x, tokens.starts, memory, memory_starts}, pass);
   if (!last_) return x;
   before_last_ = x;
   const View<float, 2> y = y_.take(x.shape[0], x.shape[1]);

@@ -39,7 +39,7 @@ struct Tokens {
 class Stack {
  public:
   // place: distinguishes the dropout of this stack from that of others; blocks have their own.
-  Stack(const EmbeddingWeights& embedding, std::vector<Block> blocks, const std::optional<Norm>& last,
+  Stack(const EmbeddingWeights& embedding, std::vector<TransformerBlock> blocks, const std::optional<Norm>& last,
         std::uint64_t place);
 
   // Hidden states [T, width] after the last layer. They belong to this stack and are valid until its next forward().
@@ -51,7 +51,7 @@ class Stack {
   // The gradients of the last forward(): overwrites dy and adds to d_memory.
   void backward(View<float, 2> dy, View<float, 2> d_memory, const LearnPass& pass);
 
-  [[nodiscard]] const std::vector<Block>& blocks() const noexcept { return blocks_; }
+  [[nodiscard]] const std::vector<TransformerBlock>& blocks() const noexcept { return blocks_; }
 
  private:
   View<const float, 2> embed_tokens(const Tokens& tokens, const LearnPass& pass);
@@ -59,7 +59,7 @@ class Stack {
   void check(const Tokens& tokens) const;
 
   EmbeddingWeights embedding_;
-  std::vector<Block> blocks_;
+  std::vector<TransformerBlock> blocks_;
   std::optional<Norm> last_;
   std::uint64_t place_;
   Tokens tokens_;

@@ -41,12 +41,12 @@ struct Live {
   }
 };
 
-struct PredictionPlaces {
+struct RequestedPlaces {
   std::string what;
   std::vector<std::int64_t> at;
 };
 
-PredictionPlaces places_of(const Live& live, const std::vector<std::int64_t>& request) {
+RequestedPlaces places_of(const Live& live, const std::vector<std::int64_t>& request) {
   const auto& tokens = live.tokens();
   for (const std::int64_t place : request) insight::need_index("token", place, std::ssize(tokens));
   const std::int32_t gap = live.reader->tokenizer.special().mask;
@@ -54,7 +54,7 @@ PredictionPlaces places_of(const Live& live, const std::vector<std::int64_t>& re
   const model::Form form = live.facts().form;
   const char* const what = form == model::Form::decoder ? "next" : live.answers() ? "target" : gaps ? "gaps" : "tokens";
   if (!live.facts().has_logits) return {what, {}};
-  PredictionPlaces places{what, insight::places_of(*live.reader, live.recording(), request).at};
+  RequestedPlaces places{what, insight::places_of(*live.reader, live.recording(), request).at};
   if (request.empty() && std::ssize(places.at) > kMostPlaces) places.at.resize(kMostPlaces);
   return places;
 }
@@ -119,7 +119,7 @@ struct WantedPrediction {
   }
 };
 
-void need_same_places(const Live& live, const Live& against, const PredictionPlaces& places) {
+void need_same_places(const Live& live, const Live& against, const RequestedPlaces& places) {
   if (against.stored->provenance().model != live.stored->provenance().model)
     throw HttpError(409, "predictions of two different models cannot be compared");
   for (const std::int64_t place : places.at) {
@@ -143,7 +143,7 @@ double add_against(Json& place, std::span<const float> logits, std::span<const f
 }
 
 Json predictions_json(const Live& live, const Live* against, const WantedPrediction& wanted, ThreadPool& pool) {
-  const PredictionPlaces places = places_of(live, wanted.at);
+  const RequestedPlaces places = places_of(live, wanted.at);
   Json list = Json::array();
   double sum = 0;
   if (against != nullptr) need_same_places(live, *against, places);
@@ -190,7 +190,7 @@ Response effects(RecordingStore& store, const RoutedRequest& request) {
   const std::int64_t top = request.number("top", 1'000'000);
   if (top < 1) throw std::invalid_argument("top must be 1 or above, not " + std::to_string(top));
   const Live live(store, request.stored);
-  const PredictionPlaces places = places_of(live, request.numbers("at"));
+  const RequestedPlaces places = places_of(live, request.numbers("at"));
   if (places.at.empty()) throw HttpError(409, "this model predicts no words that could change");
   return {200, kJson, store.cache().get(request.key(), request.progress("head"), [&](const base::Progress& progress) {
             const RecordingStore::Turn turn(store);

@@ -10,7 +10,7 @@ namespace {
 
 using model::Batch;
 using model::Cache;
-using model::Memory;
+using model::EncoderOutput;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -118,7 +118,7 @@ TEST_F(BartFiles, FirstTwoPositionsAreNeverUsed) {
 
 TEST_F(BartFiles, TextEndsWherePositionsDo) {
   const auto m = small_bart().load();
-  const Memory memory = read(*m);
+  const EncoderOutput memory = read(*m);
   EXPECT_EQ(m->facts().max_tokens, 8);
   EXPECT_THROW(static_cast<void>(m->encode(Batch(std::vector<std::int32_t>(9, 4)), {.pool = pool_})),
                std::invalid_argument);

@@ -180,7 +180,7 @@ TEST_F(BadPass, DecoderNeedsMemoryForEachText) {
   const auto model = load("bart");
   EXPECT_THAT([&] { static_cast<void>(model->decode(text(3), {.pool = pool_})); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("memory")));
-  const model::Memory memory{model->encode(text(5), {.pool = pool_}), {0, 2, 5}};
+  const model::EncoderOutput memory{model->encode(text(5), {.pool = pool_}), {0, 2, 5}};
   EXPECT_THAT([&] { static_cast<void>(model->decode(text(3), {.pool = pool_, .memory = &memory})); },
               ThrowsMessage<std::invalid_argument>(AllOf(HasSubstr("1 sequence"), HasSubstr("2"))));
 }

@@ -72,8 +72,9 @@ TEST_P(GoldenModels, RecordingChangesNoBit) {
   const model::Batch batch(one.ids, one.types);
   EXPECT_TRUE(same_bits(model_->read(batch, {.pool = pool_}), recorded.hidden));
   if (model_->facts().form != Form::encoder_decoder) return;
-  const model::Memory memory{gather(recorded.hidden, 0, golden_.expected().integers(one.name + "/rows")),
-                             {0, static_cast<std::int64_t>(golden_.expected().integers(one.name + "/rows").size())}};
+  const model::EncoderOutput memory{
+      gather(recorded.hidden, 0, golden_.expected().integers(one.name + "/rows")),
+      {0, static_cast<std::int64_t>(golden_.expected().integers(one.name + "/rows").size())}};
   model::AttentionLog log;
   const model::Batch target(one.decoder_ids);
   EXPECT_TRUE(same_bits(model_->decode(target, {.pool = pool_, .memory = &memory}),

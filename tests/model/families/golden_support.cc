@@ -114,7 +114,7 @@ Outcome run_batch(const Model& model, const std::vector<ModelCase>& cases, Threa
   run.starts = batch.starts;
   if (model.facts().form != Form::encoder_decoder) return run;
 
-  model::Memory memory{std::move(run.hidden), batch.starts};
+  model::EncoderOutput memory{std::move(run.hidden), batch.starts};
   run.decoder_hidden = model.decode(decoder_batch, {.pool = pool, .log = &run.log, .memory = &memory});
   run.hidden = std::move(memory.hidden);
   run.decoder_starts = decoder_batch.starts;
@@ -132,7 +132,7 @@ Outcome run_in_pieces(const Model& model, const ModelCase& one, ThreadPool& pool
     run.hidden = decode_in_pieces(model, one.ids, pass);
     return run;
   }
-  model::Memory memory{model.encode(batch, pass), batch.starts};
+  model::EncoderOutput memory{model.encode(batch, pass), batch.starts};
   run.decoder_hidden = decode_in_pieces(model, one.decoder_ids, {.pool = pool, .log = &run.log, .memory = &memory});
   run.hidden = std::move(memory.hidden);
   run.decoder_starts = {0, static_cast<std::int64_t>(one.decoder_ids.size())};

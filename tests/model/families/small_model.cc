@@ -143,13 +143,13 @@ SmallModel small_gpt2() {
   return m;
 }
 
-model::Memory EncoderDecoderFiles::read(const model::Model& m) {
+model::EncoderOutput EncoderDecoderFiles::read(const model::Model& m) {
   return {m.encode(model::Batch(ids_), {.pool = pool_}), {0, std::ssize(ids_)}};
 }
 
 std::vector<float> EncoderDecoderFiles::logits(const SmallModel& small) {
   const auto m = small.load();
-  const model::Memory memory = read(*m);
+  const model::EncoderOutput memory = read(*m);
   const nn::Matrix states = m->decode(model::Batch(target_), {.pool = pool_, .memory = &memory});
   return numbers_of(m->logits(states.view(), pool_));
 }

@@ -66,7 +66,7 @@ class EncoderDecoderFiles : public testing::Test {
   EncoderDecoderFiles(std::vector<std::int32_t> ids, std::vector<std::int32_t> target)
       : ids_(std::move(ids)), target_(std::move(target)) {}
 
-  model::Memory read(const model::Model& m);
+  model::EncoderOutput read(const model::Model& m);
   std::vector<float> logits(const SmallModel& small);
 
   std::vector<std::int32_t> ids_, target_;

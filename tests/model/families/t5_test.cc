@@ -10,8 +10,8 @@ namespace {
 
 using model::Batch;
 using model::Cache;
+using model::EncoderOutput;
 using model::Form;
-using model::Memory;
 using testing::AllOf;
 using testing::FloatNear;
 using testing::HasSubstr;
@@ -127,7 +127,7 @@ TEST_F(T5Files, ModelWithoutADecoderIsAnEncoder) {
     EXPECT_EQ(m->facts().form, Form::encoder);
     EXPECT_EQ(m->facts().decoder_layers, 0);
     EXPECT_FALSE(m->facts().has_logits);
-    const Memory memory = read(*m);
+    const EncoderOutput memory = read(*m);
     EXPECT_EQ(numbers_of(memory.hidden), numbers_of(read(*whole.load()).hidden));
     EXPECT_THROW(static_cast<void>(m->decode(Batch(kT5Target), {.pool = pool_, .memory = &memory})),
                  std::invalid_argument);
@@ -176,7 +176,7 @@ TEST_F(T5Files, PlainGeluIsNotTheApproximationThatGatedGeluIs) {
 // The first pass with a cache projects the encoder's memory; later passes do not read it again.
 TEST_F(T5Files, CachedDecoderReadsTheMemoryOnce) {
   const auto m = small_t5().load();
-  Memory memory = read(*m);
+  EncoderOutput memory = read(*m);
   const auto all = numbers_of(m->decode(Batch(kT5Target), {.pool = pool_, .memory = &memory}));
   Cache cache;
   std::vector<float> stepwise;

@@ -329,7 +329,7 @@ test("the language and the light are switched and remembered", async ({ page, se
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
 });
 
-test.describe("somebody who comes for the first time", () => {
+test.describe("a first visit", () => {
   test.use({ visited: false });
 
   test("reads one sentence, may take a tour of five steps, and is not asked again", async ({ page, served }) => {

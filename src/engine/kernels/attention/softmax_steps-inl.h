@@ -119,7 +119,7 @@ HWY_INLINE void adjust_scores(const Scoring& how, const Slot& slot, std::int64_t
     Vec x = hn::Load(f, at);
     if (how.softcap != 0) x = hn::Mul(cap, tanh_of(x));
     if (how.bias != nullptr) x = hn::MulAdd(to_log2, load_first(how.bias + (key - i), slot.end - key), x);
-    for (const Dense& dense : how.dense) {
+    for (const DenseBias& dense : how.dense) {
       if (dense.data == nullptr) continue;
       x = hn::MulAdd(to_log2, load_first(dense.data + i * dense.stride + key, slot.end - key), x);
     }

@@ -44,7 +44,7 @@ struct Visit {
 };
 
 // Adds data[i stride + j] to score (i, j), natural; null: nothing.
-struct Dense {
+struct DenseBias {
   const float* data = nullptr;
   std::int64_t stride = 0;
 };
@@ -66,7 +66,7 @@ struct Scoring {
   float q_scale = 1;            // folded into q: scale log2(e), or scale / softcap
   float softcap = 0;            // softcap log2(e); 0: none
   const float* bias = nullptr;  // bias[j - i], natural; null: none
-  Dense dense[2];               // of the options and of the mask
+  DenseBias dense[2];           // of the options and of the mask
 };
 
 // Keeps weight (i, j) if hash(row key of i, j) >= threshold (dropout.h).

@@ -29,7 +29,7 @@ struct LinearScratch {
   float* phi_q;   // panels [kTileRows][kStride] of kStride features each
 };
 
-HWY_INLINE LinearScratch lay_out(const Linear& t) {
+HWY_INLINE LinearScratch lay_out(const LinearTask& t) {
   const std::int64_t features = t.widths.padded_features();
   LinearScratch scratch{};
   scratch.raw = t.scratch;
@@ -90,7 +90,7 @@ struct FourRows {
 
 // Rows [first, first + 4), as far as they are before `end`. Prefetches the rows kAhead later: with inputs beyond the
 // L2 cache this saves 3%, and it costs nothing within. (The same for V would save 1% there and cost 1% within.)
-HWY_INLINE FourRows four_rows(const Linear& t, const Rows& from, std::int64_t first, std::int64_t end, float* raw) {
+HWY_INLINE FourRows four_rows(const LinearTask& t, const Rows& from, std::int64_t first, std::int64_t end, float* raw) {
   constexpr std::int64_t kAhead = 12;
   const std::int64_t features = t.widths.features;
   const std::int64_t padded = t.widths.padded_features();
@@ -166,7 +166,7 @@ struct KeyChunk {
 };
 
 // phi_k of a chunk, one row per key, and z.
-HWY_NOINLINE void map_keys(const Linear& t, const LinearKeys& keys, const LinearScratch& scratch,
+HWY_NOINLINE void map_keys(const LinearTask& t, const LinearKeys& keys, const LinearScratch& scratch,
                            const KeyChunk& chunk) {
   const std::int64_t stride = t.widths.padded_features();
   std::fill_n(scratch.z, stride, 0.0F);
@@ -194,7 +194,7 @@ HWY_INLINE void store_blocks(D d, hn::Vec<D> v, float* to) {
 }
 
 // phi_k of a chunk transposed, one row per feature, and z.
-HWY_NOINLINE void map_keys_transposed(const Linear& t, const LinearKeys& keys, const LinearScratch& scratch,
+HWY_NOINLINE void map_keys_transposed(const LinearTask& t, const LinearKeys& keys, const LinearScratch& scratch,
                                       const KeyChunk& chunk) {
   const F f;
   const hn::Repartition<double, F> pairs;
@@ -218,7 +218,7 @@ HWY_NOINLINE void map_keys_transposed(const Linear& t, const LinearKeys& keys, c
 
 // The values of a chunk, in place or copied; each row is readable up to a whole number of vectors. If `whole`, there
 // are kLinearChunk rows to read; those without a key are 0.
-HWY_INLINE LinearValues read_values(const Linear& t, const LinearKeys& keys, float* copy, const KeyChunk& chunk,
+HWY_INLINE LinearValues read_values(const LinearTask& t, const LinearKeys& keys, float* copy, const KeyChunk& chunk,
                                     bool whole) {
   const std::int64_t width = t.widths.values;
   const bool ready = keys.v.type == Element::float32 && width % lanes_of_float() == 0;

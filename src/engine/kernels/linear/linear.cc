@@ -61,7 +61,7 @@ HWY_INLINE void add_tile(const Accumulators<R, NV>& c, const LinearSums& sums, s
 
 // Adds a chunk to the sums: phi(K)^T V to S, and its z to z.
 template <bool kTransposed>
-HWY_NOINLINE void add_chunk(const Linear& t, const LinearScratch& scratch, const KeyChunk& chunk,
+HWY_NOINLINE void add_chunk(const LinearTask& t, const LinearScratch& scratch, const KeyChunk& chunk,
                             const LinearSums& sums) {
   const std::int64_t lanes = lanes_of_float();
   const std::int64_t stride = t.widths.stride();
@@ -124,7 +124,7 @@ struct LinearBlock {
 };
 
 // Writes phi(q) to panels and phi(q) z to divisor.
-HWY_INLINE void map_queries(const Linear& t, const LinearScratch& scratch, LinearBlock& block) {
+HWY_INLINE void map_queries(const LinearTask& t, const LinearScratch& scratch, LinearBlock& block) {
   const F f;
   const float* z = block.sum + t.widths.z();
   for (std::int64_t row = 0; row < block.rows; row += kFour) {
@@ -169,7 +169,7 @@ HWY_INLINE void for_each_tile(std::int64_t rows, const Step& step) {
 }
 
 // scores[r, j] = <phi(q[r]), phi(k[j])> up to the diagonal and a little beyond; adds those up to it to divisor.
-HWY_INLINE void score_own_chunk(const Linear& t, const LinearScratch& scratch, LinearBlock& block) {
+HWY_INLINE void score_own_chunk(const LinearTask& t, const LinearScratch& scratch, LinearBlock& block) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
   for_each_tile(block.rows, [&]<int R>(std::int64_t row) HWY_ATTR {
@@ -221,7 +221,7 @@ HWY_INLINE void add_triangle(const float* HWY_RESTRICT s, const float* HWY_RESTR
 
 // out = c / divisor for the rows of the block from `row` on and the columns from e on, as far as they exist.
 template <int R, int NV>
-HWY_INLINE void write_out(const Linear& t, const LinearBlock& block, std::int64_t row, std::int64_t e,
+HWY_INLINE void write_out(const LinearTask& t, const LinearBlock& block, std::int64_t row, std::int64_t e,
                           const Accumulators<R, NV>& c) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
@@ -246,7 +246,7 @@ HWY_INLINE void write_out(const Linear& t, const LinearBlock& block, std::int64_
 }
 
 template <bool kCausal>
-HWY_NOINLINE void answer_block(const Linear& t, const LinearScratch& scratch, LinearBlock& block) {
+HWY_NOINLINE void answer_block(const LinearTask& t, const LinearScratch& scratch, LinearBlock& block) {
   const F f;
   const std::int64_t lanes = lanes_of_float();
   map_queries(t, scratch, block);
@@ -284,7 +284,7 @@ HWY_INLINE void choose_head(const LinearQueries& queries, std::int64_t head, Lin
   block.out_stride = queries.out_stride;
 }
 
-void add_keys(const Linear& t, const LinearKeys& keys, float* sum) {
+void add_keys(const LinearTask& t, const LinearKeys& keys, float* sum) {
   const FlushDenormals guard;
   const LinearScratch scratch = lay_out(t);
   for (std::int64_t first = 0; first < keys.count; first += kLinearChunk) {
@@ -295,7 +295,7 @@ void add_keys(const Linear& t, const LinearKeys& keys, float* sum) {
   }
 }
 
-void answer(const Linear& t, const LinearQueries& queries, const float* sum) {
+void answer(const LinearTask& t, const LinearQueries& queries, const float* sum) {
   const FlushDenormals guard;
   const LinearScratch scratch = lay_out(t);
   LinearBlock block;
@@ -309,7 +309,8 @@ void answer(const Linear& t, const LinearQueries& queries, const float* sum) {
   }
 }
 
-void answer_causally(const Linear& t, const LinearQueries& queries, const LinearKeys& keys, const LinearSums& sums) {
+void answer_causally(const LinearTask& t, const LinearQueries& queries, const LinearKeys& keys,
+                     const LinearSums& sums) {
   const FlushDenormals guard;
   const LinearScratch scratch = lay_out(t);
   LinearBlock block;
@@ -346,13 +347,13 @@ std::int64_t linear_scratch(const LinearWidths& widths) noexcept {
   return (kLinearChunk + 5) * widths.padded_features() + kLinearChunk * widths.stride() +
          panels * kTileRows * kLinearChunk;
 }
-void add_linear_keys(const Linear& task, const LinearKeys& keys, float* sum) noexcept {
+void add_linear_keys(const LinearTask& task, const LinearKeys& keys, float* sum) noexcept {
   HWY_DYNAMIC_DISPATCH(add_keys)(task, keys, sum);
 }
-void answer_linear(const Linear& task, const LinearQueries& queries, const float* sum) noexcept {
+void answer_linear(const LinearTask& task, const LinearQueries& queries, const float* sum) noexcept {
   HWY_DYNAMIC_DISPATCH(answer)(task, queries, sum);
 }
-void answer_linear_causally(const Linear& task, const LinearQueries& queries, const LinearKeys& keys,
+void answer_linear_causally(const LinearTask& task, const LinearQueries& queries, const LinearKeys& keys,
                             const LinearSums& sums) noexcept {
   HWY_DYNAMIC_DISPATCH(answer_causally)(task, queries, keys, sums);
 }

@@ -28,7 +28,7 @@ struct LinearWidths {
   [[nodiscard]] constexpr std::int64_t sum_floats() const noexcept { return z() + padded_features(); }
 };
 
-struct Linear {
+struct LinearTask {
   LinearWidths widths;
   Phi phi = Phi::elu_plus_one;
   float epsilon = 0;
@@ -62,14 +62,14 @@ struct LinearSums {
 };
 
 // Adds the keys to sum.
-void add_linear_keys(const Linear& task, const LinearKeys& keys, float* sum) noexcept;
+void add_linear_keys(const LinearTask& task, const LinearKeys& keys, float* sum) noexcept;
 
 // Computes out of every query from the sum. A row whose divisor is 0 becomes 0.
-void answer_linear(const Linear& task, const LinearQueries& queries, const float* sum) noexcept;
+void answer_linear(const LinearTask& task, const LinearQueries& queries, const float* sum) noexcept;
 
 // Computes out of query i from the sums and the keys up to i, and adds all keys to the sums: `part` gets the bits that
 // add_linear_keys would give it. queries.count = keys.count.
-void answer_linear_causally(const Linear& task, const LinearQueries& queries, const LinearKeys& keys,
+void answer_linear_causally(const LinearTask& task, const LinearQueries& queries, const LinearKeys& keys,
                             const LinearSums& sums) noexcept;
 
 }  // namespace attn::kernels
