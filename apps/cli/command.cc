@@ -131,7 +131,7 @@ CLI::Option* at_least(std::int64_t least, CLI::Option* option) {
 
 namespace {
 void note_old_name(const std::string& old_name, const std::string& new_name) {
-  note("{} is called {} now; the old name will go in the next version", old_name, new_name);
+  note("{} is called {} now; the next version removes the old name", old_name, new_name);
 }
 }  // namespace
 

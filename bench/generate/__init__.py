@@ -51,7 +51,7 @@ def measure(context: Context) -> Findings:
         ],
         figures=[
             Figure("transformers", times_faster(seconds, "attnscope", "transformers"), 3),
-            share("share of reading the weights once a token", median(at_best), 70),
+            share("share of reading the weights once per token", median(at_best), 70),
         ],
     )
 

@@ -37,7 +37,7 @@ def table(results: Json) -> str:
     words = (
         f"Times faster than torch {versions['torch']} (SDPA, unless another form is named), its compiled FlexAttention "
         f"and onnxruntime {versions['onnxruntime']}, by CPU time; {machine['cpu']} ({machine['vectors']}, "
-        f"{results['peak_gflops']:.0f} GFLOP/s a core), {machine['date']}. `make bench` measures it again."
+        f"{results['peak_gflops']:.0f} GFLOP/s per core), {machine['date']}. `make bench` measures it again."
     )
     return "\n".join([HEAD, RULE, *(table_line(row) for row in measured), "", words, *whole_models(results)])
 

@@ -81,7 +81,7 @@ def print_summary(results: Json) -> None:
     count = {verdict: sum(f["verdict"] == verdict for f in figures) for verdict in VERDICTS}
     machine = results["machine"]
     print(
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['vectors']}, {results['peak_gflops']:.0f} GFLOP/s a core"
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['vectors']}, {results['peak_gflops']:.0f} GFLOP/s per core"
     )
     met = count["wish"] + count["met"]
     print(f"{met} of {len(figures)} goals met, {count['wish']} beyond the wish; {results['seconds'] / 60:.1f} minutes")

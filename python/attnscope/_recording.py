@@ -120,7 +120,7 @@ class Recording:
 
     @property
     def layers(self) -> int:
-        """Number of layers of the first kind, as are heads and shape."""
+        """Number of layers of the first kind; heads and shape refer to it too."""
         return self._stacks[0].layers
 
     @property

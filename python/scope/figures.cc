@@ -43,7 +43,7 @@ figure::Scale parse_scale(const std::string& name) {
 insight::Reduce parse_reduce(const std::string& name) {
   for (const auto reduce : {insight::Reduce::max, insight::Reduce::mean})
     if (name == figure::name_of(reduce)) return reduce;
-  throw std::invalid_argument("there is no reduce '" + name + "'; choose max or mean");
+  throw std::invalid_argument("reduce must be max or mean, not '" + name + "'");
 }
 
 // Overrides the figure's defaults with the options that were passed.

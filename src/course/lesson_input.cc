@@ -32,7 +32,7 @@ const Setting& LessonInput::setting(const std::string& name) const {
   std::vector<std::string> known;
   for (const Setting& one : settings_) known.push_back(one.name);
   throw std::invalid_argument(
-      known.empty() ? fmt::format("this lesson has no settings, so not '{}' either", name)
+      known.empty() ? fmt::format("this lesson has no settings; '{}' cannot be set", name)
                     : fmt::format("there is no setting '{}'; choose from {}", name, fmt::join(known, ", ")));
 }
 

@@ -17,7 +17,7 @@ case "$version" in
   *) why=${why:-no user land here has a Python $version} ;;
 esac
 if [[ -n $why ]]; then
-  echo "$1 was not tried in a bare user land: $why"
+  echo "$1 was not tested in a minimal system: $why"
   exit
 fi
 work=$(mktemp -d)

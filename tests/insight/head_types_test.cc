@@ -47,7 +47,7 @@ TEST(HeadTypes, TheScoreOnRandomTokensDecidesAboutInduction) {
   EXPECT_EQ(report_of(head).types.front().name, "induction");
   scores.data()[0] = 0.7F;
   head.induction_queries = 0;
-  EXPECT_THAT(report_of(head, scores).types.front().reason, HasSubstr("random tokens that come twice"));
+  EXPECT_THAT(report_of(head, scores).types.front().reason, HasSubstr("random tokens that occur twice"));
 }
 
 TEST(HeadTypes, TooFewRepetitionsInATextNameNothing) {

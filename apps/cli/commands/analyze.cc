@@ -121,7 +121,7 @@ void add_analyze(CLI::App& app, Shell& shell) {
   command->add_option("--kind", options->kind_name, "Kind of heads to show: self, decoder or cross (default: all)")
       ->check(CLI::IsMember({"self", "cross", "decoder"}));
   at_least(0, command->add_option("--beyond", options->beyond,
-                                  "Distance in tokens from which a key is far: share \"beyond\" in --json"))
+                                  "Distance in tokens from which a key counts as far: the share \"beyond\" in --json"))
       ->type_name("K")
       ->capture_default_str();
   auto* top = at_least(1, command->add_option("--top", options->top, "Number of heads to show"))

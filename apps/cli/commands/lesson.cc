@@ -149,7 +149,7 @@ void add_lesson(CLI::App& app, Shell& shell) {
   command->add_option("--model,-m", options->model, "Model to use, if the lesson uses one")->type_name("M");
   command->add_option("--data", options->data, "Texts to use, if the lesson reads some")->type_name("FILE|DIR");
   command->add_option("--seed", options->seed, "Seed for the lesson's random numbers")->type_name("N");
-  command->add_option("--set", options->settings, "Number of the lesson to change")->type_name("NAME=NUMBER");
+  command->add_option("--set", options->settings, "Setting of the lesson to change")->type_name("NAME=NUMBER");
   command->add_option("--output,-o", options->folder, "Folder to write the figures to")->type_name("DIR");
   command->callback([options, &shell] {
     if (!options->name.empty()) return tell(named(options->name), *options, shell.pool());

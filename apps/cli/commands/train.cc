@@ -46,7 +46,7 @@ TrainOptions usual(Task task) {
 void add_shape(CLI::App& command, TrainOptions& options, CLI::Option* from) {
   train::ModelSize& shape = options.shape;
   at_least(1, command.add_option("--layers", options.layers,
-                                 "Number of layers, for encoder and decoder each; with --from, its first ones"))
+                                 "Number of layers, in encoder and decoder alike; with --from, how many to keep"))
       ->default_str(std::to_string(shape.layers));
   CLI::Option* const own[] = {
       at_least(1, command.add_option("--heads", shape.heads, "Number of heads per layer"))->capture_default_str(),

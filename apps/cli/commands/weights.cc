@@ -142,7 +142,7 @@ void add_weights(CLI::App& app, Shell& shell) {
   options->source.add_to(*command, SourceOption::Takes::tables);
   options->heads.add_to(*command);
   command
-      ->add_option("--json", options->json, "Write one line of JSON; without --head or --layer, of all heads or layers")
+      ->add_option("--json", options->json, "Write one line of JSON; without --head or --layer, for all of them")
       ->expected(0, 1)
       ->type_name("[FILE]");
   command->add_option("--csv", options->csv, "Write a table with the tokens as first row and column")

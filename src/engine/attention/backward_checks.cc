@@ -24,22 +24,22 @@ void check_lse(const char* name, const Sizes& n, const View<const float, 3>& lse
 
 void check_additions(const Options& options, const Gradients& to) {
   if (!to.d_bias.empty()) {
-    if (options.bias.empty()) fail_backward("d_bias is wanted, but there is no bias");
+    if (options.bias.empty()) fail_backward("d_bias was requested, but there is no bias");
     if (to.d_bias.shape != options.bias.shape) {
       fail_backward("d_bias is [" + std::to_string(to.d_bias.shape[0]) + ", " + std::to_string(to.d_bias.shape[1]) +
-                    "] but must be as the bias, [" + std::to_string(options.bias.shape[0]) + ", " +
+                    "] but must have the shape of the bias, [" + std::to_string(options.bias.shape[0]) + ", " +
                     std::to_string(options.bias.shape[1]) + "]");
     }
     check_dense_last("d_bias", to.d_bias.strides[1], to.d_bias.shape[1]);
   }
   if (!to.d_dense_bias.empty()) {
-    if (options.dense_bias.empty()) fail_backward("d_dense_bias is wanted, but there is no dense bias");
+    if (options.dense_bias.empty()) fail_backward("d_dense_bias was requested, but there is no dense bias");
     check_array("d_dense_bias", to.d_dense_bias, options.dense_bias.shape);
   }
   if (to.d_sink.empty()) return;
-  if (options.sink.empty()) fail_backward("d_sink is wanted, but there is no sink");
+  if (options.sink.empty()) fail_backward("d_sink was requested, but there is no sink");
   if (to.d_sink.shape != options.sink.shape) {
-    fail_backward("d_sink has " + std::to_string(to.d_sink.shape[0]) + " numbers but must have one a head, " +
+    fail_backward("d_sink has " + std::to_string(to.d_sink.shape[0]) + " numbers but must have one per head, " +
                   std::to_string(options.sink.shape[0]));
   }
 }

@@ -118,7 +118,7 @@ void check_options(const Options& options, const Sizes& n) {
   }
   if (!options.sink.empty() && options.sink.shape[0] != n.heads) {
     fail_attention("sink has " + std::to_string(options.sink.shape[0]) +
-                   " logits but must have one a head, H = " + std::to_string(n.heads));
+                   " logits but must have one per head, H = " + std::to_string(n.heads));
   }
   if (!options.dense_bias.empty()) {
     check_broadcast("dense_bias", options.dense_bias.shape, n);

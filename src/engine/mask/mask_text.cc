@@ -90,7 +90,7 @@ class MaskParser {
 
   Mask parse() {
     skip_spaces();
-    if (done()) fail("the text is empty; everything is written 'everything'");
+    if (done()) fail("the text is empty; write 'everything' to allow all pairs");
     Mask mask = any();
     if (!done()) fail(peek() == ')' ? "')' without '('" : "expected '&', '|' or the end, not " + found());
     return mask;

@@ -195,7 +195,7 @@ Lines lines_of(const MaskPicture& figure, const Screen& screen) {
     table.rows = thinned(table.rows, small.rows());
     table.columns = thinned(table.columns, small.columns());
     const std::string sizes = part_sizes(cells.view().shape, small.view().shape);
-    caption = joined({caption, "Here a cell is seen where one of its " + sizes + " pairs is."});
+    caption = joined({caption, "Here a cell is filled if any of its " + sizes + " pairs may be seen."});
     cells = std::move(small);
   }
   constexpr double kGreen = 0.62;  // of viridis

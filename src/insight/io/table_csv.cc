@@ -71,7 +71,7 @@ class CsvTable {
     const std::optional<float> value = number_of(cell);
     if (value && std::isfinite(*value)) return *value;
     lines_.fail(line, ", column " + std::to_string(column + 1) + ": " + model::in_quotes(cell) +
-                          (value ? " is not finite; weights are" : " is not a number"));
+                          (value ? " is not finite; weights must be" : " is not a number"));
   }
 
   TableFile finish() {

@@ -87,7 +87,7 @@ class Namer {
     }
     if (induction_) {
       add_if_clear("induction", *induction_, 0,
-                   "what followed the same token before, on random tokens that come twice");
+                   "what followed the same token before, on random tokens that occur twice");
     } else if (head_.induction_queries >= kLeastQueries) {
       add_if_clear("induction", head_.shares.induction, head_.even.induction,
                    "what followed the same token earlier in the text");

@@ -61,7 +61,7 @@ WithoutSinks::WithoutSinks(std::shared_ptr<const AttentionTables> inner)
     Part part{{}, stack.heads, std::vector<std::vector<float>>(static_cast<std::size_t>(stack.layers * stack.heads))};
     const std::vector<text::Token>& tokens = inner_->keys(stack.kind);
     for (std::int64_t j = 0; j < std::ssize(tokens); ++j) {
-      if (j == 0 || is_special(tokens[static_cast<std::size_t>(j)])) part.sinks.push_back(j);
+      if (is_sink(tokens, j)) part.sinks.push_back(j);
     }
     parts_.push_back(std::move(part));
   }
@@ -128,6 +128,10 @@ void WithoutSinks::weights(const HeadId& head, Rectangle window, View<float, 2> 
 }
 
 }  // namespace
+
+bool is_sink(const std::vector<text::Token>& keys, std::int64_t key) {
+  return key == 0 || is_special(keys[static_cast<std::size_t>(key)]);
+}
 
 std::unique_ptr<AttentionTables> without_sinks(std::shared_ptr<const AttentionTables> tables) {
   if (tables->numbers() != Numbers::weights) {

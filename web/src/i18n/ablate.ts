@@ -1,6 +1,6 @@
 // Strings of the ablation view, and of the chips for heads that are off and for masks.
 export const en = {
-  sees: "Heads that are switched off give 0 to the next layer; the predictions before and after stand side by side.",
+  sees: "Heads that are switched off contribute 0 to the output; predictions before and after are shown side by side.",
   headsOff: (n: number) => (n === 1 ? "1 head off" : `${n} heads off`),
   mask: (mask: string) => `mask: ${mask}`,
   allOn: "All on again",
@@ -29,7 +29,7 @@ export const en = {
   places: "Where predictions move",
   none: "All heads are on. Switch one off: what the model predicts without it appears beside what it predicts with it.",
   follows:
-    "A large effect says: this text needs this head, given all others. A small one does not say that it does nothing: " +
+    "A large effect means: this text needs this head, given all others. A small one does not mean the head does nothing: " +
     "other heads may take over, and effects do not add up.",
   noPlaces: "There is nothing to predict for this text.",
   tint: "darker: larger effect",

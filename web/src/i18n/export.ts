@@ -1,7 +1,7 @@
 // Strings of the export dialog.
 export const en = {
   open: "export",
-  hint: "Take this away: picture, table, recording or page",
+  hint: "Export this view: picture, table, recording or page",
   title: "Export",
   names: {
     png: "Picture, PNG",
@@ -12,7 +12,7 @@ export const en = {
     page: "This page as one file",
   },
   holds: {
-    png: "as attnscope draws this view, 150 dots an inch",
+    png: "as attnscope draws this view, 150 dots per inch",
     svg: "the same with sharp lines and letters at any size",
     csv: (n: number, m: number) => `this head: ${n} × ${m} numbers with all digits, tokens beside them`,
     npy: (n: number, m: number) => `this head: ${n} × ${m} float32 for numpy`,
@@ -21,7 +21,7 @@ export const en = {
   },
   inBytes: (n: number, m: number) => `this head: ${n} × ${m} numbers as this file has them, tokens beside them`,
   save: "Save",
-  making: "Being made…",
+  making: "Preparing…",
   coming: (size: string) => `${size} so far…`,
   saved: (name: string, size: string) => `${name}, ${size}`,
   noPicture: "Pictures are made of the overview, lines, matrix and compare.",

@@ -40,7 +40,7 @@ export const en = {
   noShare: "the head's output for this query is zero",
   keyHead: (head: number, key: number) => `Head ${head} reads the keys and values of key head ${key}.`,
   missing: (names: string) =>
-    `Not recorded: ${names}. attnscope record --all keeps x and v; opened with its model and text, all of it is here.`,
+    `Not recorded: ${names}. attnscope record --all keeps x and v; open the page with model and text to see all of it.`,
   dimension: "dimension",
   largest: "Largest products",
   copyNumber: "Copy the number with all digits",

@@ -176,8 +176,8 @@ for (const name of names) {
         await expect(page.locator("article")).toHaveAttribute("aria-busy", "false");
         await expectNumbers(page, other);
       }
-      await page.getByRole("button", { name: "As it was" }).click();
-      await expect(page.getByRole("button", { name: "As it was" })).toHaveCount(0);
+      await page.getByRole("button", { name: "Reset" }).click();
+      await expect(page.getByRole("button", { name: "Reset" })).toHaveCount(0);
       await expect(page.locator("article")).toHaveAttribute("aria-busy", "false");
     }
     await expectNumbers(page, told);
@@ -251,7 +251,7 @@ test("a number that is typed and an arrow that is dragged change all that follow
   await expect
     .poll(async () => Number(await page.getByLabel("Q, row machine learning, column 0").inputValue()))
     .toBeLessThan(0);
-  await page.getByRole("button", { name: "As it was" }).click();
+  await page.getByRole("button", { name: "Reset" }).click();
   await expect.poll(() => weights.locator("tbody td").allInnerTexts()).toEqual(before);
 });
 

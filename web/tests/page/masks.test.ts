@@ -171,7 +171,7 @@ test("a causal model says that its own rule holds too", async ({ page: _, browse
   const page = await browser.newPage();
   await page.goto(address(served, hash({ draft: "window(1)" })));
   const size = await drawn(page, "window(1)");
-  await expect(page.getByText("This model is causal by itself")).toBeVisible();
+  await expect(page.getByText("This model is already causal")).toBeVisible();
   const { pairs } = told<Told>("mask", "causal & window(1)", "--size", String(size));
   await expect(page.getByText(`${pairs} of ${size * size} pairs may be seen`)).toBeVisible();
   await page.close();

@@ -172,12 +172,12 @@ test.describe("predictions", () => {
 
   test("without a gap are for the token that is chosen", async ({ page, served }) => {
     await page.goto(address(served, hash(kText)));
-    await expect(page.locator(".predictions")).toContainText("In the place of “the” at 1");
+    await expect(page.locator(".predictions")).toContainText("In place of “the” at 1");
     await page.locator('[data-token="2"]').click();
-    await expect(page.locator(".predictions")).toContainText("In the place of “film” at 2");
+    await expect(page.locator(".predictions")).toContainText("In place of “film” at 2");
     await expect(page).toHaveURL(/row=2/);
     await page.keyboard.press("ArrowRight");
-    await expect(page.locator(".predictions")).toContainText("In the place of “was” at 3");
+    await expect(page.locator(".predictions")).toContainText("In place of “was” at 3");
     const id = await made(served, { model: "tiny-bert", text: kText });
     const here = await asked<Predictions>(served, `api/recordings/${id}/predictions?at=3`);
     expect((await table(page)).map(([word]) => word)).toEqual(here.places[0].choices.map(({ text }) => text));
