@@ -190,7 +190,7 @@ def test_the_difference_of_two_is_drawn_around_zero(rec):
         ("heatmap", {"measure": "norm"}, ValueError, "choose raw or value"),
         ("heatmap", {"cmap": "jet"}, ValueError, "there is no colour map 'jet'; choose from viridis"),
         ("heatmap", {"scale": "cube"}, ValueError, "choose linear, sqrt or log"),
-        ("heatmap", {"reduce": "sum"}, ValueError, "choose max or mean"),
+        ("heatmap", {"reduce": "sum"}, ValueError, "must be max or mean"),
         ("heatmap", {"range": (1,)}, ValueError, "range has 1 numbers"),
         ("heatmap", {"range": (1, 0)}, ValueError, "is empty"),
         ("heatmap", {"title": 3}, TypeError, "title must be a str, not int"),

@@ -141,8 +141,7 @@ void add_weights(CLI::App& app, Shell& shell) {
   CLI::App* command = app.add_subcommand("weights", "Print or save the attention weights of one head or of all");
   options->source.add_to(*command, SourceOption::Takes::tables);
   options->heads.add_to(*command);
-  command
-      ->add_option("--json", options->json, "Write one line of JSON; without --head or --layer, for all of them")
+  command->add_option("--json", options->json, "Write one line of JSON; without --head or --layer, for all of them")
       ->expected(0, 1)
       ->type_name("[FILE]");
   command->add_option("--csv", options->csv, "Write a table with the tokens as first row and column")

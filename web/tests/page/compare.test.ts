@@ -97,7 +97,7 @@ test("long work says what it is, can be stopped, and goes on when it is wanted a
   await page.route(long, () => undefined); // an answer that does not come
   await page.goto(address(served, kCompared));
   await expect(page.getByText("Comparing…")).toBeVisible();
-  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
   await expect(page.getByText("Stopped before it was done.")).toBeVisible();
   await page.unroute(long);
   await page.getByRole("button", { name: "Compare again" }).click();
