@@ -4,6 +4,9 @@ set(ATTNSCOPE_MODELS_FOLDER ${PROJECT_SOURCE_DIR}/models CACHE PATH
     "Folder whose folders are the models that are built in; one without any is fine")
 
 enable_language(ASM)
+if(CMAKE_ASM_COMPILER_ID MATCHES Clang)
+  string(APPEND CMAKE_ASM_FLAGS " -Wno-unused-command-line-argument")  # of the flags that are for C++
+endif()
 include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 attn_folder(attn_builtin src/builtin NEEDS attn attn_base attn_text attn_model)
 

@@ -12,7 +12,7 @@ struct ActivationName {
   nn::Activation activation;
 };
 
-constexpr std::array kNames = {
+constexpr std::array kActivationNames = {
     ActivationName{"gelu", nn::Activation::gelu},
     ActivationName{"gelu_python", nn::Activation::gelu},
     ActivationName{"gelu_new", nn::Activation::gelu_tanh},
@@ -27,10 +27,10 @@ constexpr std::array kNames = {
 }  // namespace
 
 nn::Activation parse_activation(std::string_view name, const std::string& path) {
-  for (const ActivationName& known : kNames)
+  for (const ActivationName& known : kActivationNames)
     if (known.text == name) return known.activation;
   std::string list;
-  for (const ActivationName& known : kNames) list += (list.empty() ? "" : ", ") + std::string(known.text);
+  for (const ActivationName& known : kActivationNames) list += (list.empty() ? "" : ", ") + std::string(known.text);
   throw Error(path, "activation \"" + std::string(name) + "\" is not one of " + list);
 }
 
