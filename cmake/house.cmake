@@ -14,6 +14,10 @@ target_compile_options(attn_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -W
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(attn_flags INTERFACE -Wno-restrict)  # false positives for "text" + std::string, GCC bug 105651
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # libstdc++ 12 uses a deprecated function of its own in std::stable_sort.
+  target_compile_options(attn_flags INTERFACE -Wno-deprecated-declarations)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # The baseline instruction set. Without it g++ would make Highway's scalar emulation the baseline. Of the features
   # that Highway's SSE4 target needs, x86-64-v2 lacks only AES and PCLMUL, and we use neither.
