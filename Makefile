@@ -82,6 +82,12 @@ check-tsan: check-setup
 	@cmake --build --preset tsan
 	@ctest --preset tsan
 
+.PHONY: fuzz
+fuzz: check-setup ## Fuzz what reads foreign bytes, FUZZ_SECONDS (60) per target, under ASan and UBSan
+	@cmake --preset fuzz --log-level=WARNING >/dev/null
+	@cmake --build --preset fuzz
+	@tools/fuzz.sh
+
 .PHONY: check-setup
 check-setup:
 	@tools/setup.sh check
