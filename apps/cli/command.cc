@@ -14,6 +14,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "apps/cli/options/paths.h"
 #include "apps/cli/options/ranks.h"
 #include "attn/error.h"
 #include "builtin/models.h"
@@ -59,6 +60,7 @@ void add_commands(CLI::App& app, Shell& shell) {
   add_lesson(app, shell);
   add_examples(app);
   refuse_several(app);
+  keep_paths_apart(app);
 }
 
 void ModelOption::add_to(CLI::App& command) {

@@ -13,6 +13,7 @@
 
 #include "apps/cli/command.h"
 #include "apps/cli/commands/analyze.h"
+#include "apps/cli/options/paths.h"
 #include "apps/cli/options/ranks.h"
 #include "apps/cli/output/json.h"
 #include "apps/cli/output/output_file.h"
@@ -205,9 +206,13 @@ void AnalyzeCommand::run_corpus(const std::string& file, Shell& shell) const {
   Ranks& ranks = shell.ranks();
   ThreadPool& pool = shell.pool();
   if (kind_name && *kind_name != "self") throw UsageError("--corpus supports --kind self only");
+  const std::string state_file = state.value_or(file + ".attnscope-state");
+  if (!state)
+    require_apart({{"--corpus", file}},
+                  {{"--state", state_file}, {"--json", json.value_or("")}, {"--output", figure.file}});
   const auto opened = on_all(ranks, [&] { return std::make_unique<Opened>(file, *this, pool); });
   check_same(opened->run, ranks);
-  StateFile kept(state.value_or(file + ".attnscope-state"), opened->run);
+  StateFile kept(state_file, opened->run);
   insight::Corpus sums(opened->reader, {.beyond = beyond, .max_tokens = max_tokens});
   const bool first = ranks.rank() == 0;
   const std::int64_t known = on_all(ranks, [&] { return first ? kept.load(sums) : 0; });

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "apps/cli/command.h"
+#include "apps/cli/options/paths.h"
 #include "apps/cli/options/ranks.h"
 #include "apps/cli/options/source.h"
 #include "apps/cli/output/checked.h"
@@ -82,6 +83,7 @@ void RecordCommand::run(Shell& shell) const {
   ThreadPool& pool = shell.pool();
   const std::string name = file();
   if (name == "-") throw UsageError("--output needs a file name");
+  if (!output && source.text.file) require_apart({{"--file", *source.text.file}}, {{"--output", name}});
   const model::Keep keep{.values = all, .inputs = all, .value_norms = true, .hidden = all};
   SourceOption::Opened opened = source.read(keep, ranks, pool);
   on_all(ranks, [&] {

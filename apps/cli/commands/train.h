@@ -1,6 +1,7 @@
 // apps/cli/commands/train.h - options of attnscope train, and the files it writes beside a checkpoint.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -13,6 +14,23 @@
 #include "train/trainer.h"
 
 namespace attn::cli {
+
+// What a training copies from --from, or writes itself.
+inline constexpr std::array<const char*, 6> kTokenizerFiles = {
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt"};
+inline constexpr std::array<const char*, 13> kTrainingFiles = {"tokenizer.json",
+                                                               "tokenizer_config.json",
+                                                               "special_tokens_map.json",
+                                                               "vocab.txt",
+                                                               "vocab.json",
+                                                               "merges.txt",
+                                                               "config.json",
+                                                               "model.safetensors",
+                                                               "loss.csv",
+                                                               "loss.svg",
+                                                               "heads.csv",
+                                                               "heads.svg",
+                                                               "training.safetensors"};
 
 struct TrainOptions {
   train::Task task = train::Task::lm;
