@@ -334,11 +334,32 @@ def test_killed_at_any_moment_it_resumes_to_the_same_bytes(data, tmp_path, task)
         process.communicate()
     done = attnscope(*arguments)
     assert killed > 0
-    assert same_model(broken, unbroken)
-    assert (broken / "heads.csv").read_bytes() == (unbroken / "heads.csv").read_bytes()
     assert "done" in done.stdout
-    left = {path.name for path in broken.iterdir()} - {path.name for path in unbroken.iterdir()}
-    assert all(name.startswith(".") or ".part" in name or "tmp" in name for name in left), left
+    files = {path.relative_to(unbroken) for path in unbroken.rglob("*") if path.is_file()}
+    assert {path.relative_to(broken) for path in broken.rglob("*") if path.is_file()} == files
+    # A recording has the folder's name.
+    differ = [name for name in files if (broken / name).read_bytes() != (unbroken / name).read_bytes()]
+    assert all(name.suffix == ".attn" for name in differ), differ
+
+
+def test_second_training_into_the_same_folder_is_refused(data, tmp_path):
+    folder = tmp_path / "model"
+    first = start(*command("mlm", data, folder, steps=100_000))
+    deadline = time.monotonic() + 50
+    while not checkpoint_of(folder):
+        assert time.monotonic() < deadline and first.poll() is None
+        time.sleep(0.01)
+    said = refused(1, *command("mlm", data, folder, steps=100_000))
+    assert "another training writes to it" in said and str(folder) in said
+    first.kill()  # the lock ends with the process, whatever ends it
+    first.communicate()
+    kept = checkpoint_of(folder)
+    again = start(*command("mlm", data, folder, steps=100_000))
+    while checkpoint_of(folder) == kept:
+        assert time.monotonic() < deadline and again.poll() is None, again.communicate()
+        time.sleep(0.01)
+    again.kill()
+    again.communicate()
 
 
 def test_interrupt_saves_and_ends_as_an_interrupt(data, tmp_path):
@@ -379,6 +400,15 @@ def test_finished_training_is_not_continued(data, trained):
     result = json.loads(attnscope(*command("classify", data, folder, "--json")).stdout)
     assert result["steps"] == 20 and result["held_out_loss"] == report["held_out_loss"]
     assert (folder / "model.safetensors").read_bytes() == before
+
+
+def test_model_that_is_older_than_the_last_checkpoint_is_written_again(data, trained, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(trained["mlm"][0], folder)
+    (folder / "model.safetensors").write_bytes(b"as if the run was killed before it wrote the last model")
+    (folder / "loss.csv").unlink()
+    attnscope(*command("mlm", data, folder))
+    assert same_model(folder, trained["mlm"][0])
 
 
 # ---- errors ----

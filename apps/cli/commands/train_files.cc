@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <utility>
 
 #include "apps/cli/commands/train.h"
@@ -72,12 +72,17 @@ HeadWatch::HeadWatch(std::filesystem::path folder, std::string probe, std::int64
   std::string line;
   std::getline(in, line);
   while (std::getline(in, line)) {
-    std::ranges::replace(line, ',', ' ');
-    std::istringstream fields(line);
     Seen seen;
-    if (fields >> seen.step >> seen.layer >> seen.head >> seen.previous >> seen.induction && seen.step <= step) {
+    const char* next = line.data();
+    const char* const end = next + line.size();
+    const auto take = [&](auto& number) {
+      const auto [stop, problem] = std::from_chars(next, end, number);
+      next = stop == end ? end : stop + 1;
+      return problem == std::errc();
+    };
+    if (take(seen.step) && take(seen.layer) && take(seen.head) && take(seen.previous) && take(seen.induction) &&
+        seen.step <= step)
       seen_.push_back(seen);
-    }
   }
 }
 
@@ -103,7 +108,8 @@ void HeadWatch::write() const {
   std::string csv = "step,layer,head,previous,induction\n";
   std::map<std::int64_t, std::pair<double, double>> best;  // over all heads, by step
   for (const Seen& seen : seen_) {
-    csv += fmt::format("{},{},{},{:.6f},{:.6f}\n", seen.step, seen.layer, seen.head, seen.previous, seen.induction);
+    // With all digits: a resumed run reads them back and must draw the same curves.
+    csv += fmt::format("{},{},{},{},{}\n", seen.step, seen.layer, seen.head, seen.previous, seen.induction);
     auto& [previous, induction] = best[seen.step];
     previous = std::max(previous, seen.previous);
     induction = std::max(induction, seen.induction);

@@ -14,6 +14,7 @@
 #include "apps/cli/output/progress.h"
 #include "apps/cli/output/terminal.h"
 #include "attn/error.h"
+#include "base/folder_lock.h"
 #include "base/new_file.h"
 #include "model/run/model.h"
 #include "text/datasets/examples.h"
@@ -83,6 +84,7 @@ class Training {
   Ranks& ranks_;
   ThreadPool& pool_;
   std::filesystem::path folder_;
+  std::optional<base::FolderLock> lock_;   // on rank 0
   std::optional<base::Folder> from_;       // the model to start from
   std::optional<train::ModelSize> first_;  // its shape
   ProgressLine bar_;
@@ -93,8 +95,7 @@ class Training {
 };
 
 void Training::copy_tokenizer(const base::Folder& from) const {
-  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt",
-                           "vocab.json", "merges.txt"}) {
+  for (const char* name : kTokenizerFiles) {
     if (!from.has(name)) continue;
     base::write_file(folder_ / name, from.read(name));
   }
@@ -209,6 +210,8 @@ void Training::run() {
   wait_with(fmt::format("training a tokenizer on {} texts", grouped(std::ssize(examples))));
   once([&] {
     make_folder();
+    lock_.emplace(folder_, "another training writes to it; wait until it ends, or choose another folder");
+    base::remove_unfinished(folder_ / "recordings");  // the folder itself is cleaned when its first file is written
     make_tokenizer(examples);
   });
   wait_with(fmt::format("tokenizing {} texts", grouped(std::ssize(examples))));
@@ -247,6 +250,8 @@ void Training::go_on(train::Trainer& trainer) {
       trainer.disagreement({{"checkpoint-every", std::to_string(options_.checkpoint_every)},
                             {"record-every", std::to_string(options_.record_every)}});
   if (!disagreement.empty()) throw FailedTogether(disagreement, 1);
+  // The earlier run may have been killed between its last checkpoint and the model.
+  if (found && trainer.done()) once([&] { trainer.save_model(folder_, false); });
   if (found) tell(fmt::format("resuming from step {}", grouped(trainer.steps_done())));
   first_step_ = trainer.steps_done();
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <string_view>
@@ -110,16 +109,17 @@ fs::path ModelCache::newest() const {
 }
 
 void ModelCache::link(const std::string& commit, const std::string& file, const std::string& hash) const {
-  static std::atomic<unsigned> count{0};
   const fs::path folder = snapshot(commit), place = folder / file;
   make_folders(folder);
-  const std::string unique = std::to_string(::getpid()) + "-" + std::to_string(count++);
-  const fs::path beside = folder / (".attnscope-" + unique + ".link");
-  std::error_code failed;
+  // The lock makes the temporary name ours, and it lies where no tool looks for files of the model. A killed process
+  // may leave it; the next pull, which finds the file missing, then begins with removing it.
+  const FileLock held(lock(hash), {});
+  const fs::path beside = folder_ / (".attnscope-" + hash + ".link");
+  std::error_code failed, none;
+  fs::remove(beside, none);
   fs::create_symlink(fs::path("../../blobs") / hash, beside, failed);
   if (!failed) fs::rename(beside, place, failed);
   if (!failed) return;
-  std::error_code none;
   fs::remove(beside, none);
   throw Error(place.string(), "cannot be linked: " + failed.message());
 }
@@ -127,9 +127,10 @@ void ModelCache::link(const std::string& commit, const std::string& file, const 
 void ModelCache::set_revision(const std::string& revision, const std::string& commit) const {
   const fs::path file = folder_ / "refs" / revision;
   std::error_code none;
+  base::remove_unfinished(file.parent_path());  // version 0.1 left files there, which other tools take for revisions
   if (revision == commit || (fs::is_regular_file(file, none) && read_file(file, 4096) == commit)) return;
   make_folders(file.parent_path());
-  base::write_file(file, commit);
+  base::write_file(file, commit, folder_);
 }
 
 FileLock::FileLock(const fs::path& file, const std::function<void()>& pulse) {
