@@ -37,7 +37,7 @@ void causal_table(LessonOutput& output) {
 
 Mask padding_of(const LessonArray& ids) {
   if (ids.rank() != 2) throw std::invalid_argument("ids must be [sequences, tokens], not " + shape_text(ids.shape));
-  const std::vector<std::int64_t> whole(ids.numbers.begin(), ids.numbers.end());
+  const std::vector<std::int64_t> whole = whole_numbers(ids, "ids");
   return padding_ids(View<const std::int64_t, 2>(whole.data(), {ids.height(), ids.width()}), kPad);
 }
 

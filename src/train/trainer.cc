@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <numeric>
 #include <utility>
 
 #include "attn/error.h"
 #include "base/hash.h"
+#include "base/whole.h"
+#include "engine/runtime/copy_bytes.h"
+#include "engine/runtime/number_text.h"
 #include "model/files/config.h"
 #include "model/files/file_io.h"
 #include "model/files/safetensors.h"
@@ -26,11 +28,7 @@ constexpr const char* kFormat = "attnscope training 0";
 constexpr std::int64_t kEvaluated = 3;  // numbers per evaluation
 constexpr std::uint64_t kDropoutSeed = 0xD6E8FEB86659FD93U;
 
-std::string exact(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
-}
+std::string exact(double value) { return number_text(value, std::chars_format::general, 17); }
 
 Trainer::Facts all_facts(Trainer::Facts facts, const TrainPlan& plan) {
   facts["steps"] = std::to_string(plan.steps);
@@ -52,7 +50,7 @@ void take(const model::SafeTensors& file, const std::string& name, const std::ve
     throw Error(file.path(), "'" + name + "' is " + model::shape_text(tensor.shape) + " there, " +
                                  model::shape_text(shape) + " here: the checkpoint belongs to another model");
   }
-  std::memcpy(to.data(), tensor.data, to.size_bytes());
+  copy_bytes(to.data(), tensor.data, to.size_bytes());
 }
 
 std::int64_t steps_of(const model::SafeTensors& file, const std::string& text, std::int64_t most) {
@@ -178,7 +176,7 @@ bool Trainer::resume(const std::filesystem::path& folder) {
     for (std::int64_t i = 0; i < evaluated->second.shape[0]; ++i) {
       double row[kEvaluated];
       std::memcpy(row, evaluated->second.data + i * static_cast<std::int64_t>(sizeof row), sizeof row);
-      history_.evaluated.push_back({.step = static_cast<std::int64_t>(row[0]), .loss = row[1], .accuracy = row[2]});
+      history_.evaluated.push_back({.step = base::whole<std::int64_t>(row[0]), .loss = row[1], .accuracy = row[2]});
     }
   }
   optimiser_.set_steps(steps);

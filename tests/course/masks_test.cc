@@ -31,6 +31,18 @@ TEST(MasksLesson, HasThePublishedShapes) {
   EXPECT_THAT(array(output, "wrong_weights").shape, ElementsAre(2, 2, 5, 5));
 }
 
+TEST(MasksLesson, IdsThatAreNotWholeNumbersAreRefused) {
+  for (const char* const wrong : {"1e300", "-1e19", "2.5", "null"}) {
+    const std::string json = std::string(R"({"ids2": [[1, 2, 3, 0, 0], [4, )") + wrong + ", 6, 7, 0]]}";
+    try {
+      tell("masks", {}, json);
+      ADD_FAILURE() << json;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_THAT(error.what(), HasSubstr("ids must be whole numbers, not ")) << json;
+    }
+  }
+}
+
 TEST(MasksLesson, ForbiddenWeightsAreExactlyZeroAndRowsSumToOne) {
   const LessonOutput output = tell("masks");
   const LessonArray& weights = array(output, "both_weights");

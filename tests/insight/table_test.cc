@@ -97,7 +97,11 @@ TEST_F(Tables, ErrorForBadCsvNamesLineAndColumn) {
 
 TEST_F(Tables, NumbersTooSmallForAFloatAreZero) {
   EXPECT_THAT(numbers_of(read("t.csv", "1,1e-99\n-1e-999,1\n")), ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(numbers_of(read("t.csv", "1,0.0000000000000000000000000000000000000000000000000000000001\n")),
+              ElementsAre(1, 0));
 }
+
+TEST_F(Tables, CsvOfOneColumn) { EXPECT_THAT(numbers_of(read("t.csv", "1\n0.5\n")), ElementsAre(1, 0.5)); }
 
 // ---- .json ----
 

@@ -1,6 +1,8 @@
 // apps/cli/commands/generate.cc - attnscope generate: text, one token at a time.
 #include "model/run/generate.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -104,8 +106,7 @@ void GenerateCommand::run(ThreadPool& pool) const {
                    {"tokens_per_second", static_cast<float>(speed)}}));
   } else {
     print("\n");
-    std::fprintf(stderr, "%lld tokens, %.1f per second; the first after %.0f ms\n", static_cast<long long>(made), speed,
-                 first * 1e3);
+    fmt::print(stderr, "{} tokens, {:.1f} per second; the first after {:.0f} ms\n", made, speed, first * 1e3);
   }
   const std::int64_t length = made + (continues ? std::ssize(ids) : 1);
   if (made < how.tokens && facts.max_tokens > 0 && length > facts.max_tokens) {

@@ -4,12 +4,26 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/whole.h"
+#include "engine/runtime/number_text.h"
+
 namespace attn::course {
 
 LessonArray normal(std::vector<std::int64_t> shape, nn::NumpyRandom& random) {
   LessonArray out = LessonArray::zeros(std::move(shape));
   for (double& number : out.numbers) number = random.normal();
   return out;
+}
+
+std::vector<std::int64_t> whole_numbers(const LessonArray& array, const std::string& name) {
+  constexpr double kMost = 9007199254740992;  // from here on, not every integer is a double
+  std::vector<std::int64_t> whole;
+  for (const double number : array.numbers) {
+    if (!(std::abs(number) < kMost) || number != std::trunc(number))
+      throw std::invalid_argument(name + " must be whole numbers, not " + attn::number_text(number));
+    whole.push_back(base::whole<std::int64_t>(number));
+  }
+  return whole;
 }
 
 LessonArray shape_of(const LessonArray& array) { return LessonArray::vector({array.shape.begin(), array.shape.end()}); }

@@ -23,6 +23,9 @@ double largest_difference(const LessonArray& a, const LessonArray& b);         /
 double power_of_ten_above(double number);                                          // at least 1e-6
 std::vector<std::string> numbered(const std::string& prefix, std::int64_t count);  // "head 0", "head 1" ...
 
+// The numbers of an array as integers. Throws std::invalid_argument unless all are whole and below 2^53.
+std::vector<std::int64_t> whole_numbers(const LessonArray& array, const std::string& name);
+
 // The heatmap of a matrix, with the names of its rows and columns.
 figure::Heatmap heatmap_of(const LessonArray& matrix, std::string title, figure::Shade shade = {});
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/whole.h"
 #include "figure/terminal/columns.h"
 
 namespace attn::course {
@@ -62,7 +63,7 @@ std::string bar_lines(const LessonArray& weights, std::int64_t blocks) {
   for (std::int64_t i = 0; i < weights.height(); ++i) {
     out += query(weights, i) + "\n";
     for (const std::int64_t j : by_weight(weights, i)) {
-      const int full = static_cast<int>(weights.at(i, j) * static_cast<double>(blocks));
+      const int full = base::whole<int>(weights.at(i, j) * static_cast<double>(blocks));
       out += fmt::format("  {} {:.3f} {}\n", figure::fitted(weights.columns.at(static_cast<std::size_t>(j)), room),
                          weights.at(i, j), figure::repeat("█", full));
     }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/attention/problem.h"
+#include "engine/runtime/number_text.h"
 
 namespace attn {
 namespace {
@@ -111,10 +112,10 @@ void check_outputs(const Sizes& n, const View<float, 4>& out, const View<float, 
 void check_options(const Options& options, const Sizes& n) {
   if (options.scale && !std::isfinite(*options.scale)) fail_attention("scale is not a finite number");
   if (!(options.softcap >= 0) || std::isinf(options.softcap)) {
-    fail_attention("softcap is " + std::to_string(options.softcap) + " but must be a positive number, or 0 for none");
+    fail_attention("softcap is " + number_text(options.softcap) + " but must be a positive number, or 0 for none");
   }
   if (!(options.dropout.rate >= 0 && options.dropout.rate < 1)) {
-    fail_attention("dropout rate is " + std::to_string(options.dropout.rate) + " but must be in [0, 1)");
+    fail_attention("dropout rate is " + number_text(options.dropout.rate) + " but must be in [0, 1)");
   }
   if (!options.sink.empty() && options.sink.shape[0] != n.heads) {
     fail_attention("sink has " + std::to_string(options.sink.shape[0]) +

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "engine/attention/problem.h"
+#include "engine/runtime/copy_bytes.h"
 #include "engine/runtime/sixteen_bit.h"
 
 namespace attn {
@@ -99,7 +99,7 @@ void convert_rows(const AnyView<4>& from, std::int64_t b, std::int64_t g, std::b
   const From* source = static_cast<const From*>(from.data) + b * from.strides[0] + g * from.strides[1];
   for (std::int64_t i = 0; i < rows; ++i, source += from.strides[2], to += width * std::int64_t{sizeof(To)}) {
     if constexpr (std::is_same_v<From, To>) {
-      std::memcpy(to, source, static_cast<std::size_t>(width) * sizeof(To));
+      copy_bytes(to, source, static_cast<std::size_t>(width) * sizeof(To));
     } else {
       To* target = reinterpret_cast<To*>(to);
       for (std::int64_t d = 0; d < width; ++d) target[d] = narrow(widen(source[d]), To{});

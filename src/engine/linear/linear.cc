@@ -15,6 +15,7 @@
 #include "engine/attention/problem.h"
 #include "engine/kernels/common/denormals.h"
 #include "engine/kernels/linear/linear.h"
+#include "engine/runtime/number_text.h"
 #include "engine/runtime/scratch.h"
 
 namespace attn {
@@ -48,7 +49,7 @@ Sizes check_linear(const Inputs& in, const LinearOptions& options, const View<fl
                 " and M = " + std::to_string(n.keys));
   }
   if (!(options.epsilon >= 0) || std::isinf(options.epsilon)) {
-    fail_linear("epsilon is " + std::to_string(options.epsilon) + " but must be a finite number, at least 0");
+    fail_linear("epsilon is " + number_text(options.epsilon) + " but must be a finite number, at least 0");
   }
   if (options.map != nullptr && !options.map->map) fail_linear("the feature map holds no function");
   if (options.map != nullptr && options.map->width < 1) {

@@ -7,6 +7,7 @@
 
 #include "attn/backward.h"
 #include "engine/attention/problem.h"
+#include "engine/runtime/number_text.h"
 #include "engine/runtime/scratch.h"
 
 namespace attn {
@@ -22,7 +23,7 @@ void check_linear_backward(const Sizes& n, const LinearOptions& options, const G
                          " and M = " + std::to_string(n.keys));
   }
   if (!(options.epsilon >= 0) || std::isinf(options.epsilon)) {
-    fail_linear_backward("epsilon is " + std::to_string(options.epsilon) + " but must be a finite number, at least 0");
+    fail_linear_backward("epsilon is " + number_text(options.epsilon) + " but must be a finite number, at least 0");
   }
   if (options.map != nullptr) {
     fail_linear_backward(

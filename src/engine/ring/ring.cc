@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
+
+#include "engine/runtime/number_text.h"
 
 namespace attn {
 namespace {
@@ -211,7 +214,12 @@ namespace {
 using Facts = std::vector<std::pair<std::string, std::string>>;  // name, value
 
 Facts facts_of(const Inputs& in, const Options& options, const Ring& ring) {
-  const auto number = [](auto value) { return std::to_string(value); };
+  const auto number = [](auto value) {
+    if constexpr (std::is_floating_point_v<decltype(value)>)
+      return number_text(value);
+    else
+      return std::to_string(value);
+  };
   const auto kind = [&](const AnyView<4>& view, bool keys) {
     Shape<4> shape = view.shape;
     shape[2] = keys ? ring.keys : ring.queries;

@@ -1,8 +1,8 @@
 // engine/ring/ring_travel.cc - sends keys and values round the ring.
 #include <algorithm>
-#include <cstring>
 
 #include "engine/ring/ring.h"
+#include "engine/runtime/copy_bytes.h"
 
 namespace attn {
 namespace {
@@ -19,7 +19,7 @@ void copy_rows(const AnyView<4>& from, std::byte* to) {
     for (std::int64_t g = 0; g < from.shape[1]; ++g) {
       for (std::int64_t j = 0; j < from.shape[2]; ++j, to += row) {
         const std::int64_t at = b * from.strides[0] + g * from.strides[1] + j * from.strides[2];
-        std::memcpy(to, data + at * static_cast<std::int64_t>(size), row);
+        copy_bytes(to, data + at * static_cast<std::int64_t>(size), row);
       }
     }
   }

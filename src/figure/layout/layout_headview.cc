@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <tuple>
 
+#include "engine/runtime/number_text.h"
 #include "figure/layout/axes.h"
 #include "figure/layout/layout.h"
 #include "figure/scene/label.h"
@@ -49,10 +48,9 @@ Beams beams_of(const HeadView& view) {
 
 std::string hidden_note(const HeadView& view, double hidden) {
   if (hidden == 0) return "";
-  std::array<char, 32> share{};
-  std::snprintf(share.data(), share.size(), hidden < 0.0005 ? "less than 0.1%%" : "%.1f%%", 100 * hidden);
-  return "Weights below " + short_text(view.threshold) + " are not drawn; they hold " + share.data() +
-         " of the attention.";
+  const std::string share =
+      hidden < 0.0005 ? "less than 0.1%" : number_text(100 * hidden, std::chars_format::fixed, 1) + "%";
+  return "Weights below " + short_text(view.threshold) + " are not drawn; they hold " + share + " of the attention.";
 }
 
 double pitch_of(std::int64_t tokens) {

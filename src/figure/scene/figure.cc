@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/runtime/number_text.h"
 #include "figure/draw/draw.h"
 #include "figure/layout/layout.h"
 #include "figure/layout/typesetter.h"
@@ -42,7 +43,7 @@ Format format_of(const std::filesystem::path& file) {
 std::string draw(const Figure& figure, const Output& output) {
   constexpr double kLeast = 20, kMost = 2400;
   if (!(output.dpi >= kLeast && output.dpi <= kMost))
-    throw std::invalid_argument("dpi must be from 20 to 2400, not " + std::to_string(output.dpi));
+    throw std::invalid_argument("dpi must be from 20 to 2400, not " + number_text(output.dpi));
   check(figure);
   const Scene scene = lay_out(figure, output.dpi);
   switch (output.format) {

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <string_view>
+
+#include "engine/runtime/number_text.h"
 
 namespace attn::figure {
 
@@ -18,10 +19,9 @@ constexpr std::array<double, 3> kRound = {1, 2, 5};
 constexpr double kSlack = 1e-9;
 
 std::string with_digits(double value, int digits) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", digits, std::abs(value));
-  const bool is_zero = std::string_view(text.data()).find_first_not_of("0.") == std::string_view::npos;
-  return (value < 0 && !is_zero ? "\u2212" : "") + std::string(text.data());
+  const std::string text = number_text(std::abs(value), std::chars_format::fixed, digits);
+  const bool is_zero = text.find_first_not_of("0.") == std::string::npos;
+  return (value < 0 && !is_zero ? "\u2212" : "") + text;
 }
 
 std::string raised(int power) {
@@ -33,10 +33,8 @@ std::string raised(int power) {
 
 // The decimal exponent of a number that is rounded to `digits` digits after the first.
 int power_of(double value, int digits) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.*e", digits, std::abs(value));
-  return std::atoi(
-      std::string_view(text.data()).substr(static_cast<std::size_t>(digits) + (digits > 0 ? 3 : 2)).data());
+  const std::string text = number_text(std::abs(value), std::chars_format::scientific, digits);
+  return std::atoi(text.c_str() + text.find('e') + 1);
 }
 
 std::string as_power(double value, int digits) {

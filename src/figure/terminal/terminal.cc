@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 
+#include "engine/runtime/number_text.h"
 #include "figure/colour/shade.h"
 #include "figure/terminal/columns.h"
 
@@ -139,11 +138,7 @@ std::string Terminal::bar(double share, int width) const { return brush_.in(bar_
 
 std::string Terminal::line() const { return dim(repeat("─", width_ - 4)); }
 
-std::string number(double value, int digits) {
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
-  return buffer.data();
-}
+std::string number(double value, int digits) { return number_text(value, std::chars_format::fixed, digits); }
 
 std::string without_blank_ends(std::string_view text) {
   std::string out;

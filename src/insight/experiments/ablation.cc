@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
+
+#include "engine/runtime/copy_bytes.h"
 
 namespace attn::insight {
 
@@ -140,8 +141,8 @@ nn::Matrix Ablation::hidden(Copies copies, ThreadPool& pool) const {
   nn::Matrix rows(copies.count * std::ssize(at_), states.columns());
   for (std::int64_t c = 0, to = 0; c < copies.count; ++c) {
     for (const std::int64_t token : at_) {
-      std::memcpy(rows.row(to++), states.row(c * length + token),
-                  static_cast<std::size_t>(states.columns()) * sizeof(float));
+      copy_bytes(rows.row(to++), states.row(c * length + token),
+                 static_cast<std::size_t>(states.columns()) * sizeof(float));
     }
   }
   return rows;

@@ -1,8 +1,6 @@
 // insight/io/table_csv.cc - reads tables in RFC 4180 CSV, with or without names.
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "attn/error.h"
 #include "base/csv.h"
 #include "base/utf8.h"
+#include "engine/runtime/copy_bytes.h"
 #include "insight/io/table_formats.h"
 #include "model/files/file_io.h"
 
@@ -26,7 +25,12 @@ std::optional<float> number_of(std::string_view cell) {
   const auto [stop, problem] = std::from_chars(cell.data(), end, value);
   if (stop != end || problem == std::errc::invalid_argument) return std::nullopt;
   if (problem == std::errc::result_out_of_range) {  // from_chars does not distinguish overflow from underflow
-    return std::fabs(std::strtod(std::string(cell).c_str(), nullptr)) > 1 ? HUGE_VALF : 0.0F;
+    double wide = 0;
+    const bool beyond = std::from_chars(cell.data(), end, wide).ec == std::errc::result_out_of_range;
+    const std::size_t exponent = cell.find_first_of("eE");
+    const bool small =
+        beyond ? exponent < cell.size() && cell.substr(exponent + 1).starts_with('-') : std::fabs(wide) < 1;
+    return small ? 0.0F : HUGE_VALF;
   }
   return value;
 }
@@ -87,7 +91,7 @@ class CsvTable {
       } else {
         *row++ = number(first_[i].text, first_[i].line, 0);
       }
-      std::memcpy(row, rest_.data() + i * (width_ - 1), (width_ - 1) * sizeof(float));
+      copy_bytes(row, rest_.data() + i * (width_ - 1), (width_ - 1) * sizeof(float));
     }
     if (!header_.empty()) file.keys.assign(header_.begin() + static_cast<std::ptrdiff_t>(skipped), header_.end());
     return file;

@@ -1,23 +1,20 @@
 #include "insight/statistics/check.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
 #include "base/counted.h"
 #include "base/parallel_for.h"
+#include "engine/runtime/number_text.h"
 #include "insight/blocks/blocks.h"
 
 namespace attn::insight {
 
 std::string short_number(double value) {
   if (std::isnan(value)) return "NaN";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
+  return number_text(value, std::chars_format::general, 6);
 }
 
 namespace {
@@ -150,10 +147,9 @@ std::string in_words(const CheckResult& result) {
   const std::string rows = result.rows == result.all_rows
                                ? base::counted(result.rows, "row")
                                : base::grouped(result.rows) + " of " + base::counted(result.all_rows, "row");
-  std::array<char, 32> deviation{};
-  std::snprintf(deviation.data(), deviation.size(), "%.0e", result.deviation);
+  const std::string deviation = number_text(result.deviation, std::chars_format::scientific, 0);
   return rows + " of " + base::counted(result.heads, "head") + " sum" + (result.rows == 1 ? "s" : "") +
-         " to 1 within " + deviation.data() + ", masked weights are 0, all are finite";
+         " to 1 within " + deviation + ", masked weights are 0, all are finite";
 }
 
 double count_weights(const AttentionLayout& layout) {

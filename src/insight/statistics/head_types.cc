@@ -1,13 +1,12 @@
 #include "insight/statistics/head_types.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "engine/runtime/number_text.h"
 #include "insight/statistics/check.h"
 
 namespace attn::insight {
@@ -15,11 +14,7 @@ namespace attn::insight {
 namespace {
 
 // Clamped to [0, 1], because rows of a table from a file may sum to more than 1.
-std::string two_digits(double share) {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.2f", std::clamp(share, 0.0, 1.0));
-  return buffer.data();
-}
+std::string two_digits(double share) { return number_text(std::clamp(share, 0.0, 1.0), std::chars_format::fixed, 2); }
 
 bool is_resting(const HeadType& type) { return type.name == "sink" || type.name == "broad"; }
 

@@ -1,9 +1,10 @@
 #include "insight/tables/attention_tables.h"
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
+
+#include "engine/runtime/copy_bytes.h"
 
 namespace attn::insight {
 
@@ -187,8 +188,8 @@ void InMemoryTables::weights(const HeadId& head, Rectangle window, View<float, 2
   const std::int64_t queries = tables.numbers.rows() / (tables.layers * tables.heads);
   const std::int64_t first = (head.layer * tables.heads + head.head) * queries + window.row;
   for (std::int64_t r = 0; r < out.shape[0]; ++r) {
-    std::memcpy(out.at(r), tables.numbers.row(first + r) + window.col,
-                static_cast<std::size_t>(out.shape[1]) * sizeof(float));
+    copy_bytes(out.at(r), tables.numbers.row(first + r) + window.col,
+               static_cast<std::size_t>(out.shape[1]) * sizeof(float));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "insight/tables/distributed_tables.h"
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/runtime/copy_bytes.h"
 #include "insight/tables/distributed_heads.h"
 
 namespace attn::insight {
@@ -58,7 +58,7 @@ std::vector<std::byte> packed(const HeadStatistics& head) {
   std::vector<std::byte> bytes(packed_bytes(head));
   std::byte* to = bytes.data();
   const auto put = [&](std::span<const std::byte> more) {
-    std::memcpy(to, more.data(), more.size());
+    copy_bytes(to, more.data(), more.size());
     to += more.size();
   };
   put(std::as_bytes(std::span(&sums, 1)));
@@ -68,7 +68,7 @@ std::vector<std::byte> packed(const HeadStatistics& head) {
 
 void unpack(std::span<const std::byte> bytes, HeadStatistics& head) {
   const auto take = [&](std::span<std::byte> to) {
-    std::memcpy(to.data(), bytes.data(), to.size());
+    copy_bytes(to.data(), bytes.data(), to.size());
     bytes = bytes.subspan(to.size());
   };
   DistributedSums sums;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attn/error.h"
+#include "engine/runtime/number_text.h"
 
 namespace attn::model {
 namespace {
@@ -17,8 +18,7 @@ std::optional<double> positive(const Config& config, const char* name) {
   if (!config.has({name})) return std::nullopt;
   const double value = config.number({name});
   if (!(value > 0) || !std::isfinite(value)) {
-    throw Error(config.path(),
-                std::string(name) + " of rotary positions must be above 0, not " + std::to_string(value));
+    throw Error(config.path(), std::string(name) + " of rotary positions must be above 0, not " + number_text(value));
   }
   return value;
 }

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "engine/runtime/copy_bytes.h"
 #include "model/run/model.h"
 #include "model/run/value_norms.h"
 
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 3> kKindNames = {"self", "decoder", "cros
 void grow_rows(nn::Matrix& matrix, std::int64_t used, std::int64_t rows, std::int64_t columns) {
   if (rows <= matrix.rows()) return;
   nn::Matrix larger(used == 0 ? rows : std::max(rows, 2 * matrix.rows()), columns);
-  if (used > 0) std::memcpy(larger.data(), matrix.data(), static_cast<std::size_t>(used * columns) * sizeof(float));
+  if (used > 0) copy_bytes(larger.data(), matrix.data(), static_cast<std::size_t>(used * columns) * sizeof(float));
   matrix = std::move(larger);
 }
 
@@ -30,7 +30,7 @@ void grow_columns(nn::Matrix& matrix, std::int64_t used, std::int64_t columns, s
   if (columns <= matrix.columns()) return;
   nn::Matrix larger(rows, used == 0 ? columns : std::max(columns, 2 * matrix.columns()));
   for (std::int64_t r = 0; r < rows && used > 0; ++r) {
-    std::memcpy(larger.row(r), matrix.row(r), static_cast<std::size_t>(used) * sizeof(float));
+    copy_bytes(larger.row(r), matrix.row(r), static_cast<std::size_t>(used) * sizeof(float));
   }
   matrix = std::move(larger);
 }
@@ -169,9 +169,9 @@ void AttentionLog::add_hidden(bool decoder, std::size_t index, View<const float,
   nn::Matrix& state = states[index];
   nn::Matrix longer(state.rows() + rows.shape[0], rows.shape[1]);
   const auto row_bytes = static_cast<std::size_t>(rows.shape[1]) * sizeof(float);
-  if (!state.empty()) std::memcpy(longer.data(), state.data(), static_cast<std::size_t>(state.rows()) * row_bytes);
+  if (!state.empty()) copy_bytes(longer.data(), state.data(), static_cast<std::size_t>(state.rows()) * row_bytes);
   for (std::int64_t i = 0; i < rows.shape[0]; ++i) {
-    std::memcpy(longer.row(state.rows() + i), rows.at(i), row_bytes);
+    copy_bytes(longer.row(state.rows() + i), rows.at(i), row_bytes);
   }
   state = std::move(longer);
 }
@@ -181,7 +181,7 @@ void AttentionLog::add_inputs(Kind kind, std::int64_t layer, View<const float, 2
   const std::int64_t before = a.queries - x.shape[0];
   grow_rows(a.x, before, a.queries, x.shape[1]);
   for (std::int64_t i = 0; i < x.shape[0]; ++i) {
-    std::memcpy(a.x.row(before + i), x.at(i), static_cast<std::size_t>(x.shape[1]) * sizeof(float));
+    copy_bytes(a.x.row(before + i), x.at(i), static_cast<std::size_t>(x.shape[1]) * sizeof(float));
   }
 }
 

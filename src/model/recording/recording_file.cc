@@ -2,7 +2,6 @@
 #include "model/recording/recording_file.h"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 
 #include "attn/ring.h"
 #include "base/utf8.h"
+#include "engine/runtime/copy_bytes.h"
 #include "model/files/safetensors.h"
 #include "model/files/safetensors_distributed.h"
 #include "model/recording/recording_format.h"
@@ -184,7 +184,7 @@ class Contents {
     if (a.lse.columns() == a.queries) return a.lse;
     nn::Matrix& copy = copies_.emplace_back(a.lse.rows(), a.queries);
     for (std::int64_t h = 0; h < a.lse.rows(); ++h)
-      std::memcpy(copy.row(h), a.lse.row(h), static_cast<std::size_t>(a.queries) * sizeof(float));
+      copy_bytes(copy.row(h), a.lse.row(h), static_cast<std::size_t>(a.queries) * sizeof(float));
     return copy;
   }
 

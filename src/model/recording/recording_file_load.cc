@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "attn/error.h"
 #include "attn/ring.h"
 #include "base/hash.h"
+#include "engine/runtime/copy_bytes.h"
 #include "model/files/config.h"
 #include "model/files/file_io.h"
 #include "model/files/safetensors.h"
@@ -354,7 +354,7 @@ class RecordingLoader {
         for (const Stretch& across : columns) {
           const auto bytes = static_cast<std::size_t>(across.size()) * sizeof(float);
           const std::int64_t first = row * all_columns + across.begin;
-          std::memcpy(next, tensor.data + first * static_cast<std::int64_t>(sizeof(float)), bytes);
+          copy_bytes(next, tensor.data + first * static_cast<std::int64_t>(sizeof(float)), bytes);
           next += across.size();
         }
       }

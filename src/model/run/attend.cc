@@ -1,12 +1,12 @@
 #include "model/run/attend.h"
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "attn/ring.h"
+#include "engine/runtime/copy_bytes.h"
 #include "model/run/cache.h"
 #include "model/run/distributed.h"
 #include "nn/infer/split.h"
@@ -22,7 +22,7 @@ View<float, 2> scratch(nn::Matrix& memory, std::int64_t rows, std::int64_t colum
 
 void copy_rows(const View<const float, 2>& from, const View<float, 2>& to) {
   for (std::int64_t i = 0; i < from.shape[0]; ++i) {
-    std::memcpy(to.at(i), from.at(i), static_cast<std::size_t>(from.shape[1]) * sizeof(float));
+    copy_bytes(to.at(i), from.at(i), static_cast<std::size_t>(from.shape[1]) * sizeof(float));
   }
 }
 

@@ -1,10 +1,10 @@
 #include "nn/learn/block.h"
 
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "engine/runtime/copy_bytes.h"
 #include "nn/infer/split.h"
 #include "nn/learn/dropout.h"
 
@@ -16,7 +16,7 @@ constexpr std::uint64_t kPlaces = 8;  // dropout sites per block: its parts, and
 void copy(View<const float, 2> from, View<float, 2> to, ThreadPool& pool) {
   split_rows(from.shape[0], from.shape[1], pool, [&](std::int64_t first, std::int64_t count) {
     for (std::int64_t i = first; i < first + count; ++i) {
-      std::memcpy(to.at(i), from.at(i), static_cast<std::size_t>(from.shape[1]) * sizeof(float));
+      copy_bytes(to.at(i), from.at(i), static_cast<std::size_t>(from.shape[1]) * sizeof(float));
     }
   });
 }

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/json_file.h"
 #include "base/utf8.h"
+#include "engine/runtime/number_text.h"
 
 namespace attn::text {
 namespace {
@@ -95,7 +96,7 @@ std::vector<Example> read_examples(const fs::path& path, Wanted wanted, const Ex
 
 bool held_out(std::string_view text, double share) {
   if (!(share >= 0 && share <= 1)) {
-    throw std::invalid_argument("the held-out share is " + std::to_string(share) + "; it must be from 0 to 1");
+    throw std::invalid_argument("the held-out share is " + number_text(share) + "; it must be from 0 to 1");
   }
   return base::hash_of(text) % 1000 < static_cast<std::uint64_t>(std::llround(share * 1000));
 }

@@ -277,7 +277,7 @@ TEST(RingAgreement, AnotherShapeOnOneRankIsReportedByAll) {
 
 TEST(RingAgreement, OtherOptionsOnOneRankAreReportedByAll) {
   EXPECT_EQ(said_when([](RingPart& part, Ring&) { part.options.softcap = 3; })[0],
-            "ring_attention: softcap is 3.000000 on rank 1 and 0.000000 on rank 0, but must be the same");
+            "ring_attention: softcap is 3 on rank 1 and 0 on rank 0, but must be the same");
   const std::vector<std::string> mask = said_when([](RingPart& part, Ring&) { part.options.mask = Causal{}; });
   EXPECT_NE(mask[2].find("what the mask rules out is"), std::string::npos) << mask[2];
   EXPECT_NE(said_when([](RingPart&, Ring& ring) { ring.queries = 2; })[0].find("rank 1: 3 ranks cannot share 2 tokens"),
