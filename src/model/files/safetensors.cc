@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "attn/error.h"
 #include "model/files/file_io.h"
+#include "model/files/mapped_files.h"
 #include "model/files/safetensors_header.h"
 
 namespace attn::model {
@@ -63,25 +63,6 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   for (const std::int64_t n : shape) text += (text.size() > 1 ? ", " : "") + (n < 0 ? "any" : std::to_string(n));
   return text + "]";
 }
-
-// The mapped file; pages are read when touched. If another process truncates the file while it is mapped, touching the
-// lost part ends the process (SIGBUS). No check can prevent that, since the file may shrink after any check, and a copy
-// would double memory. Tools that replace models, this one included, move complete new files into place, which is safe.
-// No madvise hint (MADV_WILLNEED, MADV_SEQUENTIAL): reading 440 MB from the page cache takes 160 to 180 ms with any of
-// them.
-struct SafeTensors::Mapping {
-  const std::byte* data = nullptr;
-  std::int64_t bytes = 0;
-
-  Mapping(const OpenFile& file, const std::string& path) : bytes(file.bytes()) {
-    void* mapped = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
-    if (mapped == MAP_FAILED) throw Error(path, "cannot be mapped: " + system_words(errno));
-    data = static_cast<const std::byte*>(mapped);
-  }
-  ~Mapping() { ::munmap(const_cast<std::byte*>(data), static_cast<std::size_t>(bytes)); }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-};
 
 namespace {
 
@@ -143,8 +124,8 @@ SafeTensors SafeTensors::open(const std::filesystem::path& file) {
   result.path_ = file.string();
   const OpenFile opened(file);
   check_length(opened.bytes(), result.path_);
-  result.mapping_ = std::make_shared<const Mapping>(opened, result.path_);
-  result.bytes_ = {reinterpret_cast<const char*>(result.mapping_->data), static_cast<std::size_t>(opened.bytes())};
+  result.mapping_ = std::make_shared<const MappedFile>(opened, result.path_);
+  result.bytes_ = {reinterpret_cast<const char*>(result.mapping_->data()), static_cast<std::size_t>(opened.bytes())};
   result.check_and_take();
   return result;
 }
@@ -180,13 +161,14 @@ void SafeTensors::release(const StoredTensor& tensor) const noexcept {
   if (!mapping_) return;
   static const std::int64_t page = ::sysconf(_SC_PAGESIZE);
   const auto distance =
-      reinterpret_cast<std::uintptr_t>(tensor.data) - reinterpret_cast<std::uintptr_t>(mapping_->data);
-  if (distance >= static_cast<std::uintptr_t>(mapping_->bytes)) return;  // not in this file; before it, it wraps
+      reinterpret_cast<std::uintptr_t>(tensor.data) - reinterpret_cast<std::uintptr_t>(mapping_->data());
+  if (distance >= static_cast<std::uintptr_t>(mapping_->bytes())) return;  // not in this file; before it, it wraps
   const auto first = static_cast<std::int64_t>(distance);
   const std::int64_t from = (first + page - 1) / page * page;
-  const std::int64_t to = (first + std::min(tensor.bytes, mapping_->bytes - first)) / page * page;
+  const std::int64_t to = (first + std::min(tensor.bytes, mapping_->bytes() - first)) / page * page;
   if (from < to)
-    (void)::madvise(const_cast<std::byte*>(mapping_->data) + from, static_cast<std::size_t>(to - from), MADV_DONTNEED);
+    (void)::madvise(const_cast<std::byte*>(mapping_->data()) + from, static_cast<std::size_t>(to - from),
+                    MADV_DONTNEED);
 }
 
 }  // namespace attn::model

@@ -18,6 +18,8 @@
 
 namespace attn::model {
 
+class MappedFile;
+
 enum class Dtype : std::uint8_t {
   f64,
   f32,
@@ -73,8 +75,7 @@ class SafeTensors {
   SafeTensors() = default;
   void check_and_take();
 
-  struct Mapping;
-  std::shared_ptr<const Mapping> mapping_;  // null: the bytes belong to the caller
+  std::shared_ptr<const MappedFile> mapping_;  // null: the bytes belong to the caller
   std::string_view bytes_;
   std::string path_;
   std::map<std::string, StoredTensor, std::less<>> tensors_;
