@@ -1,10 +1,16 @@
 // apps/cli/main.cc - the program attnscope: one file per subcommand, in commands/.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include "apps/cli/command.h"
+#include "figure/layout/memory.h"
+#include "model/files/mapped_files.h"
+#include "text/tokenizer/no_memory.h"
 
 namespace {
 
@@ -42,9 +48,19 @@ int run(int argc, char** argv, attn::cli::Shell& shell) {
   return 0;
 }
 
+// Called by libraries that would abort: std::bad_alloc does not reach them.
+void end_without_memory() {
+  constexpr std::string_view kSaid = "attnscope: not enough memory\n";
+  static_cast<void>(::write(STDERR_FILENO, kSaid.data(), kSaid.size()) < 0);
+  ::_exit(1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  attn::model::explain_truncated_files();
+  attn::text::on_no_memory(end_without_memory);
+  attn::figure::on_no_memory(end_without_memory);
   attn::cli::Shell shell;
   return shell.guard([&] { return run(argc, argv, shell); });
 }

@@ -17,7 +17,7 @@ namespace attn {
 class ThreadPool {
  public:
   // threads includes the caller: ThreadPool{1} has no helpers. 0 means default_threads(). Throws std::invalid_argument
-  // below 0 and above 1024, std::system_error if the system cannot create the threads.
+  // below 0 and above 1024. If the system cannot create so many threads, there are fewer: see threads().
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -25,9 +25,9 @@ class ThreadPool {
 
   [[nodiscard]] int threads() const noexcept;
 
-  // Calls task(t, worker) once for every t in [0, count), handed out in rising order of t as threads become free, and
-  // returns when all are done. worker, in [0, threads()), identifies the thread: two tasks of one run() never have the
-  // same worker at the same time. A task must not throw.
+  // Calls task(t, worker) once for every t in [0, count), handed out in rising order, and returns when all are done.
+  // worker, in [0, threads()), identifies the thread: no two tasks of one run() have the same at the same time. If one
+  // throws, no more are handed out, and run() rethrows when those that run have ended: the exception of the lowest t.
   template <typename F>
   void run(std::int64_t count, F&& task) {
     using Task = std::remove_reference_t<F>;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -101,6 +102,10 @@ int say_failure(const std::string& what, int code) {
   return code;
 }
 
+std::string words_of(const std::exception& problem) {
+  return dynamic_cast<const std::bad_alloc*>(&problem) != nullptr ? "not enough memory" : problem.what();
+}
+
 int Shell::fail(const std::string& what, int code) {
   const Launched launched = Launched::by_environment();
   if (!launched.several()) return say_failure(what, code);
@@ -139,7 +144,7 @@ int Shell::guarded(const std::function<int()>& program) {
     if (Launched::by_environment().several() && world_) ranks().abandon(130);
     end_interrupted();
   } catch (const std::exception& problem) {
-    return fail(problem.what(), 1);
+    return fail(words_of(problem), 1);
   }
 }
 

@@ -54,6 +54,9 @@ class FailedTogether : public std::runtime_error {
   int code;
 };
 
+// For the user: "not enough memory" instead of "std::bad_alloc".
+std::string words_of(const std::exception& problem);
+
 // Runs work() on all ranks and waits for the others. If it throws on any rank, all ranks throw FailedTogether. work()
 // must not wait for other ranks itself, unless it throws on all of them or on none. With a single process, exceptions
 // pass through unchanged.
@@ -76,7 +79,7 @@ auto on_all(Ranks& ranks, const F& work) {
     } catch (const Interrupted& stop) {
       note(stop.words.empty() ? "interrupted" : stop.words, 130);
     } catch (const std::exception& problem) {
-      note(problem.what(), 1);
+      note(words_of(problem), 1);
     }
   };
   if constexpr (std::is_void_v<Result>) {

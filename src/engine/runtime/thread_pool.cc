@@ -8,9 +8,12 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <exception>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/runtime/cpu_count.h"
@@ -108,10 +111,11 @@ struct ThreadPool::State {
   void sleep(int worker, std::uint64_t served) noexcept;
   void wake(std::int64_t at_most) noexcept;
   void work(int worker) noexcept;
+  void fail(std::int64_t t) noexcept;
   void leave() noexcept;
   void close() noexcept;
 
-  const int threads;
+  int threads;  // fewer than asked for if the system has no more
   const unsigned forks = watched_fork_count();
   std::vector<Bed> beds;  // [0] is the caller's; it sleeps only while helpers finish their last tasks
   std::vector<std::thread> helpers;
@@ -127,6 +131,10 @@ struct ThreadPool::State {
   Call call = nullptr;
   void* task = nullptr;
   FloatMode mode{};
+
+  std::mutex failing;
+  std::exception_ptr thrown;  // by the lowest task that failed
+  std::int64_t thrown_by = 0;
 };
 
 void ThreadPool::State::start() {
@@ -134,9 +142,8 @@ void ThreadPool::State::start() {
   helpers.reserve(static_cast<std::size_t>(threads - 1));
   try {
     for (int worker = 1; worker < threads; ++worker) helpers.emplace_back([this, worker] { serve(worker); });
-  } catch (...) {  // the system cannot create more threads
-    stop();
-    throw;
+  } catch (const std::exception&) {  // the system cannot create more threads, or has no memory for them
+    threads = 1 + static_cast<int>(helpers.size());
   }
 }
 
@@ -195,7 +202,23 @@ void ThreadPool::State::wake(std::int64_t at_most) noexcept {
 void ThreadPool::State::work(int worker) noexcept {
   const auto claim = [this] { return next.fetch_add(1, std::memory_order_relaxed); };
   const std::int64_t end = count;
-  for (std::int64_t t = claim(); t < end; t = claim()) call(task, t, worker);
+  for (std::int64_t t = claim(); t < end; t = claim()) {
+    try {
+      call(task, t, worker);
+    } catch (...) {
+      fail(t);
+    }
+  }
+}
+
+// Ends the job after the tasks that run now. Those below `t` have all been handed out before it, so that the exception
+// of the lowest one does not depend on which thread is faster.
+void ThreadPool::State::fail(std::int64_t t) noexcept {
+  next.store(count, std::memory_order_relaxed);
+  const std::scoped_lock lock(failing);
+  if (thrown && thrown_by < t) return;
+  thrown = std::current_exception();
+  thrown_by = t;
 }
 
 void ThreadPool::State::leave() noexcept {
@@ -244,7 +267,9 @@ void ThreadPool::run_tasks(std::int64_t count, Call call, void* task) {
   if (s.sleepers.load() > 0) s.wake(count - 1);
   s.work(0);
   s.close();
+  const std::exception_ptr thrown = std::exchange(s.thrown, nullptr);
   s.busy.store(false, std::memory_order_release);
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 int ThreadPool::default_threads() { return std::min(cpu_count(), kMaxThreads); }

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "figure/layout/fonts.h"
+#include "figure/layout/memory.h"
 
 namespace attn::figure {
 
@@ -26,6 +27,7 @@ void prepare(PangoContext* context) {
 int byte_count(std::string_view text) { return static_cast<int>(text.size()); }
 
 PangoContext* context_of(cairo_t* canvas) {
+  require_memory_for_fonts();
   use_shipped_fonts();
   return canvas == nullptr ? pango_font_map_create_context(pango_cairo_font_map_get_default())
                            : pango_cairo_create_context(canvas);

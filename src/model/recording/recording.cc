@@ -5,6 +5,7 @@
 #include <future>
 #include <iterator>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "base/counted.h"
@@ -117,7 +118,13 @@ void check_shares(const Recording& recording, int ranks) {
 
 Reader Reader::load(const base::Folder& folder) {
   // In parallel: each takes tens of milliseconds with a large vocabulary.
-  auto tokenizer = std::async(std::launch::async, [&] { return text::Tokenizer::load(folder); });
+  const auto load = [&] { return text::Tokenizer::load(folder); };
+  std::future<text::Tokenizer> tokenizer;
+  try {
+    tokenizer = std::async(std::launch::async, load);
+  } catch (const std::system_error&) {  // no thread is left: one after the other
+    tokenizer = std::async(std::launch::deferred, load);
+  }
   std::unique_ptr<Model> model = load_model(folder);
   return {folder.name(), tokenizer.get(), std::move(model)};
 }

@@ -6,6 +6,7 @@
 
 #include "attn/error.h"
 #include "base/utf8.h"
+#include "text/tokenizer/no_memory.h"
 #include "text/tokenizer/pieces.h"
 #include "text/tokenizer/tokenizer_files.h"
 #include "text/tokenizer/tokenizer_state.h"
@@ -54,6 +55,8 @@ const std::uint32_t* as_unsigned(std::span<const std::int32_t> ids) {
 }
 
 }  // namespace
+
+void on_no_memory(void (*handler)()) { attn_on_no_memory(handler); }
 
 std::vector<std::int32_t> Encoding::ids() const {
   std::vector<std::int32_t> out;

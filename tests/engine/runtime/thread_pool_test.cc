@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +19,9 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -185,6 +188,56 @@ TEST(ThreadPool, TasksThatAreConstOrMoveOnlyCanBeRun) {
 }
 
 // With flush-to-zero set in the caller, half of the smallest normal number is 0 on every thread.
+TEST(ThreadPool, ExceptionOfTheLowestTaskReachesTheCaller) {
+  for (const int threads : {1, 2, 4}) {
+    ThreadPool pool(threads);
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<int> ran{0};
+      try {
+        pool.run(1000, [&](std::int64_t t, int) {
+          ran.fetch_add(1);
+          if (t >= 7) throw std::runtime_error(std::to_string(t));
+        });
+        FAIL() << "no exception";
+      } catch (const std::runtime_error& thrown) {
+        EXPECT_STREQ(thrown.what(), "7");
+      }
+      EXPECT_GE(ran, 8);
+      EXPECT_LE(ran, 8 + 2 * threads);  // no more are handed out
+    }
+    std::atomic<int> after{0};  // the pool is as good as new
+    pool.run(100, [&](std::int64_t, int) { after.fetch_add(1); });
+    EXPECT_EQ(after, 100);
+  }
+}
+
+TEST(ThreadPool, LackOfMemoryInATaskReachesTheCaller) {
+  ThreadPool pool(2);
+  EXPECT_THROW(pool.run(64, [](std::int64_t, int) { throw std::bad_alloc(); }), std::bad_alloc);
+}
+
+TEST(ThreadPool, SystemWithoutThreadsGivesASmallerPool) {
+  const pid_t child = ::fork();  // a limit of memory that holds for this process alone
+  if (child == 0) {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t now = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)), stack = 64 << 20;
+    const rlimit memory{now + 3 * stack, RLIM_INFINITY};
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, stack);
+    if (pthread_setattr_default_np(&attributes) != 0 || ::setrlimit(RLIMIT_AS, &memory) != 0) ::_exit(2);
+    ThreadPool pool(64);
+    std::atomic<int> ran{0};
+    pool.run(100, [&](std::int64_t, int) { ran.fetch_add(1); });
+    ::_exit(pool.threads() < 64 && pool.threads() >= 1 && ran == 100 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST(ThreadPool, HelpersComputeInTheCallersRoundingMode) {
 #if defined(__x86_64__)
   ThreadPool pool(2);

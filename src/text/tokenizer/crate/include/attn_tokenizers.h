@@ -13,6 +13,10 @@
 extern "C" {
 #endif
 
+/* Calls `handler` where an allocation fails, for programs that want to end with a message of their own. If it returns,
+ * or without a handler, the library prints a line and aborts. */
+void attn_on_no_memory(void (*handler)(void));
+
 typedef struct AttnTokenizer AttnTokenizer;
 typedef struct AttnTokens AttnTokens;
 typedef struct AttnTrainer AttnTrainer;

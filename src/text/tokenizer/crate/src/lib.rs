@@ -3,13 +3,14 @@
 //! No panic crosses the ABI: it is caught and becomes an error message.
 
 mod load;
+mod memory;
 mod train;
 
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Once;
 
-use tokenizers::{EncodeInput, Tokenizer};
+use tokenizers::{parallelism, EncodeInput, Tokenizer};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -306,7 +307,18 @@ pub unsafe extern "C" fn attn_trainer_finish(
     least_count: u64,
     json_or_error: *mut AttnText,
 ) -> i64 {
-    let (text, pieces) = match guarded(|| (*trainer).0.finish(vocabulary, least_count)) {
+    let finish = || guarded(|| (*trainer).0.finish(vocabulary, least_count));
+    // Without memory for rayon's threads it panics, and one thread is enough: the same texts give the same bytes.
+    let first = finish();
+    let result = if first.is_err() && parallelism::get_parallelism() {
+        parallelism::set_parallelism(false);
+        let second = finish();
+        parallelism::set_parallelism(true);
+        second
+    } else {
+        first
+    };
+    let (text, pieces) = match result {
         Ok((json, pieces)) => (json, pieces as i64),
         Err(error) => (error, -1),
     };
