@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -58,6 +59,7 @@ void end_without_memory() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files (ulimit -f) becomes an error like a full disk
   attn::model::explain_truncated_files();
   attn::text::on_no_memory(end_without_memory);
   attn::figure::on_no_memory(end_without_memory);

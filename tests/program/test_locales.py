@@ -61,10 +61,10 @@ for drawing in (at.heatmap(bert, layer=0, head=0), at.headview(bert, layer=0), a
 bert.save(folder + "/a.attn")
 print(at.open(folder + "/a.attn").weights(1, 1).sum())
 one = numpy.ones((1, 1, 2, 4), "f4")
-for wrong in (lambda: at.attention(one, one, one, softcap=-0.5), lambda: at.linear_attention(one, one, one, eps=-0.5)):
+for wrong in (lambda: at.attention(one, one, one, softcap=-0.5), lambda: at.linear_attention(one, one, one, epsilon=-0.5)):
     try:
         wrong()
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         print(error)
 print("in", locale.str(1.5) if "de" in chosen else "1,5", file=sys.stderr)
 """

@@ -40,7 +40,6 @@ def least():
 
 
 COMMANDS = [
-    "tour",
     "tokenize --text cat",
     "weights --text cat --layer 0 --head 0",
     "weights --text cat --json out.json --npy out.npy",
@@ -66,7 +65,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS + ["tour"] * (STEPS > 5))  # a tour takes a second
 def test_little_memory_is_one_line_and_exit_code_1(tmp_path, command):
     (tmp_path / "texts.txt").write_text("the cat sat on the mat\na dog ran to the sea\n" * 30)
     words = [model_folder("gpt2") if word == "GPT2" else word.replace("_", " ") for word in command.split()]
@@ -79,3 +78,17 @@ def test_little_memory_is_one_line_and_exit_code_1(tmp_path, command):
             assert done.stderr.startswith("attnscope: ") and done.stderr.count("\n") == 1, said
             assert "std::" not in done.stderr and "terminate" not in done.stderr, said
     assert run(4096 * MEGABYTE, *words, cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("command", ["record --text cat --all -o out.attn", "weights --text cat --npy out.npy"])
+def test_limit_on_the_size_of_files_is_one_line_and_leaves_nothing(tmp_path, command):
+    done = subprocess.run(
+        [PROGRAM, *command.split()],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+    )
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "cannot be written: File too large" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -74,6 +74,18 @@ def test_a_pulled_model_is_found_by_its_name(hub, tmp_path):
     assert len(Hub.asked) == 1  # the listing; nothing is downloaded again
 
 
+def test_leftover_of_version_0_1_among_the_revisions_is_removed(hub, tmp_path):
+    huggingface_hub = pytest.importorskip("huggingface_hub")
+    attnscope("pull", "someone/tiny", **hub)
+    cache = tmp_path / "hf" / "hub"
+    refs = cache / "models--someone--tiny" / "refs"
+    (refs / ".attnscope-123-4.part").write_text("0123")
+    assert huggingface_hub.scan_cache_dir(cache).warnings  # "corrupted"
+    attnscope("pull", "someone/tiny", **hub)
+    assert os.listdir(refs) == ["main"]
+    assert huggingface_hub.scan_cache_dir(cache).warnings == []
+
+
 def test_a_model_missing_on_the_hub_prints_one_line_and_exits_with_1(hub):
     assert "nobody/nothing" in refused(1, "pull", "nobody/nothing", **hub)
     assert "127.0.0.1:1" in refused(1, "pull", "someone/tiny", env={**hub["env"], "HF_ENDPOINT": "http://127.0.0.1:1"})

@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/whole.h"
+
 namespace attn::figure {
 
 namespace {
@@ -83,7 +85,7 @@ double Shader::place(double number) const noexcept {
 }
 
 std::uint8_t Shader::linear_step(double number) const noexcept {
-  return static_cast<std::uint8_t>(std::clamp((number - range_.from) * steps_a_unit_, 0.0, 255.0));
+  return base::whole<std::uint8_t>((number - range_.from) * steps_a_unit_);
 }
 
 std::uint8_t Shader::step(double number) const noexcept {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/whole.h"
 #include "figure/terminal/columns.h"
 
 namespace attn::figure {
@@ -59,7 +60,7 @@ std::string_view block_of(double place) noexcept {
 
 std::string bar_of(double share, int width) {
   constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto eighths = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * width * 8));
+  const int eighths = base::whole<int>(std::round(std::clamp(share, 0.0, 1.0) * width * 8));
   const std::string bar = repeat("█", eighths / 8) + std::string(kEighths[static_cast<std::size_t>(eighths % 8)]);
   return fitted(bar, width);
 }
