@@ -200,6 +200,19 @@ struct Causal {
   std::string text() const;
 };
 
+// j <= i + offsets[b]: caches that hold a different number of older keys for each sequence.
+struct CausalPerSequence {
+  explicit CausalPerSequence(std::vector<std::int64_t> offsets);  // B of them, or one for all
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
+  Cover cover(const Tile& tile) const;
+  bool per_batch() const { return offsets.size() > 1; }
+  void check(const Extent& extent) const;
+  std::string text() const;
+
+  std::vector<std::int64_t> offsets;
+};
+
 // i - left <= j <= i + right, both ends included. Window{w}: |i - j| <= w. Window{left, 0} looks back only.
 struct Window {
   explicit Window(std::int64_t width) : Window(width, width) {}
@@ -276,11 +289,14 @@ struct Prefix {
   std::vector<std::int64_t> lengths;
 };
 
-// ids[b, i] == ids[b, j]: documents that share a sequence do not see each other. N = M = the number of ids.
+// ids[b, i] == key_ids[b, j]: documents that share a sequence do not see each other. Without ids of their own the keys
+// have those of the queries, and N = M.
 class Document {
  public:
   explicit Document(const std::vector<std::int64_t>& ids);  // the same for every sequence
   explicit Document(View<const std::int64_t, 2> ids);       // [1|B, N]; copied
+  // [1|B, N] and [1|B, M], with as many sequences in both. A query whose id no key has sees nothing.
+  Document(View<const std::int64_t, 2> ids, View<const std::int64_t, 2> key_ids);
 
   std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
   Cover cover(const Tile& tile) const;
@@ -296,6 +312,7 @@ class Document {
 namespace detail {
 // Compiled once, next to the rules, where rows() can inline row().
 extern template struct RuleNode<Causal>;
+extern template struct RuleNode<CausalPerSequence>;
 extern template struct RuleNode<Window>;
 extern template struct RuleNode<Sparse>;
 extern template struct RuleNode<Global>;
@@ -325,10 +342,10 @@ Mask additive(View<const float, 4> table);
 // Shape and strides that make a table of another rank a table [1|B, 1|H, 1|N, M], for a problem of this extent. The
 // table may be
 //
-//   [M]   [N,M]   [B,M]   [B,1,M]   [B,N,M]   [B,H,N,M], and 1 for any B, H or N.
+//   [M]   [N,M]   [H,N,M]   [B,H,N,M], and 1 for any B, H or N;   [B,M] if B is not N.
 //
-// A table that could be both [N,M] and [B,M] is taken as [N,M]. strides count elements; the last one must be 1 unless
-// M <= 1. Throws std::invalid_argument, with both sizes in the message, for any other shape.
+// Axes are counted from the right, as numpy, torch and ONNX count them. strides count elements; the last one must be 1
+// unless M <= 1. Throws std::invalid_argument, with both sizes in the message, for any other shape.
 struct TableAxes {
   Shape<4> shape{}, strides{};
 };
@@ -338,10 +355,12 @@ TableAxes table_axes(std::span<const std::int64_t> shape, std::span<const std::i
 
 // Parses what Mask::text() writes. ~ binds tighter than &, and & tighter than |. Spaces are ignored.
 //
-//   everything  causal  causal(3)  window(256)  window(256,0)  window(inf,0)  sparse(4)  global(2)  block(64)
-//   padding(3,5)  prefix(4)  document(0,0,1,1)  document(0,0,1,1;0,1,1,1)  table(110,011)  ~causal  (a | b) & c
+//   everything  causal  causal(3)  causal(3,5)  window(256)  window(256,0)  window(inf,0)  sparse(4)  global(2)
+//   block(64) padding(3,5)  prefix(4)  document(0,0,1,1)  document(0,0,1,1;0,1,1,1)  table(110,011)  ~causal  (a | b) &
+//   c
 //
-// A table is rows of 0 and 1 separated by `,`; heads are separated by `/` and sequences by `;`, also in document.
+// A table is rows of 0 and 1 separated by `,`; heads are separated by `/` and sequences by `;`, also in document, where
+// `/` separates the ids of the queries from those of the keys.
 // Throws MaskTextError: the first line of its message names the column and the problem; then come the text and a caret
 // below that column.
 struct MaskTextError : std::invalid_argument {

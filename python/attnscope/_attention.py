@@ -5,7 +5,7 @@ from typing import Any
 
 from . import _attnscope
 from ._attnscope import GradientWanted, Mask, Plan
-from ._masks import _argument
+from ._masks import _argument, _sizes
 
 _LSE, _WEIGHTS = 1, 2
 _FEATURES = {"elu+1": 0, "relu": 1, "identity": 2}
@@ -37,8 +37,9 @@ def attention(
     Returns the output [B, H, N, E], numpy or torch as q is, in q's dtype (computed in float32). return_lse adds the
     log-sum-exp of the scores [B, H, N], return_weights adds the weights [B, H, N, M]; both are float32.
 
-    mask      a mask from mask(), causal(), window() ...; or text, a table of bool or floats, or a plan(). A query that
-              may see no key gets an output of zeros and an lse of -inf.
+    mask      a mask from mask(), causal(), window() ...; or text, a plan(), a function of b, h, i, j as in plan(), or a
+              table of bool or floats that broadcasts to [B, H, N, M] from the right: [N, M], [H, N, M] (mask() says
+              more). A query that may see no key gets an output of zeros and an lse of -inf.
     scale     factor of q k^T (default: 1 / sqrt(D))
     softcap   turns each score into softcap tanh(score / softcap)
     bias      added to the scores: [N, M], [H, N, M] or [B, H, N, M], where an axis of 1 broadcasts; or distance_bias()
@@ -56,12 +57,13 @@ def attention(
     >>> out, lse = at.attention(q, k, v, return_lse=True)
     >>> lse.shape
     (1, 2, 5)
+    >>> same = at.attention(q, k, v, mask=lambda b, h, i, j: (j <= i) & (i - j <= 2))
     >>> out, weights = at.attention(q, k, v, mask="causal", return_weights=True)
     >>> weights[0, 0].sum(axis=1).round(5)
     array([1., 1., 1., 1., 1.], dtype=float32)
     """
     if mask is not None and not isinstance(mask, (Mask, Plan)):
-        mask = _argument(mask)
+        mask = _argument(mask, _sizes(q, k))
     returns = (_LSE if return_lse else 0) | (_WEIGHTS if return_weights else 0)
     try:
         return _attnscope.attention(q, k, v, (mask, scale, softcap, bias, sink, dropout, seed), returns)
@@ -123,7 +125,7 @@ def weights(
     True
     """
     if mask is not None and not isinstance(mask, (Mask, Plan)):
-        mask = _argument(mask)
+        mask = _argument(mask, _sizes(q, k))
     row, row_count = _range(rows, _length(q), "rows")
     col, col_count = _range(cols, _length(k), "cols")
     options = (mask, scale, softcap, bias, sink, 0.0, 0)

@@ -8,6 +8,7 @@ from . import _attnscope
 from ._attnscope import Mask, Plan
 
 _LIMIT = 2**63
+_BLOCK = 1 << 20  # pairs for which a mask function is called at a time
 _NO_GRADIENT = "requires a gradient, but masks have none: pass it as bias=, or detach it"
 
 
@@ -38,7 +39,7 @@ def _to_numpy(array, name):
         if array.requires_grad and torch.is_grad_enabled():
             raise RuntimeError(f"{name} {_NO_GRADIENT}")
         lowest = torch.finfo(array.dtype).min if array.dtype.is_floating_point else None
-        array = array.detach()
+        array = array.detach().resolve_neg()
         return (array.float() if array.dtype is torch.bfloat16 else array).numpy(), lowest
     if not isinstance(array, np.ndarray):
         array = np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(array)
@@ -83,22 +84,68 @@ def _ids(array, name):
     return np.ascontiguousarray(ids, dtype=np.int64)
 
 
-def _argument(mask):
-    """Converts a mask= argument for the C++ module."""
+def _sizes(q, k):
+    """Returns B, H, N and M of arrays with 2 to 4 axes; None for anything else, which the C++ module rejects."""
+    shape, keys = tuple(getattr(q, "shape", ())), tuple(getattr(k, "shape", ()))
+    if not (2 <= len(shape) <= 4 and 2 <= len(keys) <= 4):
+        return None
+    return (1, 1, *shape[:-1])[-3:] + (keys[-2],)
+
+
+def _causal_bias(mask, sizes):
+    """Returns torch's CausalBias as a rule, None for anything else. Its memory is never written: it holds no table."""
+    module = sys.modules.get("torch.nn.attention.bias")
+    if module is None or not isinstance(mask, module.CausalBias):
+        return None
+    queries, keys = mask.seq_len_q, mask.seq_len_kv
+    if sizes is not None and tuple(sizes[2:]) != (queries, keys):
+        raise ValueError(f"mask is a CausalBias of {queries} x {keys}, but N and M are {sizes[2]} and {sizes[3]}")
+    return causal(0 if mask.variant == module.CausalVariant.UPPER_LEFT else keys - queries)
+
+
+def _evaluated(function, sizes):
+    """Evaluates a function of positions into a table [1|B, 1|H, N, M], some rows at a time."""
+    import numpy as np
+
+    batch, heads, queries, keys = sizes
+    axis = lambda start, end, at: np.arange(start, end).reshape([-1 if n == at else 1 for n in range(4)])  # noqa: E731
+    rows = max(1, _BLOCK // max(1, batch * heads * keys))
+    parts = []
+    for first in range(0, max(queries, 1), rows):
+        i = axis(first, min(first + rows, queries), 2)
+        try:
+            part = np.asarray(function(axis(0, batch, 0), axis(0, heads, 1), i, axis(0, keys, 3)))
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"the mask function failed on arrays of positions ({error}); it is called with b, h, i, j that broadcast "
+                "to [B, H, N, M], so write & | ~ and numpy.where instead of and, or, not and if"
+            ) from error
+        if part.dtype != np.bool_:
+            raise TypeError(f"the mask function returned {part.dtype}; it must return bool (True: visible)")
+        parts.append(np.broadcast_to(part, np.broadcast_shapes(part.shape, (1, 1, i.size, keys))))
+    return np.ascontiguousarray(np.concatenate(parts, axis=2))
+
+
+def _argument(mask, sizes=None):
+    """Converts a mask= argument for the C++ module; sizes are B, H, N and M, where they are known."""
     if isinstance(mask, str):
         return _attnscope.parse_mask(mask)
-    return _table(mask)
+    if callable(mask) and sizes is not None:
+        return _attnscope.mask_of_axes(_evaluated(mask, sizes), "BHNM")
+    rule = _causal_bias(mask, sizes)
+    return _table(mask) if rule is None else rule
 
 
 def mask(rule: Any, axes: str | None = None) -> Mask:
     """Makes a mask from text or from a table.
 
     In a table of bool, True means visible. A table of floats is added to the scores; a value at or below -1e9, or the
-    lowest of its dtype, forbids. The axes are ``"M"``, ``"NM"``, ``"BNM"`` or ``"BHNM"``, by their number, unless
-    ``axes`` names them, such as ``"BM"`` or ``"HNM"``. An axis of length 1 broadcasts.
+    lowest of its dtype, forbids. The axes are ``"M"``, ``"NM"``, ``"HNM"`` or ``"BHNM"``, by their number, unless
+    ``axes`` names them, such as ``"BM"`` or ``"BNM"``. An axis B, H or N of length 1 broadcasts.
 
-    (A table passed as ``attention(mask=table)`` is read as [M], [N,M], [B,M], [B,1,M], [B,N,M] or [B,H,N,M], by its
-    sizes; where both [N,M] and [B,M] fit, it is [N,M]. If q is [H,N,D], three axes are [H,N,M].)
+    (A table passed as ``attention(mask=table)`` is read in the same way, as in torch and ONNX, and M may be 1 too. A
+    table [B,M] is taken for padding if it cannot be [N,M]. One table per sequence is [B,1,N,M].) torch's CausalBias
+    becomes causal().
 
     Raises ValueError for text that is not a mask, or axes that do not fit the table; TypeError for a table of integers.
 
@@ -118,30 +165,55 @@ def mask(rule: Any, axes: str | None = None) -> Mask:
         return _attnscope.parse_mask(rule)
     if isinstance(rule, Mask):
         return rule
+    if callable(rule):
+        raise TypeError("a mask function needs sizes: pass it to attention(mask=...), or to plan() with B, H, N and M")
+    by_torch = _causal_bias(rule, None)
+    if by_torch is not None:
+        return by_torch
     table = _table(rule)
     if axes is None:
         if not 1 <= table.ndim <= 4:
             raise ValueError(f"a mask table has 1 to 4 axes, not {table.ndim}")
-        axes = ("M", "NM", "BNM", "BHNM")[table.ndim - 1]
+        axes = "BHNM"[-table.ndim :]
     return _attnscope.mask_of_axes(table, axes)
 
 
-def causal(offset: int = 0) -> Mask:
+def causal(offset: Any = 0) -> Mask:
     """Lets query i see key j if j <= i + offset.
 
-    With a cache, offset is the number of keys that are older than the queries: len(cache) - N.
+    With a cache, offset is the number of keys that are older than the queries: len(cache) - N. Sequences whose caches
+    differ have one offset each: causal([3, 5]).
 
     >>> import attnscope as at
     >>> print(at.causal().draw(3, 3))
     ■ · ·
     ■ ■ ·
     ■ ■ ■
+    >>> at.causal([1, -1]).table(2, 1, 2, 3)[1, 0].astype(int)
+    array([[0, 0, 0],
+           [1, 0, 0]])
     """
-    return _attnscope.causal(_integer(offset, "offset"))
+    if hasattr(offset, "__index__") and not getattr(offset, "ndim", 0):
+        return _attnscope.causal(_integer(offset, "offset"))
+    return _attnscope.causal_per_sequence(_integers(offset, "offset"))
 
 
-def window(left: int | None, right: int | str | None = "same") -> Mask:
+def _shifted_window(sides, offset):
+    """Returns a window around i + offset, one number or one per sequence, as two causal masks."""
+    shifts = _integers(offset, "offset")
+    parts = []
+    for side, sign in zip(sides, (-1, 1)):
+        if side is not None:
+            edge = [shift + sign * _integer(side, "window") - (sign < 0) for shift in shifts]
+            limit = causal(edge if len(edge) > 1 else edge[0])
+            parts.append(limit if sign > 0 else ~limit)
+    return parts[0] & parts[1] if len(parts) == 2 else parts[0] if parts else _attnscope.parse_mask("everything")
+
+
+def window(left: int | None, right: int | str | None = "same", offset: Any = 0) -> Mask:
     """Lets query i see key j if i - left <= j <= i + right; window(w) is window(w, w). None means no limit.
+
+    offset is added to i, as in causal(): one number, or one per sequence.
 
     >>> import attnscope as at
     >>> print(at.window(1).draw(4, 4))
@@ -154,13 +226,18 @@ def window(left: int | None, right: int | str | None = "same") -> Mask:
     ■ ■ · ·
     · ■ ■ ·
     · · ■ ■
+    >>> print(at.window(1, 0, offset=2).draw(2, 4))
+    · ■ ■ ·
+    · · ■ ■
     """
     if isinstance(right, str):
         if right != "same":
             raise TypeError("right must be a number or None")
         right = left
     sides = [_attnscope.unlimited if side is None else _integer(side, "window") for side in (left, right)]
-    return _attnscope.window(*sides)
+    plain = _attnscope.window(*sides)  # which checks the sides
+    is_zero = hasattr(offset, "__index__") and not getattr(offset, "ndim", 0) and not operator.index(offset)
+    return plain if is_zero else _shifted_window((left, right), offset)
 
 
 def padding(lengths: Any) -> Mask:
@@ -206,16 +283,30 @@ def combined(ids: Any, pad: int = 0) -> Mask:
     return padding_ids(ids, pad) & causal()
 
 
-def document(ids: Any) -> Mask:
+def document(ids: Any, key_ids: Any = None) -> Mask:
     """Separates documents packed into one sequence: tokens see only those with the same id, [N] or [B, N].
+
+    Keys other than the queries have ids of their own: key_ids is [M] or [B, M].
 
     >>> import attnscope as at
     >>> print(at.document([0, 0, 1]).draw(3, 3))
     ■ ■ ·
     ■ ■ ·
     · · ■
+    >>> print(at.document([0, 1], key_ids=[0, 0, 1]).draw(2, 3))
+    ■ ■ ·
+    · · ■
     """
-    return _attnscope.document(_ids(ids, "ids"))
+    if key_ids is None:
+        return _attnscope.document(_ids(ids, "ids"), None)
+    import numpy as np
+
+    queries, keys = np.atleast_2d(_ids(ids, "ids")), np.atleast_2d(_ids(key_ids, "key_ids"))
+    batch = max(len(queries), len(keys))
+    if {len(queries), len(keys)} - {1, batch}:
+        raise ValueError(f"ids are for {len(queries)} sequences and key_ids for {len(keys)}; pass one row or one each")
+    both = (np.ascontiguousarray(np.broadcast_to(x, (batch, x.shape[1]))) for x in (queries, keys))
+    return _attnscope.document(*both)
 
 
 def prefix(length: Any) -> Mask:
@@ -273,6 +364,9 @@ def block(size: int) -> Mask:
 def plan(mask: Any, batch: int, heads: int, queries: int, keys: int) -> Plan:
     """Compiles a mask for one shape, to be used in many calls: attention(..., mask=plan).
 
+    mask may also be a function of positions: it is called with arrays b, h, i and j that broadcast to [B, H, N, M],
+    some rows at a time, and returns bool. A function that depends on neither b nor h is evaluated once for all.
+
     >>> import numpy as np, attnscope as at
     >>> p = at.plan("causal", batch=1, heads=2, queries=100, keys=100)
     >>> p.pairs
@@ -280,8 +374,14 @@ def plan(mask: Any, batch: int, heads: int, queries: int, keys: int) -> Plan:
     >>> q = np.ones((1, 2, 100, 8), np.float32)
     >>> bool((at.attention(q, q, q, mask=p) == at.attention(q, q, q, mask=at.causal())).all())
     True
+    >>> near = at.plan(lambda b, h, i, j: abs(i - j) <= h, batch=1, heads=2, queries=3, keys=3)
+    >>> print(near.mask.table(1, 2, 3, 3)[0, 1].astype(int))
+    [[1 1 0]
+     [1 1 1]
+     [0 1 1]]
     """
-    sizes = (("batch", batch), ("heads", heads), ("queries", queries), ("keys", keys))
+    named = (("batch", batch), ("heads", heads), ("queries", queries), ("keys", keys))
+    sizes = tuple(_integer(size, name) for name, size in named)
     if mask is not None and not isinstance(mask, (Mask, Plan)):
-        mask = _argument(mask)
-    return _attnscope.plan(mask, *(_integer(size, name) for name, size in sizes))
+        mask = _argument(mask, sizes)
+    return _attnscope.plan(mask, *sizes)

@@ -99,8 +99,9 @@ std::optional<Type> type_of_dlpack(const nb::dlpack::dtype& dtype) {
 // Reads an ordinary tensor through torch's C table. Any other gets no type here and takes the slow path, which has the
 // error messages.
 FoundArray look_quickly(nb::handle x, const Torch& torch) {
-  static const Name requires_grad("requires_grad");
+  static const Name requires_grad("requires_grad"), is_neg("is_neg");
   if (torch.describe == nullptr || Py_TYPE(x.ptr()) != torch.tensor || requires_grad.of(x).ptr() != Py_False) return {};
+  if (is_neg.call(x).ptr() != Py_False) return {};  // a lazily negated view: its memory has the other sign
   nb::dlpack::dltensor tensor;
   if (torch.describe(x.ptr(), &tensor) != 0) {
     PyErr_Clear();
@@ -116,7 +117,6 @@ FoundArray look_quickly(nb::handle x, const Torch& torch) {
     raw.shape[axis] = tensor.shape[axis];
     raw.strides[axis] = tensor.strides[axis] * raw.item_size;
   }
-  // Only a lazily negated view has such a stride, or one that must be copied anyway.
   if (raw.strides[raw.rank - 1] != raw.item_size) return {};
   raw.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   return found;
@@ -125,7 +125,7 @@ FoundArray look_quickly(nb::handle x, const Torch& torch) {
 // data_ptr(), shape and stride(): 0.6 us per tensor, against 5 us for nanobind's ndarray.
 FoundArray look_at_torch(nb::handle x, const nb::object& dtype, const Wanted& wanted) {
   static const Name is_cpu("is_cpu"), device("device"), layout("layout"), requires_grad("requires_grad");
-  static const Name shape("shape"), stride("stride"), data_ptr("data_ptr"), is_neg("is_neg");
+  static const Name shape("shape"), stride("stride"), data_ptr("data_ptr");
   if (is_cpu.of(x).ptr() != Py_True)
     throw nb::type_error((std::string(wanted.name) + " is on the device " + str_of(device.of(x)) +
                           "; attnscope computes on the CPU: pass " + wanted.name + ".cpu()")
@@ -146,10 +146,6 @@ FoundArray look_at_torch(nb::handle x, const nb::object& dtype, const Wanted& wa
     raw.strides[axis] = integer(PyTuple_GetItem(strides.ptr(), axis)) * raw.item_size;
   }
   raw.data = PyLong_AsVoidPtr(data_ptr.call(x).ptr());
-  const int last = raw.rank - 1;
-  if (last >= 0 && last < 4 && raw.shape[last] == 1 && raw.strides[last] != raw.item_size &&
-      is_neg.call(x).ptr() == Py_True)
-    throw nb::type_error((std::string(wanted.name) + " is lazily negated: pass .resolve_neg()").c_str());
   return found;
 }
 
@@ -188,13 +184,13 @@ void check_rank(const Raw& raw, const Wanted& wanted) {
 }
 
 nb::object dense_copy(nb::handle x, Kind kind, const Raw& raw, const Wanted& wanted) {
-  static const Name contiguous("contiguous"), resolve_neg("resolve_neg");
+  static const Name contiguous("contiguous");
   const int last = raw.rank - 1;
   const bool dense = last < 0 || raw.shape[last] == 1 || raw.strides[last] == raw.item_size;
   const std::string text = std::string(wanted.name) +
                            " is copied: " + (dense ? "its numbers are not aligned" : "its last axis is not contiguous");
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw nb::python_error();
-  if (kind == Kind::torch) return contiguous.call(resolve_neg.call(x));
+  if (kind == Kind::torch) return contiguous.call(x);
   return nb::borrow(numpy_now().ascontiguousarray)(x);
 }
 
@@ -225,8 +221,21 @@ Array read_torch_quickly(nb::handle x, const Torch& torch, const Wanted& wanted)
   return {Kind::torch, found.raw.rank, lifted(found.raw, *found.type), nb::borrow(x), torch_dtype(*found.type, torch)};
 }
 
+// Applies the sign of a lazily negated view, and rejects torch's CausalBias, whose memory is never written.
+nb::object with_its_numbers(nb::object x, const Wanted& wanted) {
+  static const Name is_neg("is_neg"), resolve_neg("resolve_neg");
+  if (Py_TYPE(x.ptr()) != torch_now().tensor && nb::hasattr(x, "_materialize"))
+    throw nb::type_error(
+        (std::string(wanted.name) + " is a CausalBias, which holds no numbers: pass it as mask=").c_str());
+  if (is_neg.call(x).ptr() != Py_True) return x;
+  const std::string text = std::string(wanted.name) + " is copied: it is a lazily negated view";
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw nb::python_error();
+  return resolve_neg.call(x);
+}
+
 Array read_known(nb::object x, Kind kind, const Wanted& wanted) {
   static const Name dtype_name("dtype");
+  if (kind == Kind::torch) x = with_its_numbers(std::move(x), wanted);
   nb::object dtype = dtype_name.of(x);
   const auto look = [&] {
     return kind == Kind::torch ? look_at_torch(x, dtype, wanted) : look_at_numpy(x, dtype, wanted);
@@ -365,6 +374,17 @@ nb::object in_type_of(const Array& like, nb::object array) {
   static const Name to("to"), astype("astype");
   if (like.view.type == Type::float32 || like.dtype.is_none()) return array;
   return like.kind == Kind::torch ? to.call(array, like.dtype) : astype.call(array, like.dtype);
+}
+
+nb::object with_keys(nb::handle array, std::int64_t keys) {
+  const nb::object shape = array.attr("shape");
+  nb::object sizes = checked(PyTuple_New(static_cast<Py_ssize_t>(nb::len(shape))));
+  for (std::size_t axis = 0; axis < nb::len(shape); ++axis) {
+    const bool last = axis + 1 == nb::len(shape);
+    const nb::object size = last ? nb::object(nb::int_(keys)) : nb::object(shape[axis]);
+    PyTuple_SetItem(sizes.ptr(), static_cast<Py_ssize_t>(axis), size.inc_ref().ptr());
+  }
+  return sizes;
 }
 
 std::string shape_text(std::span<const std::int64_t> shape) {

@@ -76,6 +76,9 @@ struct Raw {
 };
 Raw read_raw(nb::handle numpy_array);
 
+// The shape of an array, with this many keys in its last axis.
+nb::object with_keys(nb::handle array, std::int64_t keys);
+
 std::string shape_text(std::span<const std::int64_t> shape);
 
 }  // namespace attn::python

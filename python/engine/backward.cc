@@ -45,7 +45,7 @@ nb::tuple attention_backward(nb::handle query, nb::handle key, nb::handle value,
                              const nb::tuple& outputs) {
   Room room = make_room(query, key, value);
   Settings settings;
-  read_settings(given, extent_of(room.q.view, room.k.view), room.q.rank, settings);
+  read_settings(given, extent_of(room.q.view, room.k.view), settings);
   const Options& options = settings.options;
   const Array out = read_output(outputs[0], "out", 4), lse = read_output(outputs[1], "lse", 3);
   const Array d_out = read_output(outputs[2], "d_out", 4);

@@ -25,7 +25,7 @@ nb::object attention(nb::handle query, nb::handle key, nb::handle value, const n
   const Array q = read_array(query, {"q"}), k = read_array(key, {"k"}), v = read_array(value, {"v"});
   const Extent extent = extent_of(q.view, k.view);
   Settings settings;
-  read_settings(given, extent, q.rank, settings);
+  read_settings(given, extent, settings);
 
   const Shape<4> out_shape{extent.batch, extent.heads, extent.queries, v.view.shape[3]};
   const Shape<3> lse_shape{extent.batch, extent.heads, extent.queries};
@@ -59,7 +59,7 @@ nb::object weights(nb::handle query, nb::handle key, nb::handle lse, const nb::t
   const Array q = read_array(query, {"q"}), k = read_array(key, {"k"});
   const Array sums = read_array(lse, {.name = "lse", .least_rank = 1, .most_rank = 3, .any_float = true});
   Settings settings;
-  read_settings(given, extent_of(q.view, k.view), q.rank, settings);
+  read_settings(given, extent_of(q.view, k.view), settings);
 
   const auto at = [&](int index) { return nb::cast<std::int64_t>(window[index]); };
   const Shape<4> shape{q.view.shape[0], q.view.shape[1], at(1), at(3)};
@@ -88,6 +88,19 @@ nb::object linear_attention(nb::handle query, nb::handle key, nb::handle value, 
   return in_type_of(q, out.array);
 }
 
+// Which weights dropout keeps, as a numpy array of bool [B, H, N, M].
+nb::object dropout_kept(double rate, std::uint64_t seed, const nb::tuple& shape) {
+  nb::object array = nb::borrow(numpy_now().empty)(shape, nb::borrow(numpy_now().boolean));
+  auto* out = static_cast<bool*>(read_raw(array).data);
+  const Dropout dropout{.rate = static_cast<float>(rate), .seed = seed};
+  const auto size = [&](int axis) { return nb::cast<std::int64_t>(shape[axis]); };
+  for (std::int64_t b = 0; b < size(0); ++b)
+    for (std::int64_t h = 0; h < size(1); ++h)
+      for (std::int64_t i = 0; i < size(2); ++i)
+        for (std::int64_t j = 0; j < size(3); ++j) *out++ = dropout_keeps(dropout, b, h, i, j);
+  return array;
+}
+
 }  // namespace
 
 void bind_calls(nb::module_& m) {
@@ -95,6 +108,7 @@ void bind_calls(nb::module_& m) {
   // Accepts None here, so that read_array rejects it with a better message.
   m.def("attention", &attention, "q"_a.none(), "k"_a.none(), "v"_a.none(), "options"_a, "returns"_a);
   m.def("weights", &weights, "q"_a.none(), "k"_a.none(), "lse"_a.none(), "options"_a, "window"_a);
+  m.def("dropout_kept", &dropout_kept, "rate"_a, "seed"_a, "shape"_a);
   m.def("linear_attention", &linear_attention, "q"_a.none(), "k"_a.none(), "v"_a.none(), "options"_a);
 }
 

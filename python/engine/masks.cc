@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "python/engine/arrays.h"
@@ -73,10 +74,10 @@ Mask mask_of_axes(nb::handle array, const std::string& letters) {
                                            : named_axes(table_of<float>(array), letters));
 }
 
-template <typename T>
-TableAxes fitted_axes(const NumpyTable<T>& table, const Extent& extent, int rank) {
-  if (rank == 3 && table.shape.size() == 3) return named_axes(table, "HNM");
-  return table_axes(table.shape, table.strides, extent);
+// Repeats the last axis of a table, which has the length 1, for every key.
+nb::object for_every_key(nb::handle table, std::int64_t keys) {
+  const nb::object stretched = nb::module_::import_("numpy").attr("broadcast_to")(table, with_keys(table, keys));
+  return nb::borrow(numpy_now().ascontiguousarray)(stretched);
 }
 
 template <typename T>
@@ -106,6 +107,15 @@ nb::object whole_table(const Mask& mask, const Extent& extent) {
   return array;
 }
 
+// What a mask adds to the scores, as a numpy array [1|B, 1|H, 1|N, M], or None.
+nb::object mask_bias(const Mask& mask) {
+  const View<const float, 4> bias = mask.bias();
+  if (bias.empty()) return nb::none();
+  Result copy = new_result(Kind::numpy, bias.shape);
+  std::copy_n(bias.data, bias.size(), copy.data);
+  return std::move(copy.array);
+}
+
 // Compares masks by their text. A mask with a bias has no text, so it equals only its copies.
 bool same(const Mask& a, const Mask& b) {
   if (a.node() == b.node()) return true;
@@ -127,7 +137,7 @@ nb::object pickled(const Mask& mask) {
 }
 
 Plan make_plan(nb::handle mask, const Extent& extent) {
-  const Mask read = read_mask(mask, extent, 4).mask;
+  const Mask read = read_mask(mask, extent).mask;
   const nb::gil_scoped_release released;
   return {read, TilePlan(read, extent)};
 }
@@ -177,6 +187,8 @@ void bind_plan(nb::module_& m) {
 void bind_rules(nb::module_& m) {
   m.def("parse_mask", [](const std::string& text) { return parse_mask(text); });
   m.def("causal", [](std::int64_t offset) { return Mask(Causal{offset}); });
+  m.def("causal_per_sequence",
+        [](const std::vector<std::int64_t>& offsets) { return Mask(CausalPerSequence(offsets)); });
   m.def("window", [](std::int64_t left, std::int64_t right) { return Mask(Window(left, right)); });
   m.def("sparse", [](std::int64_t stride) { return Mask(Sparse(stride)); });
   m.def("global_", [](std::int64_t count) { return Mask(Global(count)); });
@@ -185,23 +197,32 @@ void bind_rules(nb::module_& m) {
   m.def("padding", [](const std::vector<std::int64_t>& lengths) { return Mask(Padding(lengths)); });
   m.def("padding_table", [](nb::handle table) { return padding_table(two_axes<bool>(table)); });
   m.def("padding_ids", [](nb::handle ids, std::int64_t pad) { return padding_ids(two_axes<std::int64_t>(ids), pad); });
-  m.def("document", [](nb::handle ids) { return Mask(Document(two_axes<std::int64_t>(ids))); });
+  m.def(
+      "document",
+      [](nb::handle ids, nb::handle key_ids) {
+        if (key_ids.is_none()) return Mask(Document(two_axes<std::int64_t>(ids)));
+        return Mask(Document(two_axes<std::int64_t>(ids), two_axes<std::int64_t>(key_ids)));
+      },
+      "ids"_a, "key_ids"_a.none());
   m.def("mask_of_axes", &mask_of_axes);
+  m.def("mask_bias", &mask_bias);
   m.attr("unlimited") = kUnlimited;
 }
 
 }  // namespace
 
-MaskArgument read_mask(nb::handle x, const Extent& extent, int rank) {
+MaskArgument read_mask(nb::handle x, const Extent& extent) {
   if (x.is_none()) return {};
   if (nb::isinstance<Mask>(x)) return {nb::cast<const Mask&>(x)};
   if (nb::isinstance<Plan>(x)) {
     const auto& plan = nb::cast<const Plan&>(x);
     return {plan.mask, &plan.tiles};
   }
-  const TableAxes axes =
-      holds_bools(x) ? fitted_axes(table_of<bool>(x), extent, rank) : fitted_axes(table_of<float>(x), extent, rank);
-  return {mask_of(x, axes)};
+  const Raw raw = read_raw(x);
+  if (raw.rank > 0 && raw.rank <= 4 && raw.shape[raw.rank - 1] == 1 && extent.keys != 1)
+    return read_mask(for_every_key(x, extent.keys), extent);
+  const auto fitted = [&](const auto& table) { return table_axes(table.shape, table.strides, extent); };
+  return {mask_of(x, holds_bools(x) ? fitted(table_of<bool>(x)) : fitted(table_of<float>(x)))};
 }
 
 void bind_masks(nb::module_& m) {

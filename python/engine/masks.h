@@ -17,12 +17,12 @@ struct Plan {
 };
 
 // Resolves the mask= of a call for a problem of this extent: None, Mask, Plan or a numpy array of bool or float32.
-// `rank` is that of q: the axes of a table with as many axes as q correspond to q's.
+// The axes of a table count from the right: [N, M], [H, N, M]; attn::table_axes has the rule.
 struct MaskArgument {
   Mask mask;
   const TilePlan* plan = nullptr;
 };
-MaskArgument read_mask(nb::handle x, const Extent& extent, int rank);
+MaskArgument read_mask(nb::handle x, const Extent& extent);
 
 void bind_masks(nb::module_& m);
 

@@ -28,28 +28,39 @@ std::uint64_t to_seed(nb::handle x) {
   throw nb::value_error(text);
 }
 
-void read_bias(nb::handle x, Settings& settings) {
+// The same numbers for every key: a last axis of length 1, repeated.
+nb::object repeated(const Array& array, std::int64_t keys) {
+  const nb::object shape = with_keys(array.owner, keys);
+  if (array.kind == Kind::torch) return array.owner.attr("expand")(shape).attr("contiguous")();
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  return numpy.attr("ascontiguousarray")(numpy.attr("broadcast_to")(array.owner, shape));
+}
+
+void read_bias(nb::handle x, std::int64_t keys, Settings& settings) {
   if (is_distance_bias(x)) {
     static const Name table("table");
     settings.bias = read_array(table.of(x), {.name = "bias", .least_rank = 1, .most_rank = 2, .any_float = true});
     settings.options.bias = last_axes<2>(settings.bias);
   } else {
-    settings.bias = read_array(x, {.name = "bias", .least_rank = 1, .most_rank = 4, .any_float = true});
+    const Wanted wanted{.name = "bias", .least_rank = 1, .most_rank = 4, .any_float = true};
+    settings.bias = read_array(x, wanted);
+    if (settings.bias.view.shape[3] == 1 && keys != 1)
+      settings.bias = read_array(repeated(settings.bias, keys), wanted);
     settings.options.dense_bias = last_axes<4>(settings.bias);
   }
 }
 
 }  // namespace
 
-void read_settings(const nb::tuple& given, const Extent& extent, int rank, Settings& settings) {
+void read_settings(const nb::tuple& given, const Extent& extent, Settings& settings) {
   const auto at = [&](int index) { return nb::handle(PyTuple_GetItem(given.ptr(), index)); };
   Options& options = settings.options;
-  MaskArgument mask = read_mask(at(0), extent, rank);
+  MaskArgument mask = read_mask(at(0), extent);
   options.mask = std::move(mask.mask);
   options.plan = mask.plan;
   if (!at(1).is_none()) options.scale = to_float(at(1), "scale");
   if (!at(2).is_none()) options.softcap = to_float(at(2), "softcap");
-  if (!at(3).is_none()) read_bias(at(3), settings);
+  if (!at(3).is_none()) read_bias(at(3), extent.keys, settings);
   if (!at(4).is_none()) {
     settings.sink = read_array(at(4), {.name = "sink", .least_rank = 1, .most_rank = 1, .any_float = true});
     options.sink = last_axes<1>(settings.sink);

@@ -15,8 +15,8 @@ struct Settings {
   Array bias, sink;
 };
 
-// given: (mask, scale, softcap, bias, sink, dropout, seed). rank is that of q.
-void read_settings(const nb::tuple& given, const Extent& extent, int rank, Settings& settings);
+// given: (mask, scale, softcap, bias, sink, dropout, seed)
+void read_settings(const nb::tuple& given, const Extent& extent, Settings& settings);
 
 // given: (feature, causal, epsilon)
 LinearOptions read_linear(const nb::tuple& given);

@@ -162,10 +162,24 @@ def test_a_lazily_negated_view_is_read_negated():
     agree(out, expected(-z.imag, z.real, z.real), 3e-6)
 
 
-def test_a_lazily_negated_view_of_width_one_is_rejected():
-    z = torch.randn(1, 1, 4, 1, dtype=torch.complex64)
-    with pytest.raises(TypeError, match="k is lazily negated"):
-        at.attention(z.real.contiguous(), z.conj().imag, z.real.contiguous())
+def test_a_dense_view_that_is_lazily_negated_is_read_negated():
+    for shape in ((1, 1, 4, 8), (1, 1, 4, 1)):
+        x = torch.randn(shape)
+        negated = torch._neg_view(x)
+        assert negated.is_neg() and negated.is_contiguous()
+        for arguments, wanted in (
+            ((negated, x, x), (-x, x, x)),
+            ((x, negated, x), (x, -x, x)),
+            ((x, x, negated), (x, x, -x)),
+        ):
+            with pytest.warns(UserWarning, match="lazily negated"):
+                out = at.attention(*arguments)
+            assert torch.equal(out, at.attention(*wanted))
+    bias = torch.randn(4, 4)
+    with pytest.warns(UserWarning, match="bias is copied"):
+        out = at.attention(x, x, x, bias=torch._neg_view(bias))
+    assert torch.equal(out, at.attention(x, x, x, bias=-bias))
+    assert torch.equal(at.attention(x, x, x, mask=torch._neg_view(bias)), at.attention(x, x, x, mask=-bias))
 
 
 def test_a_parameter_has_a_gradient_but_not_inside_no_grad():

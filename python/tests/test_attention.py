@@ -144,3 +144,14 @@ def test_weights_reject_sizes_that_do_not_fit(qkv):
         at.weights(q, k[..., :-1], lse)
     with pytest.raises(TypeError, match="q must be a numpy array"):
         at.weights([[1.0]], k, lse)
+
+
+@pytest.mark.parametrize("peak", [0, -40, -59, -61, -100, 59, 200])
+def test_small_weights_are_right_down_to_a_share_of_2_to_the_minus_66_and_rebuilt_ones_down_to_126(peak):
+    k = ((peak - np.arange(120)) * np.log(2)).astype(np.float32)[:, None]
+    q, v = np.ones((1, 1), np.float32), np.ones((120, 1), np.float32)
+    _, lse, written = at.attention(q, k, v, scale=1.0, return_lse=True, return_weights=True)
+    wanted = np.exp(k[:, 0].astype(np.float64) - k.max())
+    wanted /= wanted.sum()
+    assert np.allclose(written[0, :66], wanted[:66], rtol=1e-3, atol=0)
+    assert np.allclose(at.weights(q, k, lse, scale=1.0)[0], wanted, rtol=1e-3, atol=0)

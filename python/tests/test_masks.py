@@ -136,12 +136,16 @@ def problem(rng):
         ((5, 6), (1, 1, 5, 6)),
         ((1, 6), (1, 1, 1, 6)),
         ((2, 6), (2, 1, 1, 6)),
-        ((2, 1, 6), (2, 1, 1, 6)),
-        ((2, 5, 6), (2, 1, 5, 6)),
+        ((3, 1, 6), (1, 3, 1, 6)),
+        ((3, 5, 6), (1, 3, 5, 6)),
         ((1, 5, 6), (1, 1, 5, 6)),
         ((2, 3, 5, 6), (2, 3, 5, 6)),
         ((2, 1, 5, 6), (2, 1, 5, 6)),
         ((1, 3, 1, 6), (1, 3, 1, 6)),
+        ((1,), (1, 1, 1, 1)),
+        ((5, 1), (1, 1, 5, 1)),
+        ((3, 5, 1), (1, 3, 5, 1)),
+        ((2, 1, 1, 1), (2, 1, 1, 1)),
     ],
 )
 @pytest.mark.parametrize("kind", ["bool", "float", "strided"])
@@ -154,6 +158,81 @@ def test_tables_of_every_shape_are_read_by_their_sizes(problem, rng, size, seen_
     if kind == "strided":
         table = np.repeat(table, 2, axis=-1)[..., ::2]
     assert np.array_equal(at.attention(*problem, mask=table), wanted)
+
+
+def test_tables_of_three_axes_are_heads_and_never_sequences(problem, rng):
+    with pytest.raises(ValueError, match=r"one table per sequence is \[B,1,N,M\]"):
+        at.attention(*problem, mask=rng.random((2, 5, 6)) < 0.6)
+    x = rng.standard_normal((3, 3, 5, 8), dtype=np.float32)  # as many sequences as heads
+    table = rng.random((3, 5, 5)) < 0.6
+    of_heads = at.attention(x, x, x, mask=np.broadcast_to(table, (3, 3, 5, 5)))
+    assert np.array_equal(at.attention(x, x, x, mask=table), of_heads)
+    assert np.array_equal(at.attention(x, x, x, mask=at.mask(table)), of_heads)
+    of_sequences = at.attention(x, x, x, mask=at.mask(table, "BNM"))
+    assert np.array_equal(at.attention(x, x, x, mask=table[:, None]), of_sequences)
+
+
+@pytest.mark.parametrize("size", [(1,), (5, 1), (3, 5, 1), (2, 1, 1, 1)])
+def test_a_bias_may_be_the_same_for_every_key(problem, rng, size):
+    bias = rng.standard_normal(size, dtype=np.float32)
+    full = np.ascontiguousarray(np.broadcast_to(bias, (2, 3, 5, 6)))
+    assert np.array_equal(at.attention(*problem, bias=bias), at.attention(*problem, bias=full))
+
+
+def test_offsets_may_differ_between_sequences():
+    i, j = np.arange(4)[:, None], np.arange(7)
+    for offsets in ([3, -1, 0], np.array([3, -1, 0])):
+        for b, offset in enumerate([3, -1, 0]):
+            assert np.array_equal(at.causal(offsets).table(3, 1, 4, 7)[b, 0], j <= i + offset)
+            near = (j >= i + offset - 2) & (j <= i + offset + 1)
+            assert np.array_equal(at.window(2, 1, offsets).table(3, 1, 4, 7)[b, 0], near)
+            assert np.array_equal(at.window(2, None, offsets).table(3, 1, 4, 7)[b, 0], j >= i + offset - 2)
+    assert at.mask(str(at.causal([3, -1]))) == at.causal([3, -1])
+    assert at.window(2, 1, 0) == at.window(2, 1) and at.window(None, None, 3) == at.mask("everything")
+    with pytest.raises(ValueError, match="2 offsets"):
+        at.causal([1, 2]).table(3, 1, 4, 4)
+
+
+def test_documents_may_have_other_keys_than_queries(rng):
+    queries, keys = rng.integers(0, 3, (2, 4)), rng.integers(0, 3, (2, 9))
+    mask = at.document(queries, keys)
+    assert np.array_equal(mask.table(2, 1, 4, 9)[:, 0], queries[:, :, None] == keys[:, None])
+    assert at.mask(str(mask)) == mask
+    assert np.array_equal(
+        at.document(queries[0], keys).table(2, 1, 4, 9)[:, 0], queries[0][None, :, None] == keys[:, None]
+    )
+    with pytest.raises(ValueError, match="2 sequences"):
+        at.document(queries, rng.integers(0, 3, (3, 9)))
+
+
+def test_a_function_of_positions_is_a_mask(problem, rng, monkeypatch):
+    from attnscope import _masks
+
+    ids = rng.integers(0, 2, (2, 6))
+    functions = {
+        "i and j": lambda b, h, i, j: (j <= i + 1) & (i - j < 3),
+        "h": lambda b, h, i, j: j <= i + h,
+        "b": lambda b, h, i, j: (ids[b, j] == 0) | (j == 0),
+        "nothing": lambda b, h, i, j: j < 0,
+    }
+    grid = np.meshgrid(*map(np.arange, (2, 3, 5, 6)), indexing="ij")
+    for name, function in functions.items():
+        wanted = at.attention(*problem, mask=np.broadcast_to(function(*grid), (2, 3, 5, 6)))
+        for block in (1, 1 << 20):  # a call per row, and one for all
+            monkeypatch.setattr(_masks, "_BLOCK", block)
+            assert np.array_equal(at.attention(*problem, mask=function), wanted), name
+            assert np.array_equal(at.attention(*problem, mask=at.plan(function, 2, 3, 5, 6)), wanted), name
+    calls = []
+    at.attention(*problem, mask=lambda b, h, i, j: (calls.append(1), j <= i)[1])
+    assert len(calls) == 1
+    for function, what in (
+        (lambda b, h, i, j: i - j, "int64"),
+        (lambda b, h, i, j: j <= i and h == 0, "instead of and"),
+    ):
+        with pytest.raises(TypeError, match=what):
+            at.attention(*problem, mask=function)
+    with pytest.raises(TypeError, match="needs sizes"):
+        at.mask(functions["h"])
 
 
 def test_a_square_table_is_queries_by_keys_not_batch_by_keys(rng):

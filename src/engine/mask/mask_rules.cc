@@ -54,11 +54,18 @@ Cover cover_lengths(const std::vector<std::int64_t>& lengths, const Tile& tile) 
   return cover_of(tile.j0 >= length, tile.j1 <= length);
 }
 
-void check_lengths(const std::vector<std::int64_t>& lengths, const Extent& extent, const char* name) {
+void check_lengths(const std::vector<std::int64_t>& lengths, const Extent& extent, const char* name,
+                   const std::string& what = "length") {
   if (lengths.size() == 1 || std::cmp_equal(lengths.size(), extent.batch)) return;
-  throw std::invalid_argument(std::string("mask: ") + name + " has " + std::to_string(lengths.size()) +
-                              " lengths, but there are " + std::to_string(extent.batch) +
-                              " sequences; pass one length for all or one for each");
+  throw std::invalid_argument(std::string("mask: ") + name + " has " + std::to_string(lengths.size()) + " " + what +
+                              "s, but there are " + std::to_string(extent.batch) + " sequences; pass one " + what +
+                              " for all or one for each");
+}
+
+// ---- offsets, for CausalPerSequence ----
+
+std::int64_t last_key(const std::vector<std::int64_t>& offsets, std::int64_t b, std::int64_t i) {
+  return reach(i, length_of(offsets, b));
 }
 
 std::string lengths_text(const std::vector<std::int64_t>& lengths, const char* name) {
@@ -83,6 +90,23 @@ Cover Causal::cover(const Tile& tile) const {
 }
 
 std::string Causal::text() const { return offset == 0 ? "causal" : call("causal", offset); }
+
+CausalPerSequence::CausalPerSequence(std::vector<std::int64_t> o) : offsets(std::move(o)) {
+  if (offsets.empty()) throw std::invalid_argument("mask: causal needs at least one offset");
+}
+
+std::uint64_t CausalPerSequence::row(std::int64_t b, std::int64_t, std::int64_t i, std::int64_t j) const {
+  return bits_between(j, 0, last_key(offsets, b, i));
+}
+
+Cover CausalPerSequence::cover(const Tile& tile) const {
+  return cover_of(tile.j0 > last_key(offsets, tile.b, tile.i1 - 1), tile.j1 - 1 <= last_key(offsets, tile.b, tile.i0));
+}
+
+void CausalPerSequence::check(const Extent& extent) const { check_lengths(offsets, extent, "causal", "offset"); }
+std::string CausalPerSequence::text() const {
+  return offsets.size() == 1 ? Causal{offsets.front()}.text() : lengths_text(offsets, "causal");
+}
 
 // ---- window ----
 
@@ -197,6 +221,7 @@ void Prefix::check(const Extent& extent) const { check_lengths(lengths, extent, 
 std::string Prefix::text() const { return lengths_text(lengths, "prefix"); }
 
 template struct detail::RuleNode<Causal>;
+template struct detail::RuleNode<CausalPerSequence>;
 template struct detail::RuleNode<Window>;
 template struct detail::RuleNode<Sparse>;
 template struct detail::RuleNode<Global>;

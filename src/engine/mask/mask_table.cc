@@ -189,11 +189,10 @@ TableAxes table_axes(std::span<const std::int64_t> shape, std::span<const std::i
     }
     return strides.back() == 1 || extent.keys <= 1;
   };
-  static constexpr std::size_t kAll[] = {0, 1, 2, 3}, kNoHeads[] = {0, 2, 3}, kPairs[] = {2, 3}, kKeys[] = {0, 3};
+  static constexpr std::size_t kAll[] = {0, 1, 2, 3}, kPerSequence[] = {0, 3};
+  const std::span<const std::size_t> all(kAll);
   for (const std::span<const std::size_t> axes :
-       {std::span<const std::size_t>(kAll), std::span<const std::size_t>(kNoHeads),
-        std::span<const std::size_t>(kPairs), std::span<const std::size_t>(kKeys),
-        std::span<const std::size_t>(kAll).last(1)}) {
+       {all, all.last(3), all.last(2), std::span<const std::size_t>(kPerSequence), all.last(1)}) {
     if (!fits(axes)) continue;
     TableAxes found{{1, 1, 1, extent.keys}, {0, 0, 0, 1}};
     for (std::size_t k = 0; k < axes.size(); ++k) {
@@ -207,7 +206,8 @@ TableAxes table_axes(std::span<const std::int64_t> shape, std::span<const std::i
   if (given.size() > 1) given.pop_back();
   throw std::invalid_argument("mask: a table of shape " + given +
                               "] does not fit [B,H,N,M] = " + detail::extent_text(extent) +
-                              "; it must be [M], [N,M], [B,M], [B,1,M], [B,N,M] or [B,H,N,M], with a dense last axis");
+                              "; it must be [M], [N,M], [H,N,M], [B,H,N,M] or [B,M], with a dense last axis" +
+                              (shape.size() == 3 ? "; one table per sequence is [B,1,N,M]" : ""));
 }
 
 }  // namespace attn

@@ -44,8 +44,11 @@ struct MaskForm {
 
 constexpr std::array kForms = {
     MaskForm{"everything", 0, 0, 0, false, [](const Numbers&) { return Mask(); }},
-    MaskForm{"causal", 0, 1, kAnyNumber, false,
-             [](const Numbers& n) { return Mask(Causal{n.empty() ? 0 : n[0].value}); }},
+    MaskForm{"causal", 0, kAnyCount, kAnyNumber, false,
+             [](const Numbers& n) {
+               if (n.size() > 1) return Mask(CausalPerSequence(values(n)));
+               return Mask(Causal{n.empty() ? 0 : n[0].value});
+             }},
     MaskForm{"window", 1, 2, 0, true, [](const Numbers& n) { return Mask(Window(n.front().value, n.back().value)); }},
     MaskForm{"padding", 1, kAnyCount, 0, false, [](const Numbers& n) { return Mask(Padding(values(n))); }},
     MaskForm{"prefix", 1, kAnyCount, 0, false, [](const Numbers& n) { return Mask(Prefix(values(n))); }},
@@ -164,28 +167,42 @@ class MaskParser {
     std::string takes = form.most == 0           ? "no number"
                         : form.most == kAnyCount ? "at least one number"
                         : form.most == 2         ? "one or two numbers"
-                        : form.fewest == 0       ? "one number or none"
                                                  : "one number";
     return std::string(form.name) + " takes " + takes + ", not " + std::to_string(count);
   }
 
+  // Ids of all sequences: of the queries, or of the keys.
+  struct Ids {
+    std::vector<std::int64_t> values;
+    std::size_t rows = 0, length = 0;
+
+    [[nodiscard]] View<const std::int64_t, 2> view() const {
+      return {values.data(), {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(length)}};
+    }
+  };
+
+  void read_ids(const MaskForm& form, Ids& ids) {
+    const Numbers row = number_list(form);
+    if (ids.rows > 0 && row.size() != ids.length) {
+      fail_at(text_, row.front().at,
+              "this sequence has " + std::to_string(row.size()) + " ids, the one before " + std::to_string(ids.length));
+    }
+    ids.length = row.size();
+    ++ids.rows;
+    for (const Number& n : row) ids.values.push_back(n.value);
+  }
+
   Mask document_rule(const MaskForm& form) {
     open_arguments(form.name);
-    std::vector<std::int64_t> ids;
-    std::size_t rows = 0, length = 0;
+    Ids queries, keys;
     do {
-      const Numbers row = number_list(form);
-      if (rows > 0 && row.size() != length) {
-        fail_at(text_, row.front().at,
-                "this sequence has " + std::to_string(row.size()) + " ids, the one before " + std::to_string(length));
-      }
-      length = row.size();
-      ++rows;
-      for (const Number& n : row) ids.push_back(n.value);
+      read_ids(form, queries);
+      const bool own_keys = peek() == '/';
+      if (queries.rows > 1 && own_keys != (keys.rows > 0)) fail("expected ids of keys in every sequence or in none");
+      if (take('/')) read_ids(form, keys);
     } while (take(';'));
     close_arguments(form.name);
-    return Document(
-        View<const std::int64_t, 2>(ids.data(), {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(length)}));
+    return keys.rows == 0 ? Document(queries.view()) : Document(queries.view(), keys.view());
   }
 
   // Rows are separated by ',', heads by '/', sequences by ';'.

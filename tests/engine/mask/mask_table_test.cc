@@ -73,8 +73,8 @@ TEST(TableAxes, AcceptsEachShapeThatPythonPasses) {
   EXPECT_EQ(axes({4, 5}, {5, 1}), P({1, 1, 4, 5}, {0, 0, 5, 1}));
   EXPECT_EQ(axes({2, 5}, {9, 1}), P({2, 1, 1, 5}, {9, 0, 0, 1}));
   EXPECT_EQ(axes({1, 5}, {9, 1}), P({1, 1, 1, 5}, {0, 0, 0, 1}));
-  EXPECT_EQ(axes({2, 1, 5}, {5, 5, 1}), P({2, 1, 1, 5}, {5, 0, 0, 1}));
-  EXPECT_EQ(axes({2, 4, 5}, {20, 5, 1}), P({2, 1, 4, 5}, {20, 0, 5, 1}));
+  EXPECT_EQ(axes({3, 1, 5}, {5, 5, 1}), P({1, 3, 1, 5}, {0, 5, 0, 1}));
+  EXPECT_EQ(axes({3, 4, 5}, {20, 5, 1}), P({1, 3, 4, 5}, {0, 20, 5, 1}));
   EXPECT_EQ(axes({2, 3, 4, 5}, {60, 20, 5, 1}), P({2, 3, 4, 5}, {60, 20, 5, 1}));
   EXPECT_EQ(axes({2, 1, 1, 5}, {5, 5, 5, 1}), P({2, 1, 1, 5}, {5, 0, 0, 1}));
 }
@@ -88,7 +88,7 @@ TEST(TableAxes, RefusesOtherShapesWithBothSizes) {
   };
   refused({3, 5}, {5, 1}, "[3,5]");
   refused({4, 6}, {6, 1}, "[4,6]");
-  refused({3, 4, 5}, {20, 5, 1}, "[3,4,5]");
+  refused({2, 4, 5}, {20, 5, 1}, "one table per sequence is [B,1,N,M]");
   refused({1, 2, 3, 4, 5}, {1, 1, 1, 1, 1}, "[1,2,3,4,5]");
   refused({4, 5}, {1, 4}, "dense");
   refused({}, {}, "[]");

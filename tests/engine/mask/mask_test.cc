@@ -133,6 +133,7 @@ TEST(MaskRules, HaveTheKnownNumbersOfPairs) {
   EXPECT_EQ(count(Padding{{3}}, 8, 8), 24);
   EXPECT_EQ(count(Causal{} | Prefix{2}, 4, 4), 11);
   EXPECT_EQ(count(Document{{7, 7, 3, 7}}, 4, 4), 10);
+  EXPECT_EQ(count(parse_mask("document(7,3,9/7,7,3,7,7)"), 3, 5), 5);
 }
 
 TEST(MaskRules, TakeTheLargestAndSmallestNumbers) {
@@ -162,6 +163,7 @@ TEST(MaskRules, RefuseInvalidSizes) {
   EXPECT_THROW(Padding{std::vector<std::int64_t>{}}, std::invalid_argument);
   EXPECT_THROW(Prefix{-1}, std::invalid_argument);
   EXPECT_THROW(Document{std::vector<std::int64_t>{}}, std::invalid_argument);
+  EXPECT_THROW(CausalPerSequence{{}}, std::invalid_argument);
 }
 
 TEST(MaskRules, OfAnotherSizeAreRefusedWithBothSizes) {
@@ -173,6 +175,8 @@ TEST(MaskRules, OfAnotherSizeAreRefusedWithBothSizes) {
   refused(Padding{{3, 5}}, {7, 1, 8, 8}, "2 lengths", "7 sequences");
   refused(Causal{} | Prefix{{3, 5}}, {7, 1, 8, 8}, "2 lengths", "7 sequences");
   refused(Document{{0, 0, 1}}, {1, 1, 3, 4}, "3 ids", "3 and 4");
+  refused(parse_mask("document(0,1/0,0,1)"), {1, 1, 3, 3}, "2 and 3", "3 and 3");
+  refused(CausalPerSequence{{3, 5}}, {7, 1, 8, 8}, "2 offsets", "7 sequences");
   refused(~Document(View<const std::int64_t, 2>(std::vector<std::int64_t>(6).data(), {2, 3})), {3, 1, 3, 3},
           "2 sequences", "3");
   refused(table(View<const std::uint8_t, 4>(ones.data(), {2, 1, 3, 4})), {2, 5, 3, 9}, "[2,1,3,4]", "[2,5,3,9]");

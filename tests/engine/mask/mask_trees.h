@@ -52,14 +52,14 @@ class MaskTrees {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
   }
 
-  // N = M half of the time; otherwise ids of documents would never fit.
+  // N = M half of the time.
   Extent extent(std::int64_t most) {
     Extent e{number(1, 3), number(1, 3), number(1, most), number(1, most)};
     if (number(0, 1) == 0) e.queries = e.keys;
     return e;
   }
 
-  static constexpr int kKinds = 11;
+  static constexpr int kKinds = 12;
 
   MaskSample rule(const Extent& e, int kind) {
     switch (kind) {
@@ -91,7 +91,9 @@ class MaskTrees {
       case 7:
         return lengths(e, kind == 6);
       case 8:
-        return document(e);
+        return e.queries == e.keys ? document(e) : document_of_keys(e);
+      case 11:
+        return causal_per_sequence(e);
       default:
         return table(e, kind == 9);
     }
@@ -118,8 +120,26 @@ class MaskTrees {
     return {padding ? Mask(Padding(l)) : Mask(Prefix(l)), truth};
   }
 
+  MaskSample causal_per_sequence(const Extent& e) {
+    std::vector<std::int64_t> offsets(e.batch);
+    for (auto& offset : offsets) offset = number(-e.queries, e.keys);
+    return {CausalPerSequence(offsets), [=](auto b, auto, auto i, auto j) { return j - i <= offsets[b]; }};
+  }
+
+  MaskSample document_of_keys(const Extent& e) {
+    const std::int64_t rows = number(0, 1) == 0 ? 1 : e.batch;
+    std::vector<std::int64_t> ids(rows * e.queries), key_ids(rows * e.keys);
+    std::int64_t id = -2;
+    for (auto& x : ids) x = number(-3, 2);
+    for (auto& x : key_ids) x = number(0, 20) == 0 ? ++id : id;
+    const View<const std::int64_t, 2> queries(ids.data(), {rows, e.queries}), keys(key_ids.data(), {rows, e.keys});
+    return {Document(queries, keys), [=](auto b, auto, auto i, auto j) {
+              const std::int64_t s = rows == 1 ? 0 : b;
+              return ids[s * e.queries + i] == key_ids[s * e.keys + j];
+            }};
+  }
+
   MaskSample document(const Extent& e) {
-    if (e.queries != e.keys) return rule(e, 1);
     const std::int64_t rows = number(0, 1) == 0 ? 1 : e.batch;
     std::vector<std::int64_t> ids(rows * e.keys);
     const bool pieces = number(0, 1) == 0;

@@ -74,12 +74,13 @@ struct BackwardTileRow {
   float* HWY_RESTRICT ds;  // <d_out, v>; becomes the gradients of the scores
 };
 
-// p = cap tanh(p), and slope = 1 - tanh^2(p), the derivative.
+// p = cap tanh(p), and slope = 1 - tanh^2(p), the derivative. A NaN has slope 0: at a forbidden pair it must not reach
+// ds, which is 0 there; at an allowed one ds is NaN already.
 HWY_INLINE void cap_products(float cap, float* HWY_RESTRICT p, float* HWY_RESTRICT slope) {
   const F f;
   for (std::int64_t n = 0; n < kPanel; n += lanes_of_float()) {
     const Vec x = tanh_of(hn::Load(f, p + n));
-    hn::Store(hn::NegMulAdd(x, x, hn::Set(f, 1.0F)), f, slope + n);
+    hn::Store(finite_of(hn::NegMulAdd(x, x, hn::Set(f, 1.0F))), f, slope + n);
     hn::Store(hn::Mul(hn::Set(f, cap), x), f, p + n);
   }
 }
