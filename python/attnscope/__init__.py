@@ -90,9 +90,11 @@ _HOMES = {
     "load": "_model",
     "model_view": "_page",
     "models": "_model",
+    "onnx_attention": "_onnx",
     "open": "_files",
     "overview": "_figures",
     "record": "_live",
+    "scaled_dot_product_attention": "_sdpa",
 }
 __all__ += _HOMES
 
@@ -105,9 +107,11 @@ if TYPE_CHECKING:
     from ._files import open
     from ._live import LiveRecording, record
     from ._model import Model, Token, load, models
+    from ._onnx import onnx_attention
     from ._page import Html, Page, head_view, model_view
     from ._recording import Recording, Stack
     from ._report import HeadReport, HeadStatistics, HeadType, Report, Shares, Statistics, analyze
+    from ._sdpa import scaled_dot_product_attention
 
 
 def __getattr__(name: str):

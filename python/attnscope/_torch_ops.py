@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Optional
 
 import torch
 from torch import Tensor
+from torch.utils.flop_counter import register_flop_formula
 
 from . import _attnscope
 from ._attention import _LSE, _WEIGHTS
@@ -192,3 +193,21 @@ def _go_back_linear(ctx, d_out):
 
 linear_attention.register_autograd(_go_back_linear, setup_context=_keep_linear)
 linear_backward.register_autograd(refuse)
+
+
+def _four_axes(shape):
+    return (1,) * (4 - len(shape)) + tuple(shape)
+
+
+@register_flop_formula(torch.ops.attnscope.attention)
+def _(q_shape, k_shape, v_shape, *args, out_shape=None, **kwargs) -> int:
+    """Counts q k^T and p v, as for torch's attention: pairs that a mask hides count too."""
+    (batch, heads, queries, width), keys = _four_axes(q_shape), k_shape[-2]
+    return 2 * batch * heads * queries * keys * (width + v_shape[-1])
+
+
+@register_flop_formula(torch.ops.attnscope.attention_backward)
+def _(q_shape, k_shape, v_shape, *args, out_shape=None, **kwargs) -> int:
+    """Counts the products of the backward pass: q k^T again, d_out v^T, p^T d_out, ds k and ds^T q."""
+    (batch, heads, queries, width), keys = _four_axes(q_shape), k_shape[-2]
+    return 2 * batch * heads * queries * keys * (3 * width + 2 * v_shape[-1])

@@ -15,22 +15,26 @@ from typing import Any
 
 import torch
 
-from . import _attnscope, _torch_ops
+from . import _attnscope, _torch_ops, _torch_plain
 from ._attention import _LSE, _WEIGHTS, _feature
 from ._attnscope import Mask, Plan
 from ._bias import DistanceBias
-from ._masks import _NO_GRADIENT, _argument
+from ._masks import _NO_GRADIENT, _argument, _sizes
+from ._torch_state import for_every_key, in_autocast_dtype, is_dispatched, is_transformed
 
-__all__ = ["attention", "linear_attention"]
+__all__ = ["attention", "linear_attention", "scaled_dot_product_attention"]
 
 
 def _tensor(x, name, stacklevel):
     """Checks that x is a tensor and makes its last axis contiguous: copied once here, and read again in backward."""
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"{name} must be a torch tensor if a gradient is required, not {type(x).__name__}")
+    if x.is_neg():
+        warnings.warn(f"{name} is copied: it is a lazily negated view", UserWarning, stacklevel=stacklevel)
+        x = x.resolve_neg()
     if x.layout is torch.strided and x.numel() > 1 and x.shape[-1] > 1 and x.stride(-1) != 1:
         warnings.warn(f"{name} is copied: its last axis is not contiguous", UserWarning, stacklevel=stacklevel)
-        return x.resolve_neg().contiguous()
+        return x.contiguous()
     return x
 
 
@@ -38,8 +42,6 @@ def _plan(mask, q, k):
     """Compiles a mask once for forward and backward; a copy, so that a table may change in between."""
     if mask is None or isinstance(mask, Plan) or q.ndim not in (2, 3, 4) or k.ndim not in (2, 3, 4):
         return mask
-    if not isinstance(mask, Mask) and mask.ndim == 3 and q.ndim == 3:
-        mask = _attnscope.mask_of_axes(mask, "HNM")
     batch, heads = ((1, 1) + tuple(q.shape[:-2]))[-2:]
     return _attnscope.plan(mask, batch, heads, q.shape[-2], k.shape[-2])
 
@@ -48,19 +50,56 @@ class _Last(torch.autograd.Function):
     """Passes gradients through; their own backward raises, because there are no second derivatives."""
 
     @staticmethod
-    def forward(ctx, count, *tensors):
+    def forward(ctx, given, count, *tensors):
         return tensors[:count]
 
     backward = staticmethod(_torch_ops.refuse)
 
 
-def _gradients(ctx, found, *inputs):
-    """Returns the required gradients; in a graph of gradients (create_graph=True), as its last nodes."""
-    if torch.is_grad_enabled():
-        there = [gradient for gradient in found if gradient is not None]
-        last = iter(_Last.apply(len(there), *there, *inputs))
-        found = [None if gradient is None else next(last) for gradient in found]
-    return tuple(gradient if asked else None for gradient, asked in zip(found, ctx.needs_input_grad))
+def _derivatives(outputs, inputs, create_graph):
+    """Returns the gradients of inputs, given pairs of an output and its gradient."""
+    if not outputs:
+        return [None] * len(inputs)
+    values, gradients = zip(*outputs)
+    return torch.autograd.grad(values, inputs, gradients, create_graph=create_graph, allow_unused=True)
+
+
+class _Gradients(torch.autograd.Function):
+    """Passes gradients through; their own backward differentiates the plain formula."""
+
+    @staticmethod
+    def forward(ctx, given, count, *tensors):
+        ctx.given = given
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*tensors[count:])
+        return tensors[:count]
+
+    @staticmethod
+    def backward(ctx, *directions):
+        further = torch.is_grad_enabled()
+        with torch.enable_grad():
+            # Aliases, so that q, k and v have gradients of their own even if they are one tensor.
+            inputs = [x.view_as(x) if x is not None and x.requires_grad else x for x in ctx.saved_tensors]
+            q, k, v, bias, sink, d_out, d_lse = inputs
+            out, lse, _ = _torch_plain.attention(q, k, v, ctx.given, bias, sink)
+            outputs = [(y, dy) for y, dy in ((out, d_out), (lse, d_lse)) if dy is not None]
+            learned = [x for x in inputs[:5] if x is not None and x.requires_grad]
+            first = _derivatives(outputs, learned, create_graph=True)
+            used = [(g, d) for g, d in zip(first, directions) if g is not None and g.requires_grad and d is not None]
+            wanted = [x for x in inputs if x is not None and x.requires_grad]
+            second = iter(_derivatives(used, wanted, create_graph=further))
+        found = (next(second) if x is not None and x.requires_grad else None for x in inputs)
+        return None, None, *(None for _ in directions), *found
+
+
+def _gradients(ctx, function, given, found, *inputs):
+    """Returns the required gradients; in a graph of gradients (create_graph=True), as outputs of `function`."""
+    found = [gradient if asked else None for gradient, asked in zip(found, ctx.needs_input_grad)]
+    if not torch.is_grad_enabled():
+        return tuple(found)
+    there = [gradient for gradient in found if gradient is not None]
+    last = iter(function.apply(given, len(there), *there, *inputs))
+    return tuple(None if gradient is None else next(last) for gradient in found)
 
 
 class _Attention(torch.autograd.Function):
@@ -78,7 +117,7 @@ class _Attention(torch.autograd.Function):
         *inputs, out, lse = ctx.saved_tensors
         with torch.no_grad():
             found = _torch_ops.backward(inputs, ctx.given, (out, lse, d_out, d_lse), ctx.needs_input_grad[3:5])
-        return *_gradients(ctx, found, *inputs, d_out, d_lse), None, None
+        return *_gradients(ctx, _Gradients, ctx.given, found, *inputs, d_out, d_lse), None, None
 
 
 def _draw_seed() -> int:
@@ -92,23 +131,39 @@ def _wants_gradient(*inputs) -> bool:
 @torch.compiler.assume_constant_result
 def _text(mask) -> str:
     """Returns the text of a mask, or of a plan's mask; raises TypeError if it carries a bias, which has no text."""
+    if not isinstance(mask, (Mask, Plan)):
+        raise TypeError(
+            f"inside torch.compile a mask is text, a tensor, or a mask made outside, not {type(mask).__name__}"
+        )
     return (mask.mask if isinstance(mask, Plan) else mask).__reduce__()[1][0]
 
 
-def _traced(inputs, given, return_lse, return_weights):
-    """Calls the operator instead, for the graph of torch.compile."""
-    mask, scale, softcap, by_distance, dropout, seed = given
-    table = None
-    if mask is None:
-        rule = ""
-    elif isinstance(mask, str):
-        rule = mask
-    elif isinstance(mask, torch.Tensor):
+def _rule_and_table(mask, q, k):
+    """Returns a mask as the operator takes it: text, or a table."""
+    if mask is None or isinstance(mask, str):
+        return mask or "", None
+    if isinstance(mask, torch.Tensor):
+        if type(mask).__name__ == "CausalBias":
+            return _text(_argument(mask, _sizes(q, k))), None
         if mask.requires_grad and torch.is_grad_enabled():
             raise RuntimeError(f"mask {_NO_GRADIENT}")
-        rule, table = "", mask
-    else:
-        rule = _text(mask)
+        return "", mask
+    if torch.compiler.is_compiling():
+        return _text(mask), None
+    if not isinstance(mask, (Mask, Plan)):
+        mask = _argument(mask, _sizes(q, k))
+    if not isinstance(mask, (Mask, Plan)):
+        return "", torch.from_numpy(mask)
+    allowed, added = _torch_plain.pairs(mask, _sizes(q, k))
+    if added is None:
+        return _text(mask), None
+    return "", torch.where(allowed, added, -torch.inf)
+
+
+def _traced(inputs, given, return_lse, return_weights):
+    """Calls the operator instead, for the graph of torch.compile and for modes that see every operator."""
+    mask, scale, softcap, by_distance, dropout, seed = given
+    rule, table = _rule_and_table(mask, *inputs[:2])
     if dropout == 0:
         seed = None
     elif seed is None:
@@ -117,9 +172,7 @@ def _traced(inputs, given, return_lse, return_weights):
         seed = torch.tensor(seed - 2**64 if seed >= 2**63 else seed)
     options = (table, seed, rule, scale, softcap, by_distance, dropout, return_weights)
     out, lse, weights = torch.ops.attnscope.attention(*inputs, *options)
-    if not (return_lse or return_weights):
-        return out
-    return (out, *([lse] if return_lse else []), *([weights] if return_weights else []))
+    return _chosen(out, lse, [weights], return_lse, return_weights)
 
 
 def attention(
@@ -140,8 +193,10 @@ def attention(
     """Computes attnscope.attention() with gradients for q, k, v, bias, the table of a distance_bias(), and sink.
 
     Arguments, shapes, results and errors are those of attnscope.attention(). Backward keeps q, k, v, the output and
-    lse, O(N), and rebuilds the weights from them. lse has a gradient too; the returned weights have none, and there are
-    no second derivatives (RuntimeError). A mask has no gradient: pass what is learned and added to the scores as bias.
+    lse, O(N), and rebuilds the weights from them. lse has a gradient too; the returned weights have none. A mask has no
+    gradient: pass what is learned and added to the scores as bias. Second derivatives (create_graph=True), forward-mode
+    derivatives and the transforms of torch.func are computed by torch's own operations, with all N x M weights in
+    memory. Under torch.autocast q, k and v are cast, as in torch's scaled_dot_product_attention().
 
     Inside torch.compile, with fullgraph=True too, this is one operator, torch.ops.attnscope.attention. Make a mask
     outside of the compiled code, or pass text: mask="causal & window(256)".
@@ -157,14 +212,19 @@ def attention(
     torch.Size([4, 11])
     """
     by_distance = isinstance(bias, DistanceBias)
-    table = bias.table if isinstance(bias, DistanceBias) else bias
-    if torch.compiler.is_compiling():
+    table = bias.table if isinstance(bias, DistanceBias) else for_every_key(bias, k)
+    q, k, v = in_autocast_dtype(q, k, v)
+    if torch.compiler.is_compiling() or is_dispatched(q, k, v):
         given = _torch_ops.Given(mask, scale, softcap, by_distance, dropout, seed)
         return _traced((q, k, v, table, sink), given, return_lse, return_weights)
-    if mask is not None and not isinstance(mask, (Mask, Plan)):
-        mask = _argument(mask)
     if seed is None:
         seed = _draw_seed() if dropout else 0
+    if is_transformed(q, k, v, table, sink, mask):
+        given = _torch_ops.Given(mask, scale, softcap, by_distance, dropout, seed)
+        out, lse, table = _torch_plain.attention(q, k, v, given, table, sink)
+        return _chosen(out, lse, [table], return_lse, return_weights)
+    if mask is not None and not isinstance(mask, (Mask, Plan)):
+        mask = _argument(mask, _sizes(q, k))
     returns = (_LSE if return_lse else 0) | (_WEIGHTS if return_weights else 0)
     if not _wants_gradient(q, k, v, table, sink):
         return _attnscope.attention(q, k, v, (mask, scale, softcap, bias, sink, dropout, seed), returns)
@@ -173,9 +233,13 @@ def attention(
     sink = None if sink is None else _tensor(sink, "sink", 3)
     given = _torch_ops.Given(_plan(mask, q, k), scale, softcap, by_distance, dropout, seed)
     out, lse, *weights = _Attention.apply(q, k, v, table, sink, given, returns | _LSE)
-    if returns == 0:
+    return _chosen(out, lse, weights, return_lse, return_weights)
+
+
+def _chosen(out, lse, weights, return_lse, return_weights):
+    if not (return_lse or return_weights):
         return out
-    return (out, lse, *weights) if return_lse else (out, *weights)
+    return (out, *([lse] if return_lse else []), *(weights if return_weights else []))
 
 
 class _Linear(torch.autograd.Function):
@@ -191,7 +255,7 @@ class _Linear(torch.autograd.Function):
         q, k, v, out = ctx.saved_tensors
         with torch.no_grad():
             found = _attnscope.linear_backward(q, k, v, ctx.options, (out, d_out.contiguous()))
-        return *_gradients(ctx, found, q, k, v, d_out), None
+        return *_gradients(ctx, _Last, None, found, q, k, v, d_out), None
 
 
 def linear_attention(
@@ -218,3 +282,6 @@ def linear_attention(
     if not _wants_gradient(q, k, v):
         return _attnscope.linear_attention(q, k, v, options)
     return _Linear.apply(_tensor(q, "q", 3), _tensor(k, "k", 3), _tensor(v, "v", 3), options)
+
+
+from ._torch_sdpa import scaled_dot_product_attention  # noqa: E402  it calls attention()
