@@ -1,5 +1,6 @@
 """Exact fused attention, and linear attention."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,20 @@ from ._masks import _argument, _sizes
 _LSE, _WEIGHTS = 1, 2
 _FEATURES = {"elu+1": 0, "relu": 1, "identity": 2}
 _NAMES = tuple(_FEATURES)
+
+
+def _is_for_torch(q):
+    """Tells whether q is a tensor that torch transforms, casts or watches at present: attnscope.torch has the details."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(q, torch.Tensor):
+        return False
+    c = torch._C
+    return (
+        c._len_torch_dispatch_stack() > 0
+        or c._are_functorch_transforms_active()
+        or torch.is_autocast_enabled("cpu")
+        or torch.autograd.forward_ad._current_level >= 0
+    )
 
 
 def attention(
@@ -62,17 +77,19 @@ def attention(
     >>> weights[0, 0].sum(axis=1).round(5)
     array([1., 1., 1., 1., 1.], dtype=float32)
     """
-    if mask is not None and not isinstance(mask, (Mask, Plan)):
-        mask = _argument(mask, _sizes(q, k))
-    returns = (_LSE if return_lse else 0) | (_WEIGHTS if return_weights else 0)
-    try:
-        return _attnscope.attention(q, k, v, (mask, scale, softcap, bias, sink, dropout, seed), returns)
-    except GradientWanted:
-        from . import torch
+    if not _is_for_torch(q):
+        if mask is not None and not isinstance(mask, (Mask, Plan)):
+            mask = _argument(mask, _sizes(q, k))
+        returns = (_LSE if return_lse else 0) | (_WEIGHTS if return_weights else 0)
+        try:
+            return _attnscope.attention(q, k, v, (mask, scale, softcap, bias, sink, dropout, seed), returns)
+        except GradientWanted:
+            pass
+    from . import torch
 
-        options = {"mask": mask, "scale": scale, "softcap": softcap, "bias": bias, "sink": sink}
-        returned = {"return_lse": return_lse, "return_weights": return_weights}
-        return torch.attention(q, k, v, **options, dropout=dropout, seed=seed, **returned)
+    options = {"mask": mask, "scale": scale, "softcap": softcap, "bias": bias, "sink": sink}
+    returned = {"return_lse": return_lse, "return_weights": return_weights}
+    return torch.attention(q, k, v, **options, dropout=dropout, seed=seed, **returned)
 
 
 def _length(array):

@@ -209,6 +209,25 @@ def test_torchs_own_samples_agree(dtype):
     assert compared >= 10
 
 
+def test_other_devices_are_left_to_torch():
+    from torch.nn.attention.bias import causal_lower_right
+
+    q, k, v = (x.to("meta") for x in tensors(SHAPES["4 axes"], torch.float32))
+    for options in ({}, {"is_causal": True}, {"attn_mask": causal_lower_right(4, 6)}):
+        out = at.torch.scaled_dot_product_attention(q, k, v, **options)
+        assert out.device.type == "meta" and out.shape == (2, 3, 4, 8)
+
+
+def test_it_compiles_into_one_graph():
+    call = torch.compile(at.torch.scaled_dot_product_attention, backend="eager", fullgraph=True)
+    for dtype in (torch.float32, torch.float64):
+        arguments = tensors(SHAPES["broadcast"], dtype)
+        mask = torch.ones(4, 1, dtype=torch.bool)
+        near(call(*arguments, is_causal=True), THEIRS(*arguments, is_causal=True), "causal")
+        near(call(*arguments, mask), THEIRS(*arguments, mask), "mask")
+        near(call(*arguments, mask.to(dtype)), THEIRS(*arguments, mask.to(dtype)), "bias")
+
+
 def test_it_can_take_the_place_of_torchs_function(monkeypatch):
     layer = torch.nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True)
     x = torch.randn(2, 5, 16, generator=torch.Generator().manual_seed(7))

@@ -86,6 +86,18 @@ def test_forward_derivatives_are_those_of_the_formula(name):
             book.agree(got[1][n], wanted[1][n], 2e-4, f"{name}, derivative {n}")
 
 
+def test_at_attention_does_what_at_torch_attention_does():
+    x, directions = tensors(), tensors(seed=9)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert at.attention(*x).dtype is torch.bfloat16
+    ours, theirs = (jvp(call, tuple(x), tuple(directions)) for call in (at.attention, at.torch.attention))
+    assert all(torch.equal(a, b) for a, b in zip(ours, theirs)) and ours[1].any()
+    assert torch.equal(vmap(at.attention)(*x), vmap(at.torch.attention)(*x))
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x[0], directions[0])
+        assert torch.autograd.forward_ad.unpack_dual(at.attention(dual, *x[1:])).tangent.any()
+
+
 def test_vmap_gives_what_a_loop_gives():
     q, k, v = tensors((5, 2, 3, 4, 8))
     tables = torch.rand(5, 4, 6, generator=torch.Generator().manual_seed(2)) < 0.7

@@ -146,6 +146,10 @@ class RuleTensor(torch.Tensor):
     def __repr__(self) -> str:
         return f"RuleTensor({str(self.rule.mask)!r}, shape={list(self.shape)})"
 
+    def __deepcopy__(self, memo) -> torch.Tensor:
+        """Returns a plain table: exporters copy what a model gets, and trace the model with the copy."""
+        return self.rule.tensor()
+
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -290,6 +294,16 @@ def _refuse_own_attention() -> None:
         )
 
 
+def _is_made_in_advance() -> bool:
+    """Tells whether generate() makes the mask outside of a forward pass that it may have compiled."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not isinstance(frame.f_locals.get("self"), torch.nn.Module):
+        if frame.f_code.co_name == "create_masks_for_generate":
+            return True
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_name == "create_masks_for_generate"
+
+
 def mask_function(
     batch_size: int,
     q_length: int,
@@ -321,7 +335,14 @@ def mask_function(
         pattern = None
     table = None if pattern is not None else _evaluate(shape, dict(settings, q_offset=first, use_vmap=use_vmap))
     rule = MaskRule(shape, first, first_key, pattern, table, _padding(attention_mask, batch_size, kv_length, first_key))
-    return None if allow_is_bidirectional_skip and rule.mask is None else RuleTensor(rule)
+    if allow_is_bidirectional_skip and rule.mask is None:
+        return None
+    if q_length > 1 or not _is_made_in_advance():
+        return RuleTensor(rule)
+    # A compiled forward pass takes ordinary tensors only. It computes one token at a time: the table is small.
+    table = rule.tensor()
+    table.__dict__["rule"] = rule
+    return table
 
 
 def _padding(attention_mask, batch, keys, first):
