@@ -21,6 +21,7 @@ def _is_for_torch(q):
     c = torch._C
     return (
         c._len_torch_dispatch_stack() > 0
+        or type(q).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
         or c._are_functorch_transforms_active()
         or torch.is_autocast_enabled("cpu")
         or torch.autograd.forward_ad._current_level >= 0

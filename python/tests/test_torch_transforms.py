@@ -174,6 +174,7 @@ def test_fake_tensors_have_the_shapes_of_the_result():
     with FakeTensorMode() as mode:
         q, k, v = (mode.from_tensor(y) for y in tensors())
         out, lse, weights = at.torch.attention(q, k, v, mask="causal", return_lse=True, return_weights=True)
-    for x in (out, at.torch.scaled_dot_product_attention(q, k, v, is_causal=True)):  # outside of the mode too
+    outside = (at.torch.scaled_dot_product_attention(q, k, v, is_causal=True), at.attention(q, k, v))
+    for x in (out, *outside):
         assert x.shape == (2, 3, 4, 8) and type(x).__name__ == "FakeTensor"
     assert lse.shape == (2, 3, 4) and weights.shape == (2, 3, 4, 6)
