@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attn/error.h"
-#include "base/json_file.h"
+#include "base/read_file.h"
 
 namespace attn::base {
 
@@ -37,7 +37,7 @@ std::optional<std::string_view> Folder::bytes(const std::string& file) const {
 
 std::string Folder::read(const std::string& file) const {
   const std::optional<std::string_view> here = bytes(file);
-  return here ? std::string(*here) : read_file(path(file));
+  return here ? std::string(*here) : read_file(path(file), kMostFolderFile);
 }
 
 }  // namespace attn::base

@@ -1,6 +1,7 @@
 // base/folder.h - a folder of files, on disk or built into the program.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -17,6 +18,9 @@ struct BuiltInFolder {
   std::string_view name;
   std::span<const BuiltInFile> files;
 };
+
+// The largest tokenizer known has 35 MB. Weights are mapped, not read.
+inline constexpr std::int64_t kMostFolderFile = std::int64_t{256} << 20;
 
 // Converts implicitly from a path, so that functions that take a Folder also take a path.
 class Folder {
@@ -40,7 +44,7 @@ class Folder {
   [[nodiscard]] std::optional<std::string_view> bytes(const std::string& file) const;
   [[nodiscard]] std::filesystem::path path(const std::string& file) const { return path_ / file; }
 
-  // The whole file. Throws attn::Error if it cannot be read.
+  // The whole file. Throws attn::Error if it cannot be read or is longer than kMostFolderFile.
   [[nodiscard]] std::string read(const std::string& file) const;
 
  private:

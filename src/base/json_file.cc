@@ -1,29 +1,74 @@
 #include "base/json_file.h"
 
-#include <cstdint>
-#include <fstream>
-#include <utility>
+#include <algorithm>
+#include <cstddef>
 
 #include "attn/error.h"
+#include "base/one_line.h"
 
 namespace attn::base {
 
-std::string read_file(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  if (!in || std::filesystem::is_directory(file)) throw Error(file.string(), "cannot be read");
-  std::string text(static_cast<std::size_t>(in.tellg()), '\0');
-  in.seekg(0);
-  if (!in.read(text.data(), static_cast<std::streamsize>(text.size()))) throw Error(file.string(), "cannot be read");
-  return text;
+namespace {
+
+using nlohmann::json;
+
+// The first byte after the string that begins at `at`.
+std::size_t after_string(std::string_view text, std::size_t at) noexcept {
+  for (++at; at < text.size() && text[at] != '"'; ++at)
+    if (text[at] == '\\') ++at;
+  return std::min(at, text.size() - 1) + 1;
 }
 
-nlohmann::json parse_json(const std::string& text, const std::filesystem::path& file) {
+// The library's message without its error number and position. NaN and Infinity, which Python writes, get a message of
+// their own.
+std::string syntax_problem(const json::parse_error& error, std::string_view rest) {
+  if (rest.starts_with("NaN") || rest.starts_with("Infinity"))
+    return "not JSON: NaN and Infinity are not valid JSON; use a number or null";
+  std::string_view words = error.what();
+  words.remove_prefix(std::min(words.find("] ") + 2, words.size()));
+  if (words.starts_with("parse error")) words.remove_prefix(std::min(words.find(": ") + 2, words.size()));
+  return "not JSON: " + one_line(words);
+}
+
+// The library's message ends with the number in apostrophes.
+std::string number_problem(const json::exception& error) {
+  const std::string_view words = error.what();
+  const std::size_t number = words.find('\'');
+  return "contains a number that is out of range" +
+         (number == std::string_view::npos ? "" : ": " + one_line(words.substr(number)));
+}
+
+}  // namespace
+
+void check_json(std::string_view text, const std::string& origin, const JsonLimits& limits) {
+  int depth = 0;
+  std::int64_t values = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    const bool opens = c == '[' || c == '{';
+    if (opens) ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (opens || c == ',') ++values;
+    const auto here = static_cast<std::int64_t>(at);
+    if (c == '\0') throw Error(origin, "not JSON: contains a zero byte", here);  // the parser would stop there
+    if (depth > kMostJsonDepth)
+      throw Error(origin, "nested more than " + std::to_string(kMostJsonDepth) + " levels deep", here);
+    if (values > limits.values) throw Error(origin, "has more than " + std::to_string(limits.values) + " values");
+    at = c == '"' ? after_string(text, at) : at + 1;
+  }
+}
+
+json parse_json(std::string_view text, const std::string& origin, const JsonLimits& limits) {
+  check_json(text, origin, limits);
   try {
-    return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    // nlohmann counts from 1 and includes the byte that it could not parse.
-    const auto byte = error.byte == 0 ? 0 : static_cast<std::int64_t>(error.byte) - 1;
-    throw Error(file.string(), "not JSON in UTF-8 from here on", byte);
+    return json::parse(text);
+  } catch (const json::parse_error& error) {
+    // The library counts from 1 and includes the byte that it could not parse.
+    const std::size_t byte = error.byte == 0 ? 0 : error.byte - 1;
+    throw Error(origin, syntax_problem(error, text.substr(std::min(byte, text.size()))),
+                static_cast<std::int64_t>(byte));
+  } catch (const json::exception& error) {
+    throw Error(origin, number_problem(error));
   }
 }
 

@@ -1,21 +1,34 @@
-// base/json_file.h - reads JSON files with errors that name the file. Include it in .cc files only.
+// base/json_file.h - the one way to parse JSON that comes from outside the program: files, bodies of requests, lists
+// from the hub. Include it in .cc files only.
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/folder.h"
 
 namespace attn::base {
 
-// Throws attn::Error if it cannot be read.
-std::string read_file(const std::filesystem::path& file);
+inline constexpr int kMostJsonDepth = 64;
 
-// Parses `text`. Throws attn::Error with the byte where it stops being JSON in UTF-8.
-nlohmann::json parse_json(const std::string& text, const std::filesystem::path& file);
+struct JsonLimits {
+  std::int64_t values = std::numeric_limits<std::int64_t>::max();  // numbers, strings, lists, objects
+};
+
+// Checks, in one pass that allocates nothing, what could exhaust the stack or the memory of a parser: nesting of more
+// than kMostJsonDepth levels, too many values, zero bytes. Does not check the grammar. Throws attn::Error with `origin`
+// as its path.
+void check_json(std::string_view text, const std::string& origin, const JsonLimits& limits = {});
+
+// Checks and parses `text`. Throws attn::Error with `origin` ("config.json", "the body") as its path and the byte where
+// the text stops being JSON in UTF-8; no exception of the JSON library gets out. The result copies and prints within a
+// few kilobytes of stack, and takes time linear in the text: objects are maps. An ordered object would search, and
+// copy, its members once per new member, so ordered_json is only for what the program writes.
+nlohmann::json parse_json(std::string_view text, const std::string& origin, const JsonLimits& limits = {});
 
 // A file that holds a JSON object. If the file does not exist, every member counts as missing.
 class JsonSettings {

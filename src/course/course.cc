@@ -48,7 +48,7 @@ Lesson read_lesson(const RegisteredLesson& entry) {
   if (files == nullptr) throw Error(entry.name, "is not a folder in lessons/");
   const base::Folder folder(*files);
   try {
-    const Json json = parsed(folder.read("lesson.json"));
+    const Json json = parse_lesson_file(folder.read("lesson.json"));
     Lesson lesson;
     lesson.name = entry.name;
     lesson.minutes = json.at("minutes");

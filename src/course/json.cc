@@ -9,7 +9,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "attn/error.h"
 #include "base/csv.h"
+#include "base/json_file.h"
 
 namespace attn::course {
 
@@ -25,18 +27,19 @@ Json nested(const LessonArray& array, std::size_t axis, std::size_t& next) {
   return list;
 }
 
-void flatten(const Json& lists, std::size_t axis, LessonArray& out, const std::string& name) {
+template <typename AnyJson>
+void flatten(const AnyJson& lists, std::size_t axis, LessonArray& out, const std::string& name) {
   if (lists.is_array()) {
     if (axis == out.shape.size()) throw std::invalid_argument(name + " has rows of different depths");
     if (std::ssize(lists) != out.shape[axis])
       throw std::invalid_argument(
           fmt::format("{} has rows of {} and of {} numbers", name, out.shape[axis], lists.size()));
-    for (const Json& each : lists) flatten(each, axis + 1, out, name);
+    for (const AnyJson& each : lists) flatten(each, axis + 1, out, name);
     return;
   }
   if (axis != out.shape.size() || !(lists.is_number() || lists.is_null()))
     throw std::invalid_argument(name + " must be numbers in lists of equal length");
-  out.numbers.push_back(lists.is_null() ? -std::numeric_limits<double>::infinity() : lists.get<double>());
+  out.numbers.push_back(lists.is_null() ? -std::numeric_limits<double>::infinity() : lists.template get<double>());
 }
 
 std::optional<double> field_number(std::string_view field) {
@@ -49,9 +52,10 @@ std::optional<double> field_number(std::string_view field) {
   return value;
 }
 
-bool is_words(const Json& value) {
+template <typename AnyJson>
+bool is_words(const AnyJson& value) {
   return value.is_array() && !value.empty() &&
-         std::ranges::all_of(value, [](const Json& each) { return each.is_string(); });
+         std::ranges::all_of(value, [](const AnyJson& each) { return each.is_string(); });
 }
 
 std::string_view block_name(ScriptBlock::What what) {
@@ -100,11 +104,13 @@ Json with_shape(const LessonArray& array) {
 
 }  // namespace
 
-Json parsed(const std::string& text) {
+Json parse_lesson_file(const std::string& text) { return Json::parse(text); }
+
+nlohmann::json parse_reader_data(const std::string& text) {
   try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& wrong) {
-    throw std::invalid_argument(fmt::format("is not JSON: error at byte {}", wrong.byte));
+    return base::parse_json(text, "the data");
+  } catch (const Error& wrong) {
+    throw std::invalid_argument(wrong.what());
   }
 }
 
@@ -113,9 +119,10 @@ Json to_json(const LessonArray& array) {
   return nested(array, 0, next);
 }
 
-LessonArray array_of(const Json& lists, const std::string& name) {
+template <typename AnyJson>
+LessonArray array_of(const AnyJson& lists, const std::string& name) {
   LessonArray out;
-  for (const Json* part = &lists; part->is_array(); part = &part->front()) {
+  for (const AnyJson* part = &lists; part->is_array(); part = &part->front()) {
     if (part->empty()) throw std::invalid_argument(name + " is empty");
     out.shape.push_back(std::ssize(*part));
   }
@@ -149,7 +156,11 @@ LessonArray array_of_csv(const std::string& csv) {
   return out;
 }
 
-void put(LessonInput& input, const Json& object, Put what) {
+template LessonArray array_of(const Json& lists, const std::string& name);
+template LessonArray array_of(const nlohmann::json& lists, const std::string& name);
+
+template <typename AnyJson>
+void put(LessonInput& input, const AnyJson& object, Put what) {
   if (!object.is_object()) throw std::invalid_argument("must be a JSON object of arrays by name");
   for (const auto& [name, value] : object.items()) {
     const bool known = std::ranges::find(input.names, name) != input.names.end();
@@ -158,13 +169,16 @@ void put(LessonInput& input, const Json& object, Put what) {
           fmt::format("the lesson has no '{}'; choose from {}", name, fmt::join(input.names, ", ")));
     if (!known) input.names.push_back(name);
     if (value.is_string())
-      input.texts[name] = value.get<std::string>();
+      input.texts[name] = value.template get<std::string>();
     else if (is_words(value))
-      input.lists[name] = value.get<std::vector<std::string>>();
+      input.lists[name] = value.template get<std::vector<std::string>>();
     else
       input.arrays[name] = array_of(value, name);
   }
 }
+
+template void put(LessonInput& input, const Json& object, Put what);
+template void put(LessonInput& input, const nlohmann::json& object, Put what);
 
 Json list_json(const std::string& language) {
   Json out = Json::array();

@@ -9,21 +9,25 @@
 
 namespace attn::course {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // only for what the program writes, and its own lesson.json
 
-// Throws std::invalid_argument with the byte at which the text stops being JSON.
-Json parsed(const std::string& text);
+// Parses a lesson's own file, whose members keep their order.
+Json parse_lesson_file(const std::string& text);
+// Parses what a reader gives; see base::parse_json(). Throws std::invalid_argument.
+nlohmann::json parse_reader_data(const std::string& text);
 
 // Nested lists; null where a number is not finite.
 Json to_json(const LessonArray& array);
 // Reads nested lists of numbers (null: -infinity). Throws std::invalid_argument if they are ragged or not numbers.
-LessonArray array_of(const Json& lists, const std::string& name);
+template <typename AnyJson>
+LessonArray array_of(const AnyJson& lists, const std::string& name);
 // Reads a CSV table; a first row or column that is not numbers becomes the names.
 LessonArray array_of_csv(const std::string& csv);
 
 // Copies the arrays, lists of words and texts of an object into `input`: adds new names, or only replaces known ones.
 enum class Put : std::uint8_t { any, known };
-void put(LessonInput& input, const Json& object, Put what);
+template <typename AnyJson>
+void put(LessonInput& input, const AnyJson& object, Put what);
 
 // {"lessons": [{"name", "title", "line", "minutes", "before"}]}, in the order of the course.
 Json list_json(const std::string& language);

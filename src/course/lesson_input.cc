@@ -60,7 +60,7 @@ void LessonInput::set(const std::string& assignment) {
 
 void LessonInput::read(const std::string& file) {
   const std::size_t first = std::min(file.find_first_not_of(" \t\r\n"), file.size());
-  if (first < file.size() && file[first] == '{') return put(*this, parsed(file), Put::known);
+  if (first < file.size() && file[first] == '{') return put(*this, parse_reader_data(file), Put::known);
   const auto main = std::ranges::find_if(names, [&](const std::string& name) { return arrays.contains(name); });
   if (main == names.end())
     throw std::invalid_argument("this lesson takes no array; pass its texts and words as a JSON object");

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
+
+#include "base/json_file.h"
 
 namespace attn::train {
 namespace {
@@ -133,10 +134,10 @@ std::optional<nn::Loss> shared_loss(Ranks& ranks, std::size_t count,
 std::string difference(Ranks& ranks, const std::map<std::string, std::string, std::less<>>& mine) {
   const std::vector<std::string> all =
       ranks.gather(nlohmann::json(mine).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  const nlohmann::json first = nlohmann::json::parse(all[0]);
+  const nlohmann::json first = base::parse_json(all[0], "the settings of rank 0");
   for (std::size_t r = 1; r < all.size(); ++r) {
     if (all[r] == all[0]) continue;
-    const nlohmann::json other = nlohmann::json::parse(all[r]);
+    const nlohmann::json other = base::parse_json(all[r], "the settings of rank " + std::to_string(r));
     std::string words;
     for (const auto& [name, value] : first.items()) {
       const std::string here = value.get<std::string>(), there = other.value(name, "nothing");

@@ -25,16 +25,16 @@ class OfTheCourse : public testing::TestWithParam<std::size_t> {
   }
 };
 
-Json expected_of(const std::string& name) {
+nlohmann::json expected_of(const std::string& name) {
   std::ifstream in(std::string(kFolder) + "/" + name + "/expected.json");
   std::stringstream text;
   text << in.rdbuf();
-  return parsed(text.str());
+  return parse_reader_data(text.str());
 }
 
 TEST_P(OfTheCourse, MatchesItsNumpyScript) {
   const LessonOutput numbers = output();
-  const Json expected = expected_of(lesson().name);
+  const nlohmann::json expected = expected_of(lesson().name);
   ASSERT_FALSE(expected.empty());
   for (const auto& [name, lists] : expected.items()) {
     const LessonArray* const array = numbers.arrays.find(name);

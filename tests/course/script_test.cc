@@ -104,7 +104,7 @@ TEST(Script, KnowsWhichBlocksMentionTimes) {
 LessonInput with_data() {
   LessonInput input;
   input.add({.name = "d_k", .what = {}, .value = 4, .least = 1, .most = 64, .whole = true});
-  put(input, parsed(R"({"X": [[1, 2]], "vectors": [[1]], "words": ["a"], "text": "t"})"), Put::any);
+  put(input, parse_reader_data(R"({"X": [[1, 2]], "vectors": [[1]], "words": ["a"], "text": "t"})"), Put::any);
   return input;
 }
 

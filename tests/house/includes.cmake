@@ -3,6 +3,7 @@
 #   - a path in quotes is a file below src/, include/ or the project's folder, without "../";
 #   - a floor of src/ includes only floors that an arrow of ARROWS leads to;
 #   - Highway stays inside the kernels.
+# And that JSON is parsed by base::parse_json(), which has limits, except for a lesson's own file and a stream of tensors.
 cmake_minimum_required(VERSION 3.25)
 include(${ARROWS})
 list(SORT floors ORDER DESCENDING)  # src/engine/kernels before src/engine
@@ -29,6 +30,10 @@ file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/include/*.h ${SOU
 list(FILTER sources EXCLUDE REGEX "/crate/")
 foreach(file IN LISTS sources)
   floor_of(${file} floor)
+  file(STRINGS ${SOURCE_DIR}/${file} parses REGEX "(json|Json)::(sax_)?parse\\(")
+  if(parses AND NOT file MATCHES "^src/(base/json_file|course/json|model/files/safetensors_header)[.]cc$")
+    string(APPEND broken "${file}: ${parses}: only base::parse_json() parses JSON\n")
+  endif()
   file(STRINGS ${SOURCE_DIR}/${file} lines REGEX "^[ \t]*#[ \t]*include")
   foreach(line IN LISTS lines)
     if(file MATCHES "^include/" AND NOT line MATCHES "include (<[a-z_]+>|\"attn/[a-z_]+\\.h\"|<mpi.h>)")

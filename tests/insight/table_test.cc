@@ -142,8 +142,9 @@ TEST_F(Tables, ErrorForBadJsonNamesItsPlace) {
 }
 
 TEST_F(Tables, RejectsDeeplyNestedJson) {
-  EXPECT_THAT(refusal("t.json", std::string(200000, '[')), HasSubstr("not JSON"));
-  EXPECT_THAT(refusal("t.json", std::string(100000, '[') + std::string(100000, ']')), HasSubstr("has shape [1, 1, 1"));
+  EXPECT_THAT(refusal("t.json", std::string(200000, '[')), HasSubstr("nested more than 64 levels deep"));
+  EXPECT_THAT(refusal("t.json", std::string(100000, '[') + std::string(100000, ']')), HasSubstr("levels deep"));
+  EXPECT_THAT(refusal("t.json", "[[1, 1e99999]]"), HasSubstr("a number that is out of range: '1e99999'"));
 }
 
 // ---- .npy ----

@@ -138,7 +138,8 @@ TEST_F(Course, RejectsLargeDataBeforeReadingIt) {
   expect_refused(post("/text-attention", {{"data", {{"text", std::string(2001, 'a')}}}}), 413, "2000 bytes");
   expect_refused(post("/trace", {{"data", {{"words", std::vector<std::string>(65, "a")}}}}), 413, "64 x 64");
   const std::string deep(500'000, '[');
-  expect_refused(post_text("/trace", "{\"data\":{\"X\":" + deep + std::string(500'000, ']') + "}}"), 413, "64 x 64");
+  expect_refused(post_text("/trace", "{\"data\":{\"X\":" + deep + std::string(500'000, ']') + "}}"), 400,
+                 "nested more than 64 levels deep");
 }
 
 TEST_F(Course, NoRequestNamesAFile) {

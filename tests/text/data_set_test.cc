@@ -64,6 +64,10 @@ TEST_F(DataSets, ProblemsNameTheLineAndTheColumns) {
   EXPECT_THAT(problem("a.csv", "id,text\n1\n"), HasSubstr("line 2 has 1 cells"));
   EXPECT_THAT(problem("a.csv", ""), HasSubstr("is empty"));
   EXPECT_THAT(problem("a.jsonl", "{\"text\": \"a\"}\n[1]\n"), HasSubstr("line 2 is not a JSON object"));
+  EXPECT_THAT(problem("a.jsonl", "{\"text\": \"a\"}\n{\"text\": }\n"), HasSubstr("a.jsonl, line 2, byte 9: not JSON"));
+  EXPECT_THAT(problem("a.jsonl", "{\"text\": " + std::string(100'000, '[') + "\n"),
+              HasSubstr("line 1, byte 72: nested"));
+  EXPECT_THAT(problem("a.jsonl", "{\"text\": 1e99999}\n"), HasSubstr("line 1: contains a number that is out of range"));
   EXPECT_THAT(problem("a.jsonl", "{\"body\": 1}\n"), HasSubstr("no text under \"text\""));
   EXPECT_THAT(problem("a.txt", "x", "text"), HasSubstr("has no columns"));
   EXPECT_THAT(std::string(test::error_of([&] { DataSet set(folder_.path()); }).what()), HasSubstr("not a file"));

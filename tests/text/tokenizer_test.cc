@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -199,8 +200,29 @@ TEST(TokenizerBadInput, BrokenJsonNamesTheFileAndTheByte) {
   EXPECT_THAT(load_error(folder, "tokenizer.json"), HasSubstr("byte 10: not JSON"));
   folder.write("tokenizer.json", "{\"model\": \"\xFF\"}");
   EXPECT_THAT(load_error(folder, "tokenizer.json"), HasSubstr("byte 11: not UTF-8"));
-  folder.write("tokenizer.json", std::string(100'000, '['));
-  EXPECT_THAT(load_error(folder, "tokenizer.json"), HasSubstr("not JSON"));
+}
+
+TEST(TokenizerBadInput, NoNestingReachesTheCrate) {
+  const TemporaryFolder folder;
+  const std::string open(100'000, '['), close(100'000, ']');
+  for (const std::string& text :
+       {open, R"({"model": {"type": )" + open + close + "}}", R"({"decoder": )" + open + close + "}"}) {
+    folder.write("tokenizer.json", text);
+    EXPECT_THAT(load_error(folder, "tokenizer.json"), HasSubstr("nested more than 64 levels deep"));
+  }
+  folder.write("tokenizer.json", R"({"model": {"type": 1e99999}})");
+  EXPECT_THAT(load_error(folder, "tokenizer.json"), HasSubstr("a number that is out of range: '1e99999'"));
+}
+
+TEST(TokenizerBadInput, APipeIsNotReadAsAnyOfItsFiles) {
+  const fs::path golden = tokenizers_folder() / "bytebpe" / "tokenizer.json";
+  for (const char* name : {"tokenizer.json", "vocab.txt", "vocab.json", "tokenizer_config.json"}) {
+    const TemporaryFolder folder;
+    ASSERT_EQ(::mkfifo((folder / name).c_str(), 0600), 0);
+    if (std::string(name) == "vocab.json") folder.write("merges.txt", "");
+    if (std::string(name) == "tokenizer_config.json") fs::copy_file(golden, folder / "tokenizer.json");
+    EXPECT_THAT(load_error(folder, name), HasSubstr("is not a regular file"));
+  }
 }
 
 TEST(TokenizerBadInput, WrongContentsNameWhatIsExpected) {

@@ -19,6 +19,7 @@
 #include "apps/cli/output/output_file.h"
 #include "apps/cli/output/progress.h"
 #include "attn/error.h"
+#include "base/json_file.h"
 #include "figure/scene/heads_report.h"
 #include "insight/experiments/corpus_shards.h"
 #include "insight/statistics/induction.h"
@@ -58,7 +59,7 @@ class StateFile {
   std::int64_t load(insight::Corpus& corpus) const {
     if (!std::filesystem::exists(file_)) return 0;
     try {
-      const Exact state = Exact::parse(model::read_file(file_, kMostStateBytes));
+      const Exact state = parsed(model::read_file(file_, kMostStateBytes));
       if (state.at("format") != kFormat) {
         throw Error(file_, "was saved by another version; delete it, or choose another --state");
       }
@@ -69,7 +70,7 @@ class StateFile {
       corpus.load(state.at("corpus").dump());
       return state.at("next");
     } catch (const Exact::exception&) {
-      throw Error(file_, "is not the state of a corpus; delete it, or choose another --state");
+      refuse();
     } catch (const std::invalid_argument& wrong) {
       throw Error(file_, std::string("is not the state of this corpus: ") + wrong.what());
     }
@@ -87,12 +88,22 @@ class StateFile {
   using Clock = std::chrono::steady_clock;
   static constexpr const char* kFormat = "attnscope corpus 2";
 
+  [[noreturn]] void refuse() const {
+    throw Error(file_, "is not the state of a corpus; delete it, or choose another --state");
+  }
+  [[nodiscard]] Exact parsed(const std::string& text) const {
+    try {
+      return base::parse_json(text, file_);
+    } catch (const Error&) {
+      refuse();
+    }
+  }
   void write(const insight::Corpus& corpus, std::int64_t next) {
     const Exact state = {{"format", kFormat},
                          {"run", run_.options},
                          {"model", run_.scores},
                          {"next", next},
-                         {"corpus", Exact::parse(corpus.save())}};
+                         {"corpus", base::parse_json(corpus.save(), "the sums")}};
     const std::string bytes = state.dump();
     model::NewFile out(file_);
     out.write(bytes.data(), bytes.size());
@@ -131,9 +142,9 @@ struct Opened {
 // Throws FailedTogether on all ranks if one of them belongs to another run than rank 0.
 void check_same(const CorpusRun& mine, Ranks& ranks) {
   const std::vector<std::string> all = ranks.gather(Exact{{"run", mine.options}, {"model", mine.scores}}.dump());
-  const Exact first = Exact::parse(all.front());
+  const Exact first = base::parse_json(all.front(), "the run of rank 0");
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    const Exact other = Exact::parse(all[rank]);
+    const Exact other = base::parse_json(all[rank], "the run of another rank");
     const auto same = [&](const char* option) { return other["run"][option] == first["run"][option]; };
     const char* wrong = nullptr;
     if (!same("corpus")) {

@@ -16,7 +16,7 @@
 #include "apps/cli/output/output_file.h"
 #include "apps/cli/output/progress.h"
 #include "apps/cli/output/terminal.h"
-#include "base/json_file.h"
+#include "base/read_file.h"
 #include "course/json.h"
 #include "course/screen.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attn/error.h"
-#include "base/json_file.h"
+#include "base/read_file.h"
 
 namespace attn::figure {
 

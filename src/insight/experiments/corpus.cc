@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
+
+#include "attn/error.h"
+#include "base/json_file.h"
 
 namespace attn::insight {
 
@@ -176,7 +178,7 @@ std::string Corpus::save() const {
 
 Corpus::Sums Corpus::parsed(const std::string& saved) const {
   try {
-    const nlohmann::json from = nlohmann::json::parse(saved);
+    const nlohmann::json from = base::parse_json(saved, "the sums");
     Sums sums{{from.at("texts"), from.at("cut"), from.at("empty"), from.at("tokens")},
               numbers_in(from.at("sums")),
               from.at("counts"),
@@ -186,6 +188,8 @@ Corpus::Sums Corpus::parsed(const std::string& saved) const {
                       std::ranges::all_of(sums.heads, [](const auto& head) { return head.size() == kNumbers; });
     if (!fits) throw std::invalid_argument("it has another number of heads or statistics");
     return sums;
+  } catch (const Error&) {
+    throw std::invalid_argument("it does not hold the sums of a corpus");
   } catch (const nlohmann::json::exception&) {
     throw std::invalid_argument("it does not hold the sums of a corpus");
   }

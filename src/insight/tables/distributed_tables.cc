@@ -1,13 +1,13 @@
 #include "insight/tables/distributed_tables.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "base/json_file.h"
 #include "engine/runtime/copy_bytes.h"
 #include "insight/tables/distributed_heads.h"
 
@@ -142,7 +142,7 @@ CheckResult of_all(Ranks& ranks, const CheckResult& mine) {
       mine.heads, mine.rows, mine.all_rows, mine.deviation, failure_json(mine.failure), failure_json(mine.no_weight)};
   CheckResult all;
   for (const std::string& bytes : ranks.gather(own.dump())) {
-    const nlohmann::json json = nlohmann::json::parse(bytes);
+    const nlohmann::json json = base::parse_json(bytes, "the check of another rank");
     add_check(all, {json[0], json[1], json[2], json[3], failure_of(json[4]), failure_of(json[5])});
   }
   return all;

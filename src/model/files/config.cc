@@ -1,14 +1,13 @@
 #include "model/files/config.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
 #include "attn/error.h"
+#include "base/json_file.h"
 #include "model/files/file_io.h"
 
 namespace attn::model {
@@ -24,36 +23,6 @@ struct Config::Value {
 namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{32} << 20;  // the largest known shard index has 9 MB
-constexpr int kMostDepth = 64;
-
-// nlohmann's message without its error number and position. NaN and Infinity, which Python writes, get a message of
-// their own.
-std::string problem_of(const json::exception& e, std::string_view text, std::size_t byte) {
-  const std::string_view here = text.substr(std::min(byte, text.size()));
-  if (here.starts_with("NaN") || here.starts_with("Infinity"))
-    return "not JSON: NaN and Infinity are not valid JSON; use a number or null";
-  std::string_view words = e.what();
-  words.remove_prefix(std::min(words.find("] ") + 2, words.size()));
-  if (words.starts_with("parse error")) words.remove_prefix(std::min(words.find(": ") + 2, words.size()));
-  return "not JSON: " + one_line(words);
-}
-
-json parse_json(const std::string& text, const std::string& path) {
-  if (const auto zero = text.find('\0'); zero != std::string::npos)  // the parser would stop there
-    throw Error(path, "not JSON: contains a zero byte", static_cast<std::int64_t>(zero));
-  const auto shallow = [&](int depth, json::parse_event_t, const json&) {
-    if (depth > kMostDepth) throw Error(path, "nested more than " + std::to_string(kMostDepth) + " levels deep");
-    return true;
-  };
-  try {
-    return json::parse(text, shallow);
-  } catch (const json::parse_error& e) {
-    const std::size_t byte = e.byte > 0 ? e.byte - 1 : 0;
-    throw Error(path, problem_of(e, text, byte), static_cast<std::int64_t>(byte));
-  } catch (const json::exception& e) {
-    throw Error(path, problem_of(e, text, text.size()));
-  }
-}
 
 std::string shown(const json& value) {
   if (value.is_object()) return "an object";
@@ -146,7 +115,7 @@ std::optional<Config> Config::beside(const std::string& file) const {
 }
 
 Config Config::parse(const std::string& text, const std::string& path) {
-  auto root = std::make_shared<const json>(parse_json(text, path));
+  auto root = std::make_shared<const json>(base::parse_json(text, path));
   if (!root->is_object()) throw Error(path, "is " + shown(*root) + "; a JSON object is needed");
   const json* object = root.get();
   return {std::make_shared<const Value>(Value{std::move(root), object, ""}), path};

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "attn/error.h"
+#include "base/json_file.h"
 #include "model/files/file_io.h"
 #include "model/hub/hub_hash.h"
 
@@ -26,13 +27,19 @@ constexpr std::array kSmallFiles = {"config.json",
                                     "vocab.json",
                                     "merges.txt"};
 
+std::optional<std::int64_t> size_of(const json& file) {
+  const auto size = file.find("size");
+  if (size == file.end() || !size->is_number_integer()) return std::nullopt;
+  return size->get<std::int64_t>();
+}
+
 RemoteFile parse_file(const json& sibling) {
   RemoteFile file;
   file.name = sibling.at("rfilename").get<std::string>();
-  file.size = sibling.value("size", json(-1)).is_number_integer() ? sibling.value("size", std::int64_t{-1}) : -1;
+  file.size = size_of(sibling).value_or(-1);
   std::string hash;
   if (const auto lfs = sibling.find("lfs"); lfs != sibling.end() && lfs->is_object()) {
-    file.size = lfs->value("size", file.size);
+    file.size = size_of(*lfs).value_or(file.size);
     hash = lfs->value("sha256", "");
   } else if (const auto id = sibling.find("blobId"); id != sibling.end() && id->is_string()) {
     hash = id->get<std::string>();
@@ -51,7 +58,7 @@ bool is_shard_name(const std::string& name) {
 
 Listing Listing::parse(const std::string& text, const std::string& origin) {
   try {
-    const json root = json::parse(text);
+    const json root = base::parse_json(text, origin);
     Listing listing;
     listing.commit = root.at("sha").get<std::string>();
     if (!is_git_sha1(listing.commit))
@@ -91,7 +98,7 @@ std::vector<RemoteFile> files_of_model(const Listing& listing, const std::string
 std::vector<RemoteFile> shards_of_model(const Listing& listing, const std::filesystem::path& index) {
   std::set<std::string> names;
   try {
-    const json root = json::parse(read_file(index, kMostIndexBytes));
+    const json root = base::parse_json(read_file(index, kMostIndexBytes), index.string());
     for (const auto& [tensor, file] : root.at("weight_map").items()) names.insert(file.get<std::string>());
   } catch (const json::exception& e) {
     throw Error(index.string(), "is not a shard index: " + one_line(e.what()));

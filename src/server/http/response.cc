@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json_file.h"
 #include "insight/io/json.h"
 #include "server/http/encode.h"
 
@@ -30,9 +31,9 @@ Response error_response(int status, const std::string& what) {
 }
 
 std::string with_status(const Response& error) {
-  insight::Json json = insight::Json::parse(*error.body);
+  nlohmann::json json = base::parse_json(*error.body, "the response");
   json["status"] = error.status;
-  return insight::as_line(json);
+  return json.dump() + "\n";
 }
 
 Response octets(Bytes bytes) { return {200, "application/octet-stream", std::move(bytes)}; }

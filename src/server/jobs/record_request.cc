@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "attn/error.h"
+#include "base/json_file.h"
 #include "server/http/request.h"
 #include "server/routes/record_request_json.h"
 
@@ -17,39 +19,38 @@ namespace {
   throw std::invalid_argument(name + " must be " + what);
 }
 
-std::optional<std::string> text_of(const Json& object, const char* name) {
+std::optional<std::string> text_of(const BodyJson& object, const char* name) {
   if (!object.contains(name) || object[name].is_null()) return std::nullopt;
   if (!object[name].is_string()) wrong(name, "a string");
   return object[name].get<std::string>();
 }
 
-std::string needed_text(const Json& object, const char* name) {
+std::string needed_text(const BodyJson& object, const char* name) {
   std::optional<std::string> text = text_of(object, name);
   if (!text) throw std::invalid_argument(std::string(name) + " is missing: it must be a string");
   return std::move(*text);
 }
 
-std::int64_t whole_of(const Json& object, const char* name, std::int64_t otherwise) {
+std::int64_t whole_of(const BodyJson& object, const char* name, std::int64_t otherwise) {
   if (!object.contains(name)) return otherwise;
-  const Json& value = object[name];
+  const BodyJson& value = object[name];
   if (!value.is_number_integer() ||
       (value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()))
     wrong(name, "a whole number");
   return value.get<std::int64_t>();
 }
 
-// Reads the number's text as a double: insight's JSON holds floats, and 0.1 must be the double that it is elsewhere.
-double real_of(const Json& object, const char* name, double otherwise) {
+double real_of(const BodyJson& object, const char* name, double otherwise) {
   if (!object.contains(name)) return otherwise;
   if (!object[name].is_number()) wrong(name, "a number");
-  return std::stod(object[name].dump());
+  return object[name].get<double>();
 }
 
-std::vector<insight::HeadId> heads_of(const Json& object) {
+std::vector<insight::HeadId> heads_of(const BodyJson& object) {
   std::vector<insight::HeadId> heads;
   if (!object.contains("off") || object["off"].is_null()) return heads;
   if (!object["off"].is_array()) wrong("off", "a list of heads");
-  for (const Json& one : object["off"]) {
+  for (const BodyJson& one : object["off"]) {
     if (!one.is_object()) wrong("off", "a list of heads: {\"kind\", \"layer\", \"head\"}");
     allow_members(one, {"kind", "layer", "head"}, "a head that is off");
     const std::string name = text_of(one, "kind").value_or("self");
@@ -64,9 +65,9 @@ std::vector<insight::HeadId> heads_of(const Json& object) {
   return heads;
 }
 
-std::optional<RecordRequest::Generate> generate_of(const Json& object) {
+std::optional<RecordRequest::Generate> generate_of(const BodyJson& object) {
   if (!object.contains("generate") || object["generate"].is_null()) return std::nullopt;
-  const Json& from = object["generate"];
+  const BodyJson& from = object["generate"];
   if (!from.is_object()) wrong("generate", "an object: {\"tokens\", \"temperature\", \"top_k\", \"top_p\", \"seed\"}");
   allow_members(from, {"tokens", "temperature", "top_k", "top_p", "seed"}, "generate");
   RecordRequest::Generate how;
@@ -91,7 +92,7 @@ Json or_null(const std::optional<std::string>& text) { return text ? Json(*text)
 std::string RecordRequest::key() const { return insight::as_line(to_json(*this)); }
 
 RecordRequest parse_record_request(std::string_view body) {
-  const Json object = parse_object(body);
+  const BodyJson object = parse_object(body);
   allow_members(object, {"model", "text", "pair", "target", "mask", "off", "generate"}, "a recording");
   RecordRequest record_request{.model = needed_text(object, "model"), .text = needed_text(object, "text")};
   record_request.pair = text_of(object, "pair");
@@ -109,14 +110,18 @@ RecordRequest parse_record_request(std::string_view body) {
   return record_request;
 }
 
-Json parse_object(std::string_view body) {
-  Json object = Json::parse(body, nullptr, false);
-  if (object.is_discarded()) throw std::invalid_argument("the body is not JSON");
-  if (!object.is_object()) throw std::invalid_argument("the body must be a JSON object");
-  return object;
+BodyJson parse_object(std::string_view body) {
+  constexpr base::JsonLimits kLimits{.values = 300'000};  // a picture of 512 x 512 has 263,000
+  try {
+    BodyJson object = base::parse_json(body, "the body", kLimits);
+    if (!object.is_object()) throw std::invalid_argument("the body must be a JSON object");
+    return object;
+  } catch (const Error& wrong_json) {
+    throw std::invalid_argument(wrong_json.what());
+  }
 }
 
-void allow_members(const Json& object, std::initializer_list<const char*> names, const char* where) {
+void allow_members(const BodyJson& object, std::initializer_list<const char*> names, const char* where) {
   for (const auto& [name, value] : object.items()) {
     if (std::ranges::find(names, name) != names.end()) continue;
     std::string known;

@@ -42,14 +42,14 @@ Response output_response(const course::Json& json) {
 
 // ---- the reader's settings and data ----
 
-const course::Json& object_at(const course::Json& body, const char* name) {
-  static const course::Json none = course::Json::object();
+const BodyJson& object_at(const BodyJson& body, const char* name) {
+  static const BodyJson none = BodyJson::object();
   if (!body.contains(name)) return none;
   if (!body[name].is_object()) throw std::invalid_argument(std::string(name) + " must be an object");
   return body[name];
 }
 
-void put_settings(LessonInput& input, const course::Json& settings) {
+void put_settings(LessonInput& input, const BodyJson& settings) {
   for (const auto& [name, value] : settings.items()) {
     if (!value.is_number()) throw std::invalid_argument(name + " must be a number");
     input.set(name + "=" + value.dump());
@@ -64,12 +64,12 @@ void check_text(const std::string& name, std::size_t bytes) {
   if (bytes > kMostLessonText) too_large(name, std::to_string(kMostLessonText) + " bytes of text");
 }
 
-// Runs before anything else reads the lists, because they may be nested as deeply as the body is long.
-void check_lists(const std::string& name, const course::Json& value) {
+// Runs before anything else reads the lists, which may have as many numbers as the body has room for.
+void check_lists(const std::string& name, const BodyJson& value) {
   constexpr int kMostAxes = 4;
   int axes = 0;
   std::int64_t numbers = 1;
-  for (const course::Json* part = &value; part->is_array() && !part->empty(); part = &part->front()) {
+  for (const BodyJson* part = &value; part->is_array() && !part->empty(); part = &part->front()) {
     numbers *= std::ssize(*part);
     if (++axes > kMostAxes || std::ssize(*part) > kMostLessonSide || numbers > kMostLessonNumbers)
       too_large(name, "64 x 64 numbers");
@@ -77,7 +77,7 @@ void check_lists(const std::string& name, const course::Json& value) {
 }
 
 // Data must have the type of the lesson's own data: an array for an array, and so on.
-void check_data(const LessonInput& input, const std::string& name, const course::Json& value) {
+void check_data(const LessonInput& input, const std::string& name, const BodyJson& value) {
   if (is_path(name)) throw HttpError(403, "'" + name + "' cannot be set here, only in the terminal");
   const bool is_text = value.is_string();
   const bool is_list = value.is_array() && !value.empty() && value.front().is_string();
@@ -89,17 +89,17 @@ void check_data(const LessonInput& input, const std::string& name, const course:
   check_lists(name, value);
   if (!is_list) return;
   std::size_t bytes = 0;
-  for (const course::Json& word : value) bytes += word.is_string() ? word.get_ref<const std::string&>().size() : 0;
+  for (const BodyJson& word : value) bytes += word.is_string() ? word.get_ref<const std::string&>().size() : 0;
   check_text(name, bytes);
 }
 
-void put_data(LessonInput& input, const course::Json& data) {
+void put_data(LessonInput& input, const BodyJson& data) {
   for (const auto& [name, value] : data.items())
     if (std::ranges::find(input.names, name) != input.names.end()) check_data(input, name, value);
   course::put(input, data, course::Put::known);
 }
 
-LessonInput reader_input(const Lesson& of, const course::Json& body) {
+LessonInput reader_input(const Lesson& of, const BodyJson& body) {
   LessonInput input = of.input;
   put_settings(input, object_at(body, "settings"));
   put_data(input, object_at(body, "data"));
@@ -149,8 +149,7 @@ void fit_settings(course::Json& settings, const model::Facts& facts) {
   }
 }
 
-Response page_response(RecordingStore& store, const RoutedRequest& request, const Lesson& of,
-                       const course::Json& body) {
+Response page_response(RecordingStore& store, const RoutedRequest& request, const Lesson& of, const BodyJson& body) {
   const std::string language = language_of(body.value("lang", "en"));
   const LessonInput input = reader_input(of, body);
   const LessonOutput output = computed_output(store, request, of, input);
@@ -164,7 +163,7 @@ Response page_response(RecordingStore& store, const RoutedRequest& request, cons
 
 // ---- answers ----
 
-const course::ScriptBlock& request_at(const course::Script& script, const course::Json& body) {
+const course::ScriptBlock& request_at(const course::Script& script, const BodyJson& body) {
   const std::string id = body.value("step", "");
   const auto step = std::ranges::find(script.steps, id, &course::ScriptStep::id);
   if (step == script.steps.end()) throw std::invalid_argument("the lesson has no step '" + id + "'");
@@ -180,7 +179,7 @@ course::Json checked_number(double input, const course::ScriptBlock& question, c
 }
 
 // Checks an answer that is a whole array, the one that the expected number is in.
-course::Json checked_array(const course::Json& lists, const course::ScriptBlock& question, const LessonOutput& output) {
+course::Json checked_array(const BodyJson& lists, const course::ScriptBlock& question, const LessonOutput& output) {
   check_lists("answer", lists);
   const course::LessonArray input = course::array_of(lists, "answer");
   const course::LessonArray* const right = output.arrays.find(question.answer.substr(0, question.answer.find('[')));
@@ -193,9 +192,9 @@ course::Json checked_array(const course::Json& lists, const course::ScriptBlock&
   return {{"right", std::abs(off_by) <= question.tolerance}, {"number", to_json(*right)}, {"off_by", off_by}};
 }
 
-course::Json body_of(const RoutedRequest& request, std::initializer_list<const char*> members) {
-  allow_members(parse_object(request.body), members, "a lesson");
-  const course::Json body = course::parsed(request.body);  // in double precision
+BodyJson body_of(const RoutedRequest& request, std::initializer_list<const char*> members) {
+  BodyJson body = parse_object(request.body);
+  allow_members(body, members, "a lesson");
   for (const char* const text : {"lang", "step"})
     if (body.contains(text) && !body[text].is_string())
       throw std::invalid_argument(std::string(text) + " must be a string");
@@ -225,9 +224,9 @@ Response show_lesson(RecordingStore& store, const RoutedRequest& request) {
 Response check_lesson(RecordingStore& store, const RoutedRequest& request) {
   request.allow({});
   const Lesson& of = lesson_named(request.lesson);
-  const course::Json body = body_of(request, {"lang", "step", "question", "answer", "settings", "data"});
+  const BodyJson body = body_of(request, {"lang", "step", "question", "answer", "settings", "data"});
   const std::string language = language_of(body.value("lang", "en"));
-  const course::Json answer = body.contains("answer") ? body["answer"] : course::Json();
+  const BodyJson answer = body.contains("answer") ? body["answer"] : BodyJson();
   if (!answer.is_number() && !answer.is_array())
     throw std::invalid_argument("answer must be a number, or numbers in lists of equal length");
   const LessonOutput output = computed_output(store, request, of, reader_input(of, body));

@@ -2,6 +2,7 @@
 #include "server/routes/heads.h"
 
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "insight/io/json.h"
@@ -31,7 +32,7 @@ std::shared_ptr<const model::Reader> reader_or_null(RecordingStore& store, const
   }
 }
 
-nn::Matrix picture_of(const Json& rows) {
+nn::Matrix picture_of(const BodyJson& rows) {
   constexpr std::size_t kMost = 512;  // per side
   const auto wrong = [] {
     return std::invalid_argument(
@@ -44,14 +45,15 @@ nn::Matrix picture_of(const Json& rows) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     if (!rows[r].is_array() || rows[r].size() != rows[0].size()) throw wrong();
     for (std::size_t c = 0; c < rows[r].size(); ++c) {
-      if (!rows[r][c].is_number()) throw wrong();
+      if (!rows[r][c].is_number() || std::abs(rows[r][c].get<double>()) > std::numeric_limits<float>::max())
+        throw wrong();
       picture.row(static_cast<std::int64_t>(r))[c] = rows[r][c].get<float>();
     }
   }
   return picture;
 }
 
-insight::Pattern pattern_of(const Json& object) {
+insight::Pattern pattern_of(const BodyJson& object) {
   const bool pattern = object.contains("pattern"), picture = object.contains("picture");
   if (pattern == picture) throw std::invalid_argument("give a pattern (a name or a mask) or a picture");
   if (picture) return picture_of(object["picture"]);
@@ -81,7 +83,7 @@ Response trace(RecordingStore& store, const RoutedRequest& request) {
 
 Response find(RecordingStore& store, const RoutedRequest& request) {
   request.allow({"words"});
-  const Json object = parse_object(request.body);
+  const BodyJson object = parse_object(request.body);
   allow_members(object, {"pattern", "picture", "kind"}, "find");
   insight::FindOptions options{.kind = std::nullopt, .progress = request.progress()};
   if (object.contains("kind") && !object["kind"].is_null()) {

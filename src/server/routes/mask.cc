@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t kMostRows = 512, kMostCells = 256;
 
-std::int64_t size_of(const Json& object, const char* name) {
-  const Json& given = object.contains(name) ? object[name] : Json();
+std::int64_t size_of(const BodyJson& object, const char* name) {
+  const BodyJson given = object.contains(name) ? object[name] : BodyJson();
   if (!given.is_number_integer() || given.get<std::int64_t>() < 1 || given.get<std::int64_t>() > kMostTokens)
     throw std::invalid_argument(std::string(name) + " must be a whole number from 1 to " + std::to_string(kMostTokens));
   return given.get<std::int64_t>();
@@ -69,7 +69,7 @@ Response wrong_text(const MaskTextError& wrong) {
 Response mask(RecordingStore& store, const RoutedRequest& request) {
   static_cast<void>(store);
   request.allow({});
-  const Json object = parse_object(request.body);
+  const BodyJson object = parse_object(request.body);
   allow_members(object, {"text", "queries", "keys"}, "a mask");
   if (!object.contains("text") || !object["text"].is_string())
     throw std::invalid_argument("text must be a mask: \"causal & window(3)\"");

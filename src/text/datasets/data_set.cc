@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "attn/error.h"
 #include "base/hash.h"
 #include "base/json_file.h"
+#include "base/read_file.h"
 #include "base/utf8.h"
 
 namespace attn::text {
@@ -170,7 +170,7 @@ std::optional<Example> DataSet::next_object() {
   while (line && line->find_first_not_of(" \t") == std::string::npos) line = next_line();  // blank
   if (!line) return std::nullopt;
   const std::string here = "line " + std::to_string(line_);
-  const nlohmann::json object = nlohmann::json::parse(*line, nullptr, false);
+  const nlohmann::json object = base::parse_json(*line, path_ + ", " + here);
   if (!object.is_object()) throw Error(path_, here + " is not a JSON object");
   const auto found = object.find(key_);
   if (found == object.end() || !found->is_string()) {

@@ -9,7 +9,7 @@
 
 #include "attn/error.h"
 #include "base/hash.h"
-#include "base/json_file.h"
+#include "base/read_file.h"
 #include "base/utf8.h"
 #include "engine/runtime/number_text.h"
 

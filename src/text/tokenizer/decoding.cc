@@ -1,8 +1,9 @@
 #include "text/tokenizer/decoding.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/json_file.h"
 
 namespace attn::text {
 namespace {
@@ -67,7 +68,7 @@ TextFlow flow_of(const std::vector<json>& steps) {
 }  // namespace
 
 Decoding decoding_of(std::string_view parts) {
-  const json both = json::parse(parts);
+  const json both = base::parse_json(parts, "the parts of the tokenizer");
   std::vector<json> decoder;
   std::vector<json> pre_tokenizer;
   flatten(both.at("decoder"), decoder);

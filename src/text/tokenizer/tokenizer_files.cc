@@ -63,7 +63,11 @@ std::int32_t find_role(const Role& role, std::initializer_list<const base::JsonS
 }  // namespace
 
 TokenizerSource tokenizer_source(const base::Folder& folder) {
-  if (folder.has("tokenizer.json")) return {folder.read("tokenizer.json"), folder.shown("tokenizer.json")};
+  if (folder.has("tokenizer.json")) {
+    TokenizerSource source{folder.read("tokenizer.json"), folder.shown("tokenizer.json")};
+    base::check_json(source.json, source.file);  // the crate parses it by recursion
+    return source;
+  }
   if (folder.has("vocab.txt")) return wordpiece_source(folder);
   if (folder.has("vocab.json") && folder.has("merges.txt")) return byte_bpe_source(folder);
   refuse_folder(folder);
