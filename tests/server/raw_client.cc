@@ -2,10 +2,12 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <stdexcept>
@@ -57,6 +59,14 @@ std::string RawClient::read_until(const std::string& end) const {
     all.append(part.data(), static_cast<std::size_t>(got));
   }
   return all;
+}
+
+std::string RawClient::read_within(std::chrono::milliseconds time) const {
+  pollfd in{socket_, POLLIN, 0};
+  if (poll(&in, 1, static_cast<int>(time.count())) <= 0) return {};
+  std::array<char, 4096> part{};
+  const ssize_t got = recv(socket_, part.data(), part.size(), 0);
+  return {part.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
 
 std::string RawClient::read_all() const {

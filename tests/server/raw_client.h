@@ -1,6 +1,7 @@
 // tests/server/raw_client.h - an HTTP client that can also misbehave.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace attn::test {
@@ -23,6 +24,8 @@ class RawClient {
   [[nodiscard]] Response read_response() const;
   // Reads until `end` has arrived; waits at most five seconds for each part.
   [[nodiscard]] std::string read_until(const std::string& end) const;
+  // What arrives within this time; empty if nothing does.
+  [[nodiscard]] std::string read_within(std::chrono::milliseconds time) const;
   // Reads until the server closes the connection.
   [[nodiscard]] std::string read_all() const;
   // Sends a request line and headers; adds the empty line after them if it is missing.

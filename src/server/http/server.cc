@@ -2,7 +2,6 @@
 
 #include <httplib.h>
 #include <pthread.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,16 +12,15 @@
 #include <thread>
 #include <utility>
 
+#include "server/http/connections.h"
 #include "server/http/guard.h"
+#include "server/http/request_stream.h"
 #include "server/http/workers.h"
 #include "server/routes/api.h"
 
 namespace attn::server {
 
 namespace {
-
-constexpr const char* kHost = "127.0.0.1";
-constexpr std::size_t kMostBody = 2 << 20;
 
 bool takes_gzip(const httplib::Request& http_request) {
   return http_request.get_header_value("Accept-Encoding").find("gzip") != std::string::npos;
@@ -65,19 +63,38 @@ const Response* wrong_post(const httplib::Request& http_request) {
 
 }  // namespace
 
+// The HTTP library without its sockets: it parses headers that the gate has written anew, and writes responses.
+class Http final : public httplib::Server {
+ public:
+  Http() { svr_sock_ = 0; }  // otherwise it would take itself for stopped, and send no body
+  void stop_sending() { svr_sock_ = INVALID_SOCKET; }
+
+  // Returns whether the connection may serve another request.
+  bool answer(RequestStream& stream, std::string& body) {
+    bool closed = false;
+    const auto with_body = [&](httplib::Request& http_request) { http_request.body = std::move(body); };
+    return process_request(stream, false, closed, with_body) && !closed;
+  }
+};
+
 struct Server::State : std::enable_shared_from_this<Server::State> {
   explicit State(ServerOptions options)
-      : page(std::move(options.page)), store(std::move(options.pool), options.cache_bytes, std::move(options.store)) {
+      : page(std::move(options.page)),
+        store(std::move(options.pool), options.cache_bytes, std::move(options.store)),
+        limits(options.connections) {
     store.show_on(page.offline());
   }
 
   PageFiles page;
   RecordingStore store;
-  httplib::Server http;
-  std::thread listener;
+  ConnectionLimits limits;
+  Http http;
+  Workers workers;
+  std::optional<Connections> connections;
+  std::thread reader;
   const pid_t process = getpid();
-  int port = 0, socket = -1;
-  std::atomic<bool> stopping = false, ended = false;
+  int port = 0;
+  std::atomic<bool> stopping = false;
   std::mutex mutex;
   std::condition_variable quiet;
   int busy = 0;                 // number of requests being handled
@@ -103,6 +120,8 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
 
   void prepare();
   void bind(std::optional<int> request);
+  bool answer(WholeRequest& request, int socket);
+  void guarded(const httplib::Request& http_request, httplib::Response& http_response);
   void handle(const httplib::Request& http_request, httplib::Response& http_response);
   void stream(Request http_request, httplib::Response& http_response);
   void pour(Response response, httplib::Response& http_response);
@@ -166,81 +185,83 @@ void Server::State::pour(Response response, httplib::Response& http_response) {
       });
 }
 
+// The gate has already refused other hosts and sites, but by the path as it was sent: here it is decoded.
+void Server::State::guarded(const httplib::Request& http_request, httplib::Response& http_response) {
+  const RequestOrigin origin{http_request.get_header_value("Host"), http_request.get_header_value("Origin"),
+                             http_request.get_header_value("Sec-Fetch-Site"), http_request.path};
+  if (const std::string wrong = refusal(origin); !wrong.empty()) {
+    send(http_request, error_response(403, wrong), http_response);
+  } else if (http_request.method != "GET" && http_request.method != "HEAD" &&
+             (http_request.method != "POST" || !http_request.path.starts_with("/api/"))) {
+    send(http_request, error_response(405, http_request.method + " is not allowed here, only GET"), http_response);
+  } else if (const Response* const post = wrong_post(http_request); post != nullptr) {
+    send(http_request, *post, http_response);
+  } else {
+    handle(http_request, http_response);
+  }
+}
+
 void Server::State::prepare() {
-  // Not SO_REUSEPORT, which httplib sets by default: two servers would share one port.
-  http.set_socket_options([this](int opened) {
-    const int yes = 1;
-    setsockopt(opened, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    socket = opened;
-  });
-  http.set_tcp_nodelay(true);  // a small response takes 1 ms instead of 44
-  http.set_keep_alive_timeout(2);
+  http.set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(limits.idle).count());
   http.set_keep_alive_max_count(10'000);
-  http.set_read_timeout(5);
-  http.set_write_timeout(5);
-  http.set_payload_max_length(kMostBody);
-  http.new_task_queue = [weak = weak_from_this()] { return new Workers(weak.lock()); };
   httplib::Headers headers;
   for (const auto& [name, value] : safe_headers()) headers.emplace(name, value);
   http.set_default_headers(std::move(headers));
-  // For requests that httplib rejects itself and those without a handler.
+  // For requests that httplib rejects itself.
   http.set_error_handler([](const httplib::Request& http_request, httplib::Response& http_response) {
     if (http_response.has_header("Cache-Control")) return;
-    const char* const what =
-        http_response.status == 413 ? "the request is too large" : "this request cannot be handled";
-    send(http_request, error_response(http_response.status, what), http_response);
+    send(http_request, error_response(http_response.status, "this request cannot be handled"), http_response);
   });
-  const auto guarded = [this](const httplib::Request& http_request, httplib::Response& http_response) {
-    const RequestOrigin origin{http_request.get_header_value("Host"), http_request.get_header_value("Origin"),
-                               http_request.get_header_value("Sec-Fetch-Site"), http_request.path};
-    if (const std::string wrong = refusal(origin); !wrong.empty()) {
-      send(http_request, error_response(403, wrong), http_response);
-    } else if (http_request.method != "GET" && http_request.method != "HEAD" &&
-               (http_request.method != "POST" || !http_request.path.starts_with("/api/"))) {
-      send(http_request, error_response(405, http_request.method + " is not allowed here, only GET"), http_response);
-    } else if (const Response* const post = wrong_post(http_request); post != nullptr) {
-      send(http_request, *post, http_response);
-    } else {
-      handle(http_request, http_response);
-    }
-  };
-  // Handles all methods, so that a body is read to its end before the next request on the same connection.
-  http.Get(".*", guarded).Post(".*", guarded).Put(".*", guarded).Patch(".*", guarded).Delete(".*", guarded);
-  http.Options(".*", guarded);
+  // Before routing, because httplib's routes are regular expressions, which recurse once per letter of the path.
+  http.set_pre_routing_handler([this](const httplib::Request& http_request, httplib::Response& http_response) {
+    guarded(http_request, http_response);
+    return httplib::Server::HandlerResponse::Handled;
+  });
+}
+
+bool Server::State::answer(WholeRequest& request, int socket) {
+  RequestStream stream(std::move(request.header), socket, [this] { return stopping || workers.crowded(); });
+  try {
+    return http.answer(stream, request.body);
+  } catch (...) {  // out of memory: the client gets no response
+    return false;
+  }
 }
 
 void Server::State::bind(std::optional<int> request) {
   constexpr int kTries = 100;
   const int first = request.value_or(kDefaultPort);
-  const bool anywhere = request == 0;
-  for (int next = first; port == 0 && !anywhere && next < first + (request ? 1 : kTries); ++next) {
-    if (http.bind_to_port(kHost, next)) port = next;
-  }
-  if (port == 0 && (!request || anywhere)) port = std::max(0, http.bind_to_any_port(kHost));
-  if (port == 0)
+  int listener = listening_socket(first);
+  for (int next = first + 1; listener < 0 && !request && next < first + kTries; ++next)
+    listener = listening_socket(next);
+  if (listener < 0 && !request) listener = listening_socket(0);
+  if (listener < 0)
     throw std::runtime_error("port " + std::to_string(first) +
                              " cannot be used: another program has it, or it needs more privileges");
-  // httplib's backlog is five clients; further ones would retry after a second.
-  ::listen(socket, kMostConnections);
+  port = port_of(listener);
+  connections.emplace(
+      listener, limits, [this](std::function<void()> work) { workers.enqueue(std::move(work)); },
+      [weak = weak_from_this()](WholeRequest& whole, int socket) {
+        const std::shared_ptr<State> self = weak.lock();
+        return self && self->answer(whole, socket);
+      });
 }
 
-// Blocks all signals on the listener and the connection threads it starts: they are for the program's own threads.
+// Blocks all signals on the reader and the worker threads it starts: they are for the program's own threads.
 void Server::State::listen() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  listener = std::thread([this] {
-    http.listen_after_bind();
-    ended = true;
-  });
+  reader = std::thread([this] { connections->run(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  while (!http.is_running() && !ended) std::this_thread::yield();  // stop() has no effect before it runs
 }
 
 void Server::State::stop() {
   if (stopping.exchange(true)) return;
-  http.stop();
-  if (listener.joinable()) listener.join();
+  http.stop_sending();
+  if (connections) connections->stop();
+  if (reader.joinable()) reader.join();
+  workers.shutdown();
   std::unique_lock lock(mutex);
   quiet.wait_for(lock, std::chrono::milliseconds(800), [&] { return busy == 0; });
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "insight/tables/attention_tables.h"
+#include "server/http/connections.h"
 #include "server/http/page_files.h"
 #include "server/store/recording_store.h"
 
@@ -20,6 +21,7 @@ struct ServerOptions {
   std::optional<int> port = std::nullopt;  // none: kDefaultPort or the next free port; 0: any free port
   std::int64_t cache_bytes = std::int64_t{128} << 20;
   StoreOptions store = {};  // the models that the page may use, and the memory for recordings
+  ConnectionLimits connections = {};
 };
 
 // Serves from construction on, on its own threads.

@@ -1,5 +1,6 @@
 #include "server/http/workers.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -11,21 +12,24 @@
 namespace attn::server {
 
 struct Workers::State {
-  std::shared_ptr<void> owner;
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<std::function<void()>> waiting;
   int threads = 0, idle = 0;
   bool ended = false;
+  std::atomic<bool> crowded = false;
 };
 
-Workers::Workers(std::shared_ptr<void> owner) : state_(std::make_shared<State>()) { state_->owner = std::move(owner); }
+Workers::Workers() : state_(std::make_shared<State>()) {}
+
+bool Workers::crowded() const noexcept { return state_->crowded; }
 
 void Workers::enqueue(std::function<void()> work) {
   const std::scoped_lock lock(state_->mutex);
   state_->waiting.push_back(std::move(work));
-  const bool enough = state_->idle >= std::ssize(state_->waiting) || state_->threads == kMostConnections;
+  const bool enough = state_->idle >= std::ssize(state_->waiting) || state_->threads == kMostThreads;
   if (!enough && start_thread()) return;
+  state_->crowded = std::ssize(state_->waiting) > state_->idle;
   state_->wake.notify_one();
 }
 
@@ -50,6 +54,7 @@ void Workers::serve(const std::shared_ptr<State>& state) {
     if (!work || state->waiting.empty()) break;
     std::function<void()> next = std::move(state->waiting.front());
     state->waiting.pop_front();
+    state->crowded = std::ssize(state->waiting) > state->idle;
     lock.unlock();
     next();
     next = nullptr;
@@ -59,7 +64,9 @@ void Workers::serve(const std::shared_ptr<State>& state) {
 }
 
 void Workers::shutdown() {
+  std::deque<std::function<void()>> dropped;  // outlives the lock: work may hold what takes time to destroy
   const std::scoped_lock lock(state_->mutex);
+  dropped.swap(state_->waiting);
   state_->ended = true;
   state_->wake.notify_all();
 }

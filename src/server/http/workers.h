@@ -1,24 +1,24 @@
-// server/http/workers.h - one thread per connection, started on demand. Include it from .cc files only.
+// server/http/workers.h - threads that answer requests, started on demand.
 #pragma once
-
-#include <httplib.h>
 
 #include <functional>
 #include <memory>
 
 namespace attn::server {
 
-// A connection keeps its thread while its client is slow or idle, so a few clients could exhaust a small fixed pool.
-inline constexpr int kMostConnections = 512;  // further connections wait
+// A request keeps its thread while its client reads the response, so a few slow clients could exhaust a small fixed
+// pool.
+inline constexpr int kMostThreads = 256;  // further requests wait
 
-// Idle threads end after a while. shutdown() does not wait for open connections: they end by themselves, and keep
-// `owner`, which their work refers to, alive until then.
-class Workers final : public httplib::TaskQueue {
+// Idle threads end after a while. shutdown() does not wait for work in progress, and drops work that has not begun.
+class Workers {
  public:
-  explicit Workers(std::shared_ptr<void> owner);
+  Workers();
 
-  void enqueue(std::function<void()> work) override;
-  void shutdown() override;
+  void enqueue(std::function<void()> work);
+  void shutdown();
+  // Whether work waits although all threads are in use.
+  [[nodiscard]] bool crowded() const noexcept;
 
  private:
   struct State;
