@@ -236,6 +236,7 @@ TEST(TokenizerBadInput, WrongContentsNameWhatIsExpected) {
   EXPECT_THAT(message({{"model", {{"type", "Hieroglyphs"}}}}),
               AllOf(HasSubstr("unknown model type \"Hieroglyphs\""), HasSubstr("BPE, Unigram, WordLevel, WordPiece")));
   EXPECT_THAT(message({{"model", {{"type", 7}}}}), HasSubstr("unknown model type \"7\""));
+  EXPECT_LT(message({{"model", {{"type", "a\n" + std::string(100'000, 'x')}}}}).size(), 400U);
   EXPECT_THAT(message({{"model", {{"type", "BPE"}}}}), HasSubstr("cannot be loaded as a tokenizer"));
 
   const nlohmann::json good = read_json(tokenizers_folder() / "bytebpe" / "tokenizer.json");

@@ -7,6 +7,7 @@
 
 #include "attn/error.h"
 #include "base/json_file.h"
+#include "base/one_line.h"
 #include "base/utf8.h"
 #include "text/tokenizer/vocab_files.h"
 
@@ -85,7 +86,8 @@ void explain_failure(const TokenizerSource& source, const std::string& reason) {
   if (const auto type = model->find("type"); type != model->end()) {
     const std::string name = type->is_string() ? type->get<std::string>() : type->dump();
     if (name != "BPE" && name != "Unigram" && name != "WordLevel" && name != "WordPiece") {
-      throw Error(path, "unknown model type \"" + name + "\"; known: BPE, Unigram, WordLevel, WordPiece");
+      throw Error(path,
+                  "unknown model type \"" + base::one_line(name) + "\"; known: BPE, Unigram, WordLevel, WordPiece");
     }
   }
   throw Error(path, "cannot be loaded as a tokenizer: " + reason);

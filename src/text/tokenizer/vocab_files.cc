@@ -11,6 +11,7 @@
 
 #include "attn/error.h"
 #include "base/json_file.h"
+#include "base/one_line.h"
 #include "base/utf8.h"
 #include "text/tokenizer/tokenizer_json.h"
 
@@ -48,7 +49,7 @@ class Specials {
   std::pair<std::string, std::int64_t> needed(const std::string& key, const std::string& usual) {
     const std::string name = config_.token(key).value_or(usual);
     const auto found = vocab_.find(name);
-    if (found == vocab_.end()) throw Error(file_, "has no \"" + name + "\", the " + key);
+    if (found == vocab_.end()) throw Error(file_, "has no \"" + base::one_line(name) + "\", the " + key);
     note(name, false);
     return {name, found->get<std::int64_t>()};
   }
@@ -62,12 +63,13 @@ class Specials {
     const base::JsonSettings more(folder, "added_tokens.json");
     std::map<std::int64_t, std::string> later;
     for (const auto& [name, id] : more.values().items()) {
-      if (!id.is_number_integer()) throw Error(more.file(), "the id of \"" + name + "\" must be a number");
+      if (!id.is_number_integer())
+        throw Error(more.file(), "the id of \"" + base::one_line(name) + "\" must be a number");
       if (!vocab_.contains(name)) later.emplace(id.get<std::int64_t>(), name);
     }
     for (const auto& [id, name] : later) {
       if (id != static_cast<std::int64_t>(vocab_.size() + later_count_++)) {
-        throw Error(more.file(), "the id of \"" + name + "\" must follow those of " + file_);
+        throw Error(more.file(), "the id of \"" + base::one_line(name) + "\" must follow those of " + file_);
       }
       note(name, false);
     }
@@ -95,7 +97,7 @@ json read_vocab_json(const base::Folder& folder, const std::string& name) {
   json vocab = base::parse_json(folder.read(name), file);
   if (!vocab.is_object()) throw Error(file, "must be an object, {\"piece\": id, ...}");
   for (const auto& [piece, id] : vocab.items()) {
-    if (!id.is_number_unsigned()) throw Error(file, "the id of \"" + piece + "\" must be a number");
+    if (!id.is_number_unsigned()) throw Error(file, "the id of \"" + base::one_line(piece) + "\" must be a number");
   }
   return vocab;
 }
