@@ -16,6 +16,7 @@ constexpr std::array kTargets = {
     Target{"api", &fuzz_api},
     Target{"config", &fuzz_config},
     Target{"dataset", &fuzz_dataset},
+    Target{"gate", &fuzz_gate},
     Target{"lesson", &fuzz_lesson},
     Target{"mask", &fuzz_mask},
     Target{"recording", &fuzz_recording},

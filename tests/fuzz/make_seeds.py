@@ -107,6 +107,11 @@ def server():
         ]
     ):
         write("api", f"example-{n:02}", line)
+    host = "Host: 127.0.0.1:7865\r\n"
+    write("gate", "get", f"GET /api/recordings?words=1 HTTP/1.1\r\n{host}Accept-Encoding: gzip\r\n\r\n")
+    length = "Content-Type: application/json\r\nContent-Length: 2\r\nOrigin: http://127.0.0.1:7865\r\n"
+    write("gate", "post", f"POST /api/mask HTTP/1.1\r\n{host}{length}Expect: 100-continue\r\n\r\n")
+    write("gate", "chunked", f"POST /api/mask HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n")
     write("lesson", "settings", "self-attention\nd_k=3")
     write("lesson", "data", 'deep-ml-53\n====\n{"X": [[1, 2], [3, 4]]}')
     write("lesson", "vectors", "text-attention\n====\n\n====\ncat 0.1 0.2\ndog 0.3 0.4")

@@ -1,9 +1,12 @@
 // What the page sends: requests to the API, and the settings and data of lessons.
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 
 #include "course/course.h"
+#include "server/http/gate.h"
 #include "server/routes/api.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/targets.h"
@@ -58,6 +61,22 @@ void fuzz_api(std::string_view input) {
       server::Api(store()).response(request, {.waits = [&] { return Clock::now() < until; }});
   require(response.status >= 200 && response.status < 600 && response.status != 500, "no request is an internal error");
   require(response.body != nullptr || response.pour, "every response has a body");
+}
+
+void fuzz_gate(std::string_view input) {
+  try {
+    static_cast<void>(server::too_long(input));
+    const server::RequestHeader header = server::read_request_header(input);
+    require(header.body_bytes <= server::kMostBody, "no body is longer than the limit");
+    const std::string text = header.text();
+    require(text.ends_with(server::kHeaderEnd) && text.find(server::kHeaderEnd) == text.size() - 4,
+            "a header that was written anew ends where it should");
+    require(std::ranges::count(text, '\n') == static_cast<std::ptrdiff_t>(header.fields.size()) + 2,
+            "a header that was written anew has one line per field");
+  } catch (const server::Refusal& refused) {
+    require(refused.status >= 400 && refused.status < 500 && !refused.what.empty(), "a refusal says why");
+    static_cast<void>(server::refusal_text(refused));
+  }
 }
 
 void fuzz_lesson(std::string_view input) {

@@ -11,6 +11,8 @@ void fuzz_api(std::string_view input);
 void fuzz_config(std::string_view input);
 // A file extension and a column (or nothing), then the file.
 void fuzz_dataset(std::string_view input);
+// The header of a request, as it comes from a socket.
+void fuzz_gate(std::string_view input);
 // A lesson's name, settings (one per line), ==== and its input, ==== and its word vectors.
 void fuzz_lesson(std::string_view input);
 // A mask's text.
