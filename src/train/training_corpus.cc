@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 #include <stdexcept>
 
@@ -20,21 +19,13 @@ std::vector<Tokenized> tokenize(std::span<const text::Example> examples, Task ta
   const bool bare = task != Task::translate;
   const auto count = std::ssize(examples);
   std::vector<Tokenized> all(examples.size());
-  std::mutex guard;
-  std::string problem;
   pool.run((count + kTextsATask - 1) / kTextsATask, [&](std::int64_t t, int) {
-    try {
-      for (std::int64_t n = t * kTextsATask; n < std::min(count, (t + 1) * kTextsATask); ++n) {
-        const auto at = static_cast<std::size_t>(n);
-        all[at].ids = tokenizer.ids(examples[at].text, bare);
-        if (task == Task::translate) all[at].target = tokenizer.ids(examples[at].label, bare);
-      }
-    } catch (const std::exception& failure) {
-      const std::scoped_lock lock(guard);
-      if (problem.empty()) problem = failure.what();
+    for (std::int64_t n = t * kTextsATask; n < std::min(count, (t + 1) * kTextsATask); ++n) {
+      const auto at = static_cast<std::size_t>(n);
+      all[at].ids = tokenizer.ids(examples[at].text, bare);
+      if (task == Task::translate) all[at].target = tokenizer.ids(examples[at].label, bare);
     }
   });
-  if (!problem.empty()) throw std::invalid_argument(problem);
   return all;
 }
 

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -72,27 +70,6 @@ float number(const void* row, Type type, std::int64_t d) {
   }
 }
 
-// Tasks must not throw, but allocation and the caller's map may: holds the first exception until all tasks are done.
-class FirstException {
- public:
-  template <typename F>
-  void guard(F&& f) noexcept {
-    try {
-      f();
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!first_) first_ = std::current_exception();
-    }
-  }
-  void rethrow() const {
-    if (first_) std::rethrow_exception(first_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::exception_ptr first_;
-};
-
 struct RowSpan {
   std::int64_t begin = 0, end = 0;
 };
@@ -154,12 +131,9 @@ class LinearCall {
   template <typename F>
   void share_out(ThreadPool& pool, std::int64_t count, F&& task) {
     pool.run(count, [&](std::int64_t n, int) {
-      failure_.guard([&] {
-        TaskMemory memory(mapped());
-        task(n, memory);
-      });
+      TaskMemory memory(mapped());
+      task(n, memory);
     });
-    failure_.rethrow();
   }
 
   void run_units(ThreadPool& pool);
@@ -189,7 +163,6 @@ class LinearCall {
   kernels::LinearWidths widths_;
   std::int64_t part_ = 0;   // keys per part
   std::int64_t parts_ = 0;  // parts per key head
-  FirstException failure_;
 };
 
 void LinearCall::load_state(BatchHead unit, float* sum) const {
