@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -18,6 +17,7 @@
 
 #include "engine/runtime/cpu_count.h"
 #include "engine/runtime/cpu_wait.h"
+#include "engine/runtime/signals_blocked.h"
 
 namespace attn {
 namespace {
@@ -66,24 +66,6 @@ unsigned watched_fork_count() {
   static_cast<void>(watching);
   return fork_count.load(std::memory_order_relaxed);
 }
-
-// While this lives, new threads block signals, which go to the program's own threads, except for those that a fault or
-// a profiler sends to the thread itself.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t most;
-    sigfillset(&most);
-    for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF}) sigdelset(&most, s);
-    pthread_sigmask(SIG_SETMASK, &most, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 int checked_threads(int threads) {
   if (threads < 0 || threads > kMaxThreads)
