@@ -29,6 +29,7 @@
 
 #include "engine/runtime/cpu_count.h"
 #include "engine/runtime/cpu_wait.h"
+#include "tests/support/sanitizers.h"
 
 namespace attn {
 namespace {
@@ -217,6 +218,7 @@ TEST(ThreadPool, LackOfMemoryInATaskReachesTheCaller) {
 }
 
 TEST(ThreadPool, SystemWithoutThreadsGivesASmallerPool) {
+  if (test::kSanitized) GTEST_SKIP() << "a sanitizer needs memory of its own";
   const pid_t child = ::fork();  // a limit of memory that holds for this process alone
   if (child == 0) {
     std::size_t pages = 0;

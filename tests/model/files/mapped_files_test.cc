@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "model/files/safetensors.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/temporary_folder.h"
 
 namespace attn::model {
@@ -30,6 +31,7 @@ void read_what_is_gone(const std::filesystem::path& file) {
 }
 
 TEST(MappedFilesDeathTest, ProgramSaysWhichFileBecameShorter) {
+  if (test::kSanitized) GTEST_SKIP() << "a sanitizer handles the signal";
   const test::TemporaryFolder folder;
   const std::filesystem::path file = weights_in(folder);
   EXPECT_EXIT(
@@ -41,6 +43,7 @@ TEST(MappedFilesDeathTest, ProgramSaysWhichFileBecameShorter) {
 }
 
 TEST(MappedFilesDeathTest, OtherBusErrorsKeepTheirSignal) {
+  if (test::kSanitized) GTEST_SKIP() << "a sanitizer handles the signal";
   EXPECT_EXIT(
       {
         explain_truncated_files();
@@ -51,6 +54,7 @@ TEST(MappedFilesDeathTest, OtherBusErrorsKeepTheirSignal) {
 }
 
 TEST(MappedFilesDeathTest, LibraryLeavesTheSignalAlone) {
+  if (test::kSanitized) GTEST_SKIP() << "a sanitizer handles the signal";
   const test::TemporaryFolder folder;
   const std::filesystem::path file = weights_in(folder);
   EXPECT_EXIT(read_what_is_gone(file), ::testing::KilledBySignal(SIGBUS), "");
