@@ -6,9 +6,10 @@ from typing import Any
 
 from . import _attnscope
 from ._attnscope import GradientWanted, Mask, Plan
-from ._masks import _argument, _sizes
+from ._masks import _argument
 
 _LSE, _WEIGHTS = 1, 2
+_torch_state: Any = None  # the module, once there are tensors
 _FEATURES = {"elu+1": 0, "relu": 1, "identity": 2}
 _NAMES = tuple(_FEATURES)
 
@@ -18,14 +19,10 @@ def _is_for_torch(q):
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(q, torch.Tensor):
         return False
-    c = torch._C
-    return (
-        c._len_torch_dispatch_stack() > 0
-        or type(q).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
-        or c._are_functorch_transforms_active()
-        or torch.is_autocast_enabled("cpu")
-        or torch.autograd.forward_ad._current_level >= 0
-    )
+    global _torch_state
+    if _torch_state is None:
+        from . import _torch_state
+    return not _torch_state.is_quiet() or _torch_state.is_dispatched(q)
 
 
 def attention(
@@ -80,7 +77,7 @@ def attention(
     """
     if not _is_for_torch(q):
         if mask is not None and not isinstance(mask, (Mask, Plan)):
-            mask = _argument(mask, _sizes(q, k))
+            mask = _argument(mask, q, k)
         returns = (_LSE if return_lse else 0) | (_WEIGHTS if return_weights else 0)
         try:
             return _attnscope.attention(q, k, v, (mask, scale, softcap, bias, sink, dropout, seed), returns)
@@ -143,7 +140,7 @@ def weights(
     True
     """
     if mask is not None and not isinstance(mask, (Mask, Plan)):
-        mask = _argument(mask, _sizes(q, k))
+        mask = _argument(mask, q, k)
     row, row_count = _range(rows, _length(q), "rows")
     col, col_count = _range(cols, _length(k), "cols")
     options = (mask, scale, softcap, bias, sink, 0.0, 0)

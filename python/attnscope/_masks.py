@@ -126,10 +126,15 @@ def _evaluated(function, sizes):
     return np.ascontiguousarray(np.concatenate(parts, axis=2))
 
 
-def _argument(mask, sizes=None):
-    """Converts a mask= argument for the C++ module; sizes are B, H, N and M, where they are known."""
+def _argument(mask, q=None, k=None):
+    """Converts a mask= argument for the C++ module; q and k tell the sizes, where they are known."""
     if isinstance(mask, str):
         return _attnscope.parse_mask(mask)
+    return _argument_for(mask, _sizes(q, k))
+
+
+def _argument_for(mask, sizes):
+    """Converts a mask= argument that is no text; sizes are B, H, N and M, or None."""
     if callable(mask) and sizes is not None:
         return _attnscope.mask_of_axes(_evaluated(mask, sizes), "BHNM")
     rule = _causal_bias(mask, sizes)
@@ -383,5 +388,5 @@ def plan(mask: Any, batch: int, heads: int, queries: int, keys: int) -> Plan:
     named = (("batch", batch), ("heads", heads), ("queries", queries), ("keys", keys))
     sizes = tuple(_integer(size, name) for name, size in named)
     if mask is not None and not isinstance(mask, (Mask, Plan)):
-        mask = _argument(mask, sizes)
+        mask = _argument(mask) if isinstance(mask, str) else _argument_for(mask, sizes)
     return _attnscope.plan(mask, *sizes)

@@ -10,7 +10,7 @@ import torch
 
 from . import _attnscope
 from ._attnscope import Mask, Plan
-from ._masks import _argument
+from ._masks import _argument, _argument_for
 
 _NEVER = -torch.inf
 
@@ -27,7 +27,7 @@ def pairs(mask, sizes):
     if mask is None:
         return None, None
     if not isinstance(mask, (Mask, Plan, torch.Tensor)) or type(mask).__name__ == "CausalBias":
-        mask = _argument(mask, sizes)
+        mask = _argument(mask) if isinstance(mask, str) else _argument_for(mask, sizes)
         mask = mask if isinstance(mask, Mask) else torch.from_numpy(mask)
     if isinstance(mask, torch.Tensor):
         table = _four_axes(mask, sizes)

@@ -6,18 +6,29 @@ import torch
 from torch.autograd import forward_ad
 
 _NO_DISPATCH = torch.Tensor.__torch_dispatch__
+_modes = torch._C._len_torch_dispatch_stack
+_are_transforms_active = torch._C._are_functorch_transforms_active
+_is_any_autocast_enabled = torch._C._is_any_autocast_enabled
+
+
+def is_quiet() -> bool:
+    """Tells quickly that there is no mode, no transform, no autocast and no forward-mode derivative."""
+    return not (_modes() or _are_transforms_active() or _is_any_autocast_enabled() or forward_ad._current_level >= 0)
 
 
 def is_dispatched(*tensors) -> bool:
     """Tells whether something wants to see operators: a mode, such as FlopCounterMode, or a tensor such as a FakeTensor."""
-    if torch._C._len_torch_dispatch_stack() > 0:
+    if _modes() > 0:
         return True
-    return any(getattr(type(x), "__torch_dispatch__", _NO_DISPATCH) is not _NO_DISPATCH for x in tensors)
+    for x in tensors:
+        if type(x) is not torch.Tensor and getattr(type(x), "__torch_dispatch__", _NO_DISPATCH) is not _NO_DISPATCH:
+            return True
+    return False
 
 
 def is_transformed(*tensors) -> bool:
     """Tells whether a transform of torch.func is active, or a tensor has a forward-mode derivative."""
-    if torch._C._are_functorch_transforms_active():
+    if _are_transforms_active():
         return True
     if forward_ad._current_level < 0:
         return False

@@ -20,7 +20,7 @@ from ._attention import _LSE, _WEIGHTS, _feature
 from ._attnscope import Mask, Plan
 from ._bias import DistanceBias
 from ._masks import _NO_GRADIENT, _argument, _sizes
-from ._torch_state import for_every_key, in_autocast_dtype, is_dispatched, is_transformed
+from ._torch_state import for_every_key, in_autocast_dtype, is_dispatched, is_quiet, is_transformed
 
 __all__ = ["attention", "linear_attention", "scaled_dot_product_attention"]
 
@@ -144,14 +144,14 @@ def _rule_and_table(mask, q, k):
         return mask or "", None
     if isinstance(mask, torch.Tensor):
         if type(mask).__name__ == "CausalBias":
-            return _text(_argument(mask, _sizes(q, k))), None
+            return _text(_argument(mask, q, k)), None
         if mask.requires_grad and torch.is_grad_enabled():
             raise RuntimeError(f"mask {_NO_GRADIENT}")
         return "", mask
     if torch.compiler.is_compiling():
         return _text(mask), None
     if not isinstance(mask, (Mask, Plan)):
-        mask = _argument(mask, _sizes(q, k))
+        mask = _argument(mask, q, k)
     if not isinstance(mask, (Mask, Plan)):
         return "", torch.from_numpy(mask)
     allowed, added = _torch_plain.pairs(mask, _sizes(q, k))
@@ -212,19 +212,22 @@ def attention(
     torch.Size([4, 11])
     """
     by_distance = isinstance(bias, DistanceBias)
-    table = bias.table if isinstance(bias, DistanceBias) else for_every_key(bias, k)
-    q, k, v = in_autocast_dtype(q, k, v)
-    if torch.compiler.is_compiling() or is_dispatched(q, k, v):
-        given = _torch_ops.Given(mask, scale, softcap, by_distance, dropout, seed)
-        return _traced((q, k, v, table, sink), given, return_lse, return_weights)
+    table = bias.table if isinstance(bias, DistanceBias) else None if bias is None else for_every_key(bias, k)
+    compiling = torch.compiler.is_compiling()
+    quiet = not compiling and is_quiet() and not is_dispatched(q, k, v)
+    if not quiet:
+        q, k, v = in_autocast_dtype(q, k, v)
+        if compiling or is_dispatched(q, k, v):
+            given = _torch_ops.Given(mask, scale, softcap, by_distance, dropout, seed)
+            return _traced((q, k, v, table, sink), given, return_lse, return_weights)
     if seed is None:
         seed = _draw_seed() if dropout else 0
-    if is_transformed(q, k, v, table, sink, mask):
+    if not quiet and is_transformed(q, k, v, table, sink, mask):
         given = _torch_ops.Given(mask, scale, softcap, by_distance, dropout, seed)
-        out, lse, table = _torch_plain.attention(q, k, v, given, table, sink)
-        return _chosen(out, lse, [table], return_lse, return_weights)
+        out, lse, weights = _torch_plain.attention(q, k, v, given, table, sink)
+        return _chosen(out, lse, [weights], return_lse, return_weights)
     if mask is not None and not isinstance(mask, (Mask, Plan)):
-        mask = _argument(mask, _sizes(q, k))
+        mask = _argument(mask, q, k)
     returns = (_LSE if return_lse else 0) | (_WEIGHTS if return_weights else 0)
     if not _wants_gradient(q, k, v, table, sink):
         return _attnscope.attention(q, k, v, (mask, scale, softcap, bias, sink, dropout, seed), returns)
