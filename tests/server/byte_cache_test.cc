@@ -28,12 +28,13 @@ TEST(ByteCache, ACachedValueIsNotMadeAgain) {
 }
 
 TEST(ByteCache, StaysWithinItsLimitAndEvictsTheLeastRecentlyUsed) {
-  ByteCache cache(350);  // three values with their keys
+  constexpr std::int64_t kThree = 3 * (ByteCache::kEntryBytes + 110);  // values with their keys
+  ByteCache cache(kThree);
   Recorded recorded;
   for (const char* key : {"a", "b", "c"}) cache.get(key, std::ref(recorded));
   cache.get("a", std::ref(recorded));
   cache.get("d", std::ref(recorded));  // evicts b
-  EXPECT_LE(cache.bytes(), 350);
+  EXPECT_LE(cache.bytes(), kThree);
   recorded.times = 0;
   for (const char* key : {"a", "c", "d"}) cache.get(key, std::ref(recorded));
   EXPECT_EQ(recorded.times, 0);
@@ -57,7 +58,7 @@ TEST(ByteCache, AFailureReachesTheCallerAndTheNextTriesAgain) {
 }
 
 TEST(ByteCache, ConcurrentCallersOfOneKeyShareTheWork) {
-  ByteCache cache(100'000);
+  ByteCache cache(1'000'000);
   std::atomic<int> times = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
@@ -77,7 +78,8 @@ TEST(ByteCache, ConcurrentCallersOfOneKeyShareTheWork) {
 }
 
 TEST(ByteCache, ManyThreadsMayShareASmallCache) {
-  ByteCache cache(300);
+  constexpr std::int64_t kSmall = 5 * (ByteCache::kEntryBytes + 60);
+  ByteCache cache(kSmall);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
@@ -88,7 +90,7 @@ TEST(ByteCache, ManyThreadsMayShareASmallCache) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_LE(cache.bytes(), 300);
+  EXPECT_LE(cache.bytes(), kSmall);
 }
 
 }  // namespace

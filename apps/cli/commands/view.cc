@@ -21,6 +21,7 @@
 #include "apps/cli/output/output_file.h"
 #include "apps/cli/output/progress.h"
 #include "apps/cli/output/terminal.h"
+#include "base/heap.h"
 #include "builtin/models.h"
 #include "builtin/page.h"
 #include "figure/scene/attention_figures.h"
@@ -137,6 +138,7 @@ void ViewPage::write(OpenedTables opened_tables, ThreadPool& pool) const {
 }
 
 void ViewPage::serve(ThreadPool& pool) const {
+  base::prefer_small_heap();
   const SourceOption asked = given();
   server::ModelList models = models_with(with);
   server::RecordRequest record_request;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/heap.h"
 #include "server/http/connections.h"
 #include "server/http/guard.h"
 #include "server/http/request_stream.h"
@@ -80,7 +82,8 @@ class Http final : public httplib::Server {
 struct Server::State : std::enable_shared_from_this<Server::State> {
   explicit State(ServerOptions options)
       : page(std::move(options.page)),
-        store(std::move(options.pool), options.cache_bytes, std::move(options.store)),
+        store(std::move(options.pool), std::min(options.cache_bytes, options.store.memory / 4),
+              std::move(options.store)),
         limits(options.connections) {
     store.show_on(page.offline());
   }
@@ -221,11 +224,13 @@ void Server::State::prepare() {
 
 bool Server::State::answer(WholeRequest& request, int socket) {
   RequestStream stream(std::move(request.header), socket, [this] { return stopping || workers.crowded(); });
+  bool stays = false;
   try {
-    return http.answer(stream, request.body);
+    stays = http.answer(stream, request.body);
   } catch (...) {  // out of memory: the client gets no response
-    return false;
   }
+  base::trim_heap();
+  return stays;
 }
 
 void Server::State::bind(std::optional<int> request) {

@@ -18,8 +18,8 @@ inline constexpr int kDefaultPort = 7865;
 struct ServerOptions {
   PageFiles page;
   PoolOf pool;
-  std::optional<int> port = std::nullopt;  // none: kDefaultPort or the next free port; 0: any free port
-  std::int64_t cache_bytes = std::int64_t{128} << 20;
+  std::optional<int> port = std::nullopt;              // none: kDefaultPort or the next free port; 0: any free port
+  std::int64_t cache_bytes = std::int64_t{128} << 20;  // at most; not more than a quarter of store.memory
   StoreOptions store = {};  // the models that the page may use, and the memory for recordings
   ConnectionLimits connections = {};
 };

@@ -49,7 +49,7 @@ void ByteCache::leave(const std::string& key, const std::shared_ptr<Value>& valu
     return;
   }
   if (entry->second.bytes > 0) return;
-  entry->second.bytes = static_cast<std::int64_t>(value->bytes->size() + key.size());
+  entry->second.bytes = kEntryBytes + static_cast<std::int64_t>(value->bytes->size() + 2 * key.size());
   bytes_ += entry->second.bytes;
   for (auto last = uses_.end(); bytes_ > limit_ && last != uses_.begin();) {
     const auto oldest = entries_.find(*--last);

@@ -28,7 +28,9 @@ class ByteCache {
   Bytes get(const std::string& key, const base::Progress& mine,
             const std::function<std::string(const base::Progress&)>& make);
 
-  [[nodiscard]] std::int64_t bytes() const;  // in the cache
+  // What an entry takes besides its bytes and its key, of which there are two copies. Rows of a short text are smaller.
+  static constexpr std::int64_t kEntryBytes = 512;
+  [[nodiscard]] std::int64_t bytes() const;  // in the cache, entries included
 
  private:
   struct Value {
