@@ -85,3 +85,11 @@ def test_devices_and_other_files_may_be_shared(place):
     attnscope("analyze", "--corpus", "d.csv", "--json", "new.json")
     attnscope("analyze", "--corpus", "d.csv", "--json", "new.json")  # an old output is no input
     assert (place / "d.csv").read_text() == CSV
+
+
+def test_built_in_model_may_give_its_name_to_the_folder_that_is_trained(place):
+    (place / "texts.txt").write_text("the cat sat on the mat\n" * 9)
+    command = "train mlm --data texts.txt --from tiny-bert --to tiny-bert --layers 1 --steps 1 --batch 1 --length 8"
+    attnscope(*command.split())
+    assert "done" in attnscope(*command.split()).stdout  # --from still means the built-in model
+    refused(2, *command.replace("--from tiny-bert", "--from ./tiny-bert").split())

@@ -26,6 +26,9 @@ namespace fs = std::filesystem;
 // Options that name a file or a folder to write. Every other option whose value is a FILE, DIR or PATH is read.
 constexpr std::array<std::string_view, 6> kWritten = {"output", "json", "csv", "npy", "to", "state"};
 
+// Options that take a built-in model by its name, even if there is a folder of that name.
+constexpr std::array<std::string_view, 3> kModels = {"--model", "--from", "--with"};
+
 using Identity = std::pair<dev_t, ino_t>;
 
 // None if there is no such file or folder, or if it is a pipe or a device.
@@ -47,9 +50,11 @@ void add_files_in(const fs::path& folder, std::vector<Identity>& to) {
 }
 
 // Where a path that is read leads: standard input, a file, a folder, or a model of the hub's cache.
-fs::path place_of(const std::string& path) {
+fs::path place_of(const GivenPath& given) {
+  const std::string& path = given.path;
   if (path == "-") return "/dev/stdin";
-  if (identity_of(path)) return path;
+  const bool names_model = std::ranges::find(kModels, given.option) != kModels.end();
+  if (!(names_model && builtin::find_model(path) != nullptr) && identity_of(path)) return path;
   try {
     const base::Folder model = builtin::folder_of(path);
     return model.built_in() ? fs::path() : model.path("");
@@ -58,8 +63,8 @@ fs::path place_of(const std::string& path) {
   }
 }
 
-std::vector<Identity> all_of_read(const std::string& path) {
-  const fs::path place = place_of(path);
+std::vector<Identity> all_of_read(const GivenPath& given) {
+  const fs::path place = place_of(given);
   std::vector<Identity> all;
   if (const auto self = identity_of(place)) all.push_back(*self);
   if (is_folder(place)) add_files_in(place, all);
@@ -87,7 +92,7 @@ void refuse_read(const GivenPath& written, const std::vector<GivenPath>& read) {
   const std::vector<Identity> ends = all_of_written(written.path);
   if (ends.empty()) return;
   for (const GivenPath& given : read) {
-    const std::vector<Identity> begins = all_of_read(given.path);
+    const std::vector<Identity> begins = all_of_read(given);
     if (std::ranges::find_first_of(ends, begins) == ends.end()) continue;
     throw UsageError(fmt::format("{} {} would overwrite what {} {} reads; choose another {}", written.option,
                                  written.path, given.option, given.path, written.option));
