@@ -3,9 +3,11 @@
 import shutil
 import signal
 import subprocess
+import urllib.error
 
 import pytest
 from conftest import PROGRAM, ROOT
+from served import Served
 
 MODEL = ROOT / "models" / "tiny-gpt"
 
@@ -27,7 +29,10 @@ def cut_while_it_generates(folder):
     return process.returncode, said.decode()
 
 
-@pytest.mark.skipif(not (MODEL / "model.safetensors").exists(), reason="this build has no tiny-gpt")
+needs_model = pytest.mark.skipif(not (MODEL / "model.safetensors").exists(), reason="this build has no tiny-gpt")
+
+
+@needs_model
 def test_truncated_weights_end_the_program_with_their_name(tmp_path):
     for attempt in range(20):  # a program that is done before it is stopped proves nothing
         folder = tmp_path / str(attempt)
@@ -37,3 +42,17 @@ def test_truncated_weights_end_the_program_with_their_name(tmp_path):
             break
     assert code == 1
     assert said.startswith(f"attnscope: {folder / 'model.safetensors'}: became shorter") and said.count("\n") == 1
+
+
+@needs_model
+def test_truncated_weights_end_the_server_too(tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(MODEL, folder)
+    with Served("--model", folder, "--text", "Once") as page:
+        with open(folder / "model.safetensors", "r+b") as weights:
+            weights.truncate(4096)
+        with pytest.raises((urllib.error.URLError, ConnectionError)):
+            page.post("api/recordings", {"model": "model", "text": "upon a time there was a film"})
+        assert page.process.wait(20) == 1
+        said = page.process.stderr.read()
+    assert said.count("model.safetensors: became shorter") == 1

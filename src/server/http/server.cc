@@ -1,19 +1,18 @@
 #include "server/http/server.h"
 
 #include <httplib.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "base/heap.h"
+#include "engine/runtime/signals_blocked.h"
 #include "server/http/connections.h"
 #include "server/http/guard.h"
 #include "server/http/request_stream.h"
@@ -252,13 +251,10 @@ void Server::State::bind(std::optional<int> request) {
       });
 }
 
-// Blocks all signals on the reader and the worker threads it starts: they are for the program's own threads.
+// The reader and the worker threads that it starts leave signals to the program's own threads.
 void Server::State::listen() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   reader = std::thread([this] { connections->run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Server::State::stop() {
