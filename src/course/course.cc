@@ -1,6 +1,7 @@
 #include "course/course.h"
 
 #include <algorithm>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 
@@ -61,6 +62,8 @@ Lesson read_lesson(const RegisteredLesson& entry) {
     for (const char* file : {"steps.cc", "steps.py"})
       if (folder.has(file)) lesson.code[file] = code_of(folder.read(file));
     return lesson;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& wrong) {
     throw Error(folder.name(), wrong.what());
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -45,6 +46,8 @@ Entry look_at(const std::string& name, const std::optional<base::Folder>& folder
     const model::Weights weights(*entry.folder);
     entry.facts.parameters = weights.parameters();
     entry.facts.bytes = weights.bytes();
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     entry.problem = error.what();
   }
