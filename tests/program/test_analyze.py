@@ -391,9 +391,10 @@ def test_a_killed_run_resumes_to_the_same_result(texts, tmp_path):
     lines = [line for line in texts if line]
     file = corpus_file(tmp_path, lines * 50)
     arguments = ["analyze", "--model", model_folder("llama"), "--json", "--threads", "1", "--corpus", str(file)]
+    arguments += ["--save-every", "0.02"]
     start = seconds_of_children()
     attnscope(*arguments, "--state", tmp_path / "other")
-    times = int(50 * 8 / (seconds_of_children() - start)) + 50  # about eight seconds: the state is saved every second
+    times = int(50 * 2 / (seconds_of_children() - start)) + 50  # two seconds, so that three kills come before the end
     corpus_file(tmp_path, lines * times)
     whole = attnscope(*arguments, "--state", tmp_path / "other").stdout
     state, kills = tmp_path / "corpus.txt.attnscope-state", 0

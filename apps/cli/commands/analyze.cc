@@ -157,6 +157,10 @@ void add_analyze(CLI::App& app, Shell& shell) {
       command->add_option("--state", options->state,
                           "File that keeps the state of a stopped run, to resume it (default: beside the corpus)"),
       "FILE");
+  of_corpus(command->add_option("--save-every", options->save_every, "Seconds between two saves of the state")
+                ->check(CLI::Range(0.0, 86400.0))
+                ->capture_default_str(),
+            "SECONDS");
   command->callback([options, &shell] { options->run(shell); });
 }
 

@@ -31,6 +31,7 @@ struct AnalyzeCommand {
   std::optional<std::string> corpus, column, state;
   std::int64_t limit = 0;  // 0: all texts
   std::int64_t max_tokens = 512;
+  double save_every = 1;  // seconds between two saves of the state
 
   void run(Shell& shell) const;
 

@@ -32,7 +32,6 @@ namespace {
 
 using Exact = nlohmann::json;  // keeps doubles exactly
 
-constexpr double kSaveSeconds = 1;  // between two saves of the state
 constexpr std::int64_t kMostStateBytes = std::int64_t{1} << 30;
 
 // Identifies a run. A saved state, or a rank, of any other run is refused.
@@ -53,7 +52,9 @@ bool same_model(const Exact& one, const Exact& other) {
 
 class StateFile {
  public:
-  StateFile(std::string file, const CorpusRun& run) : file_(std::move(file)), run_(run) {}
+  // save_every: seconds between two saves.
+  StateFile(std::string file, double save_every, const CorpusRun& run)
+      : file_(std::move(file)), save_every_(save_every), run_(run) {}
 
   // Restores `corpus` and returns the number of texts in it; 0 without a file. Throws attn::Error.
   std::int64_t load(insight::Corpus& corpus) const {
@@ -81,7 +82,7 @@ class StateFile {
     if (next != saved_) write(corpus, next);
     last_ = Clock::now();
   }
-  [[nodiscard]] bool due() const { return std::chrono::duration<double>(Clock::now() - last_).count() >= kSaveSeconds; }
+  [[nodiscard]] bool due() const { return std::chrono::duration<double>(Clock::now() - last_).count() >= save_every_; }
   void remove() const { std::filesystem::remove(file_); }
 
  private:
@@ -112,6 +113,7 @@ class StateFile {
   }
 
   std::string file_;
+  double save_every_;
   const CorpusRun& run_;
   std::int64_t saved_ = 0;
   Clock::time_point last_ = Clock::now();
@@ -223,7 +225,7 @@ void AnalyzeCommand::run_corpus(const std::string& file, Shell& shell) const {
                   {{"--state", state_file}, {"--json", json.value_or("")}, {"--output", figure.file}});
   const auto opened = on_all(ranks, [&] { return std::make_unique<Opened>(file, *this, pool); });
   check_same(opened->run, ranks);
-  StateFile kept(state_file, opened->run);
+  StateFile kept(state_file, save_every, opened->run);
   insight::Corpus sums(opened->reader, {.beyond = beyond, .max_tokens = max_tokens});
   const bool first = ranks.rank() == 0;
   const std::int64_t known = on_all(ranks, [&] { return first ? kept.load(sums) : 0; });
