@@ -28,12 +28,12 @@ if ! new_land "$land" "$suite" minbase python3 python3-venv 2>"$work/err"; then
   exit
 fi
 # The land has no certificates to fetch anything with.
-mkdir -m 777 "$land/tmp/wheels" "$land/tmp/work"
+mkdir -m 777 "$land/tmp/wheels" "$land/tmp/try"
 "$python" -m pip download --quiet --disable-pip-version-check --dest "$land/tmp/wheels" "$wheel"
 chmod 644 "$land"/tmp/wheels/*
-install -m 644 tests/dist/wheel_works.py "$land/tmp/work/"
+install -m 644 tests/dist/wheel_works.py "$land/tmp/try/"
 in_land "$land" /bin/sh -euc '
-  cd /tmp/work
+  cd /tmp/try
   python3 -m venv /tmp/venv
   /tmp/venv/bin/python -m pip install --quiet --no-cache-dir --no-index --find-links /tmp/wheels attnscope
   /tmp/venv/bin/python -I wheel_works.py'
