@@ -225,6 +225,18 @@ struct Window {
   std::int64_t left, right;
 };
 
+// |i - j| <= width, and i - j is a multiple of dilation.
+struct Dilated {
+  Dilated(std::int64_t width, std::int64_t dilation);  // throws std::invalid_argument below 0, below 1
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
+  Cover cover(const Tile& tile) const;
+  std::string text() const;
+
+  std::int64_t width, dilation;
+  std::uint64_t comb;  // bits 0, dilation, 2 dilation ...
+};
+
 // |i - j| <= stride, or i or j is a multiple of stride.
 struct Sparse {
   explicit Sparse(std::int64_t stride);  // throws std::invalid_argument below 1
@@ -258,6 +270,25 @@ struct Block {
   std::string text() const;
 
   std::int64_t size;
+};
+
+// Neighbourhood attention (Hassani et al., 2023) on a canvas whose tokens are numbered row by row: each query sees the
+// kernel_width x kernel_height tokens around it. At an edge the kernel is moved inwards, so that every query sees as
+// many keys. N = M = width * height.
+struct Natten {
+  struct Size {
+    std::int64_t width = 1, height = 1;
+  };
+  Natten(std::int64_t length, std::int64_t side) : Natten(Size{length, 1}, Size{side, 1}) {}
+  // Throws std::invalid_argument unless the sides of the kernel are odd and no longer than those of the canvas.
+  Natten(Size canvas, Size kernel);
+
+  std::uint64_t row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const;
+  Cover cover(const Tile& tile) const;
+  void check(const Extent& extent) const;
+  std::string text() const;
+
+  Size canvas, kernel;
 };
 
 // ---- rules with data ----
@@ -314,9 +345,11 @@ namespace detail {
 extern template struct RuleNode<Causal>;
 extern template struct RuleNode<CausalPerSequence>;
 extern template struct RuleNode<Window>;
+extern template struct RuleNode<Dilated>;
 extern template struct RuleNode<Sparse>;
 extern template struct RuleNode<Global>;
 extern template struct RuleNode<Block>;
+extern template struct RuleNode<Natten>;
 extern template struct RuleNode<Padding>;
 extern template struct RuleNode<Prefix>;
 extern template struct RuleNode<Document>;
@@ -355,9 +388,11 @@ TableAxes table_axes(std::span<const std::int64_t> shape, std::span<const std::i
 
 // Parses what Mask::text() writes. ~ binds tighter than &, and & tighter than |. Spaces are ignored.
 //
-//   everything  causal  causal(3)  causal(3,5)  window(256)  window(256,0)  window(inf,0)  sparse(4)  global(2)
-//   block(64) padding(3,5)  prefix(4)  document(0,0,1,1)  document(0,0,1,1;0,1,1,1)  table(110,011)  ~causal  (a | b) &
-//   c
+// clang-format off
+//   everything  causal  causal(3)  causal(3,5)  window(256)  window(256,0)  window(inf,0)  dilated(8,2)  sparse(4)
+//   global(2)  block(64)  natten(100,7)  natten(32,24,5,5)  padding(3,5)  prefix(4)  document(0,0,1,1)
+//   document(0,0,1,1;0,1,1,1)  table(110,011)  ~causal  (a | b) & c
+// clang-format on
 //
 // A table is rows of 0 and 1 separated by `,`; heads are separated by `/` and sequences by `;`, also in document, where
 // `/` separates the ids of the queries from those of the keys.

@@ -3,8 +3,13 @@
 // The N x M pairs are cut into tiles of kTileRows queries by kTileKeys keys. Tiles without a visible pair are left out,
 // fully visible tiles run without a mask, and the others carry one bit per pair. A plan depends on the mask and the
 // sizes alone: make it once and use it for every layer and call of that shape.
+//
+// A plan takes O(N) memory whatever the mask: a row of tiles with more than kMostSpans spans is stored as one span, and
+// the mask is evaluated again when its tiles are visited. That costs 40 ns per tile; computing with a tile of head
+// width 64 takes 2 us.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <span>
@@ -17,23 +22,28 @@ namespace attn {
 inline constexpr std::int64_t kTileRows = 12;
 inline constexpr std::int64_t kTileKeys = 64;
 
-// Neighbouring key tiles [first, last) in one row of tiles: a run of fully visible tiles, or one partial tile.
+// Neighbouring key tiles [first, last) in one row of tiles: a run of fully visible tiles, one partial tile, or the
+// whole of a row that is evaluated when it is visited.
 struct TileSpan {
-  static constexpr std::int32_t kFull = -1;
+  static constexpr std::int32_t kFull = -1;   // every pair is visible
+  static constexpr std::int32_t kMixed = -2;  // tiles of every kind: TilePlan::look()
 
   std::int32_t first = 0;
-  std::int32_t last = 0;      // first + 1 unless bits == kFull
-  std::int32_t bits = kFull;  // kFull: every pair is visible; otherwise the tile's pattern, for TilePlan::bits()
+  std::int32_t last = 0;      // first + 1 if bits >= 0
+  std::int32_t bits = kFull;  // kFull, kMixed, or the tile's pattern, for TilePlan::bits()
 };
 
 class TilePlan {
  public:
   // Compiles the mask. Measured, N = M = 4096: causal 27 us, window(256) 53 us; window(256) at N = M = 131,072: 1.8 ms.
-  // Memory is O(N) for such masks; a table of noise keeps all of its bits. Throws std::invalid_argument if a size is
-  // negative or the mask does not fit, std::length_error for more than 2^31 - 1 different partial tiles.
+  // Throws std::invalid_argument if a size is negative or the mask does not fit, std::length_error for more than
+  // 2^31 - 1 different partial tiles.
   TilePlan(const Mask& mask, const Extent& extent);
 
+  static constexpr std::int64_t kMostSpans = 256;  // stored per row of tiles
+
   [[nodiscard]] const Extent& extent() const noexcept { return extent_; }
+  [[nodiscard]] const Mask& mask() const noexcept { return mask_; }
 
   // The spans of tile row t, queries [kTileRows * t, kTileRows * (t + 1)), by rising key.
   [[nodiscard]] std::span<const TileSpan> row(std::int64_t b, std::int64_t h, std::int64_t t) const noexcept {
@@ -46,6 +56,26 @@ class TilePlan {
     return patterns_.data() + pattern * kTileRows;
   }
 
+  // How much of a tile of a kMixed span is visible. Writes its pattern, as bits(), if that is Cover::some.
+  Cover look(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t key_tile, std::uint64_t* pattern) const;
+
+  // Calls visit(first, last, bits) for the visible tiles [first, last) of tile row t, by rising key. bits is null if
+  // every pair is visible; otherwise it is the pattern of one tile, valid during the call.
+  template <typename F>
+  void visit_row(std::int64_t b, std::int64_t h, std::int64_t t, F&& visit) const {
+    for (const TileSpan& span : row(b, h, t)) {
+      if (span.bits != TileSpan::kMixed) {
+        visit(span.first, span.last, span.bits == TileSpan::kFull ? nullptr : bits(span.bits));
+        continue;
+      }
+      std::array<std::uint64_t, kTileRows> pattern{};
+      for (std::int32_t tile = span.first; tile < span.last; ++tile) {
+        const Cover cover = look(b, h, t, tile, pattern.data());
+        if (cover != Cover::none) visit(tile, tile + 1, cover == Cover::all ? nullptr : pattern.data());
+      }
+    }
+  }
+
   // Whether every pair of every head is visible (also true if there are no pairs).
   [[nodiscard]] bool full() const noexcept { return partial_ == 0 && skipped_ == 0; }
 
@@ -56,12 +86,6 @@ class TilePlan {
 
   // Number of visible pairs (i, j), over all B and H.
   [[nodiscard]] std::int64_t pairs() const noexcept { return pairs_; }
-  // Number of tiles to visit in one tile row of one head: the cost that a scheduler balances.
-  [[nodiscard]] std::int64_t tiles(std::int64_t b, std::int64_t h, std::int64_t t) const noexcept {
-    std::int64_t count = 0;
-    for (const TileSpan& span : row(b, h, t)) count += span.last - span.first;
-    return count;
-  }
   // Whether heads of one sequence see different keys.
   [[nodiscard]] bool per_head() const noexcept { return head_step_ != 0; }
   // Number of distinct patterns: each is stored once, however many tiles have it.
@@ -71,6 +95,7 @@ class TilePlan {
   class Builder;
 
   Extent extent_;
+  Mask mask_;
   std::int64_t tile_rows_ = 0;                   // ceil(N / kTileRows)
   std::int64_t batch_step_ = 0, head_step_ = 0;  // 0 if the mask does not depend on b or h
   std::int64_t full_ = 0, partial_ = 0, skipped_ = 0, pairs_ = 0;

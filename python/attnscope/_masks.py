@@ -326,6 +326,46 @@ def prefix(length: Any) -> Mask:
     return _attnscope.prefix(_integers(length, "length"))
 
 
+def dilated(width: int, dilation: int) -> Mask:
+    """Lets query i see key j if |i - j| <= width and i - j is a multiple of dilation.
+
+    >>> import attnscope as at
+    >>> print(at.dilated(2, 2).draw(5, 5))
+    ■ · ■ · ·
+    · ■ · ■ ·
+    ■ · ■ · ■
+    · ■ · ■ ·
+    · · ■ · ■
+    """
+    return _attnscope.dilated(_integer(width, "width"), _integer(dilation, "dilation"))
+
+
+def natten(canvas: int | tuple[int, int], kernel: int | tuple[int, int]) -> Mask:
+    """Neighbourhood attention: each query sees the kernel around it, moved inwards at the edges.
+
+    canvas is the number of tokens, or (width, height) of an image whose tokens are numbered row by row; kernel is odd.
+
+    >>> import attnscope as at
+    >>> print(at.natten(5, 3).draw(5, 5))
+    ■ ■ ■ · ·
+    ■ ■ ■ · ·
+    · ■ ■ ■ ·
+    · · ■ ■ ■
+    · · ■ ■ ■
+    >>> print(at.natten((32, 24), kernel=(5, 5)))
+    natten(32,24,5,5)
+    """
+    if isinstance(canvas, tuple) != isinstance(kernel, tuple):
+        raise TypeError("canvas and kernel are both one number, or both (width, height)")
+    sides = [(x, 1) if not isinstance(x, tuple) else x for x in (canvas, kernel)]
+    if any(len(pair) != 2 for pair in sides):
+        raise ValueError("canvas and kernel are (width, height): two numbers each")
+    (width, height), (across, down) = sides
+    return _attnscope.natten(
+        (_integer(width, "canvas"), _integer(height, "canvas")), (_integer(across, "kernel"), _integer(down, "kernel"))
+    )
+
+
 def sparse(stride: int) -> Mask:
     """Lets query i see key j if |i - j| <= stride, or if i or j is a multiple of stride.
 

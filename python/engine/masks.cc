@@ -1,5 +1,6 @@
 #include "python/engine/masks.h"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -190,6 +191,10 @@ void bind_rules(nb::module_& m) {
   m.def("causal_per_sequence",
         [](const std::vector<std::int64_t>& offsets) { return Mask(CausalPerSequence(offsets)); });
   m.def("window", [](std::int64_t left, std::int64_t right) { return Mask(Window(left, right)); });
+  m.def("dilated", [](std::int64_t width, std::int64_t dilation) { return Mask(Dilated(width, dilation)); });
+  m.def("natten", [](std::array<std::int64_t, 2> canvas, std::array<std::int64_t, 2> kernel) {
+    return Mask(Natten({canvas[0], canvas[1]}, {kernel[0], kernel[1]}));
+  });
   m.def("sparse", [](std::int64_t stride) { return Mask(Sparse(stride)); });
   m.def("global_", [](std::int64_t count) { return Mask(Global(count)); });
   m.def("block", [](std::int64_t size) { return Mask(Block(size)); });

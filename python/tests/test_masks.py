@@ -21,6 +21,7 @@ RULES = {
     "window(9,3)": (at.window(9, 3), (I - 9 <= J) & (J <= I + 3)),
     "window(inf,2)": (at.window(None, 2), J <= I + 2),
     "window(2,inf)": (at.window(2, None), I - 2 <= J),
+    "dilated(12,3)": (at.dilated(12, 3), (abs(I - J) <= 12) & ((I - J) % 3 == 0)),
     "sparse(7)": (at.sparse(7), (abs(I - J) <= 7) | (I % 7 == 0) | (J % 7 == 0)),
     "global(5)": (at.global_(5), (I < 5) | (J < 5)),
     "block(16)": (at.block(16), I // 16 == J // 16),
@@ -57,6 +58,29 @@ def test_and_or_not_match_those_of_the_tables(a, b):
         assert np.array_equal(at.mask(str(mask)).table(N, M), table)
 
 
+@pytest.mark.parametrize(
+    "canvas, kernel", [((12, 1), (5, 1)), ((1, 9), (1, 9)), ((8, 6), (3, 5)), ((70, 3), (7, 1)), ((16, 16), (15, 3))]
+)
+def test_natten_matches_flex_attentions_function(canvas, kernel):
+    """The mask function by which FlexAttention's authors define it, evaluated by torch."""
+    flex = pytest.importorskip("torch.nn.attention.flex_attention")
+    (width, height), (across, down) = canvas, kernel
+
+    def seen(b, h, i, j):
+        x = (i % width).clamp(across // 2, width - 1 - across // 2)
+        y = (i // width).clamp(down // 2, height - 1 - down // 2)
+        return ((x - j % width).abs() <= across // 2) & ((y - j // width).abs() <= down // 2)
+
+    tokens = width * height
+    wanted = flex.create_mask(seen, None, None, tokens, tokens, device="cpu")[0, 0].numpy()
+    mask = at.natten(canvas, kernel)
+    assert np.array_equal(mask.table(tokens, tokens), wanted)
+    assert (wanted.sum(1) == across * down).all()
+    assert at.mask(str(mask)) == mask
+    if height == 1:
+        assert at.natten(width, across) == mask
+
+
 def test_different_masks_are_not_equal():
     assert at.causal() != at.causal(1)
     assert at.causal() != "causal"
@@ -91,6 +115,11 @@ def test_invalid_numbers_are_rejected():
     for make in (
         lambda: at.window(-1),
         lambda: at.sparse(0),
+        lambda: at.dilated(3, 0),
+        lambda: at.natten(4, 2),
+        lambda: at.natten((4, 4), (5, 3)),
+        lambda: at.natten((4, 4, 4), (3, 3, 3)),
+        lambda: at.natten(9, 3).table(8, 8),
         lambda: at.block(0),
         lambda: at.global_(-1),
         lambda: at.padding([-1]),
@@ -106,7 +135,14 @@ def test_invalid_numbers_are_rejected():
     for make in (lambda: at.causal(2**63), lambda: at.window(2**64), lambda: at.padding_ids([[1]], 2**70)):
         with pytest.raises(OverflowError):
             make()
-    for make in (lambda: at.causal(0.5), lambda: at.window("3"), lambda: at.document([0.5]), lambda: at.padding([0.5])):
+    for make in (
+        lambda: at.natten((4, 4), 3),
+        lambda: at.natten(4.0, 3),
+        lambda: at.causal(0.5),
+        lambda: at.window("3"),
+        lambda: at.document([0.5]),
+        lambda: at.padding([0.5]),
+    ):
         with pytest.raises(TypeError):
             make()
 

@@ -37,6 +37,7 @@ def draw_rule(pick, sizes):
         (at.window(a, b), (j >= i - a) & (j <= i + b)),
         (at.window(None, b), j <= i + b),
         (at.sparse(stride=stride), ((i - j).abs() <= stride) | (i % stride == 0) | (j % stride == 0)),
+        (at.dilated(a + 3, stride), ((i - j).abs() <= a + 3) & ((i - j) % stride == 0)),
         (at.global_(a), (i < a) | (j < a)),
         (at.block(size), i // size == j // size),
         (at.prefix(a), (j < a).expand(n, m)),

@@ -25,14 +25,12 @@ std::vector<char> pairs_of(const Mask& mask, std::int64_t b, std::int64_t h) {
 std::vector<char> pairs_of(const TilePlan& plan, std::int64_t b, std::int64_t h) {
   std::vector<char> pairs(static_cast<std::size_t>(kExtent.queries * kExtent.keys));
   for (std::int64_t i = 0; i < kExtent.queries; ++i) {
-    for (const TileSpan& span : plan.row(b, h, i / kTileRows)) {
-      for (std::int64_t j = span.first * kTileKeys; j < span.last * kTileKeys && j < kExtent.keys; ++j) {
-        const bool full = span.bits == TileSpan::kFull;
-        const bool seen = full || ((plan.bits(span.bits)[i % kTileRows] >> (j % kTileKeys)) & 1) != 0;
-        char& pair = pairs[static_cast<std::size_t>(i * kExtent.keys + j)];
-        if (seen) ++pair;
+    plan.visit_row(b, h, i / kTileRows, [&](std::int32_t first, std::int32_t last, const std::uint64_t* bits) {
+      for (std::int64_t j = first * kTileKeys; j < last * kTileKeys && j < kExtent.keys; ++j) {
+        const bool seen = bits == nullptr || ((bits[i % kTileRows] >> (j % kTileKeys)) & 1) != 0;
+        if (seen) ++pairs[static_cast<std::size_t>(i * kExtent.keys + j)];
       }
-    }
+    });
   }
   return pairs;
 }

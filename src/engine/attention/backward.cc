@@ -175,24 +175,37 @@ std::vector<TileRows> who_looks(const GradientPart& part, std::int64_t h, std::i
   return rows;
 }
 
-using Covers = std::array<kernels::TileCover, kTileRowsOfBlock * kernels::kGradientTiles>;
+struct Covers {
+  static constexpr std::size_t kTiles = kTileRowsOfBlock * kernels::kGradientTiles;
+  std::array<kernels::TileCover, kTiles> tiles;
+  std::array<std::array<std::uint64_t, kTileRows>, kTiles> bits;  // of tiles that a plan does not store
+};
 
 // Copies the plan of the tile rows from t on, at the block's keys. Returns whether anything is visible.
 bool find_covers(const kernels::Backward& task, const Sequence& s, std::int64_t h, Covers& covers) {
-  covers.fill({});
+  covers.tiles.fill({});
   const std::int64_t begin = task.first_key / kTileKeys;
   const std::int64_t end = begin + (task.block.keys + kTileKeys - 1) / kTileKeys;
   bool any = false;
   for (std::int64_t row = 0; row < task.rows; row += kTileRows) {
-    const auto spans = s.plan->row(s.plan_batch, h, (task.first + row) / kTileRows);
+    const std::int64_t t = (task.first + row) / kTileRows;
+    const auto spans = s.plan->row(s.plan_batch, h, t);
     auto span = std::upper_bound(spans.begin(), spans.end(), begin,
                                  [](std::int64_t tile, const TileSpan& at) { return tile < at.last; });
     for (; span != spans.end() && span->first < end; ++span) {
-      const std::uint64_t* bits = span->bits == TileSpan::kFull ? nullptr : s.plan->bits(span->bits);
-      for (std::int64_t n = std::max<std::int64_t>(span->first, begin); n < std::min<std::int64_t>(span->last, end);
-           ++n)
-        covers[static_cast<std::size_t>(row / kTileRows * kernels::kGradientTiles + n - begin)] = {true, bits};
-      any = true;
+      const bool stored = span->bits >= 0, mixed = span->bits == TileSpan::kMixed;
+      const std::int64_t last = std::min<std::int64_t>(span->last, end);
+      for (std::int64_t n = std::max<std::int64_t>(span->first, begin); n < last; ++n) {
+        const auto at = static_cast<std::size_t>(row / kTileRows * kernels::kGradientTiles + n - begin);
+        const std::uint64_t* bits = stored ? s.plan->bits(span->bits) : nullptr;
+        if (mixed) {
+          const Cover cover = s.plan->look(s.plan_batch, h, t, n, covers.bits[at].data());
+          if (cover == Cover::none) continue;
+          if (cover == Cover::some) bits = covers.bits[at].data();
+        }
+        covers.tiles[at] = {true, bits};
+        any = true;
+      }
     }
   }
   return any;
@@ -218,7 +231,7 @@ void run_head(const Call& call, const GradientPart& part, kernels::Backward& t, 
     t.d_dense_stride = dense.shape[2] == 1 ? 0 : dense.strides[2];
   }
   Covers covers;
-  t.tiles = covers.data();
+  t.tiles = covers.tiles.data();
   const std::int64_t end = std::min(s.queries, looks.last * kTileRows);
   for (t.first = looks.first * kTileRows; t.first < end; t.first += kernels::kGradientRows) {
     t.rows = std::min(kernels::kGradientRows, end - t.first);

@@ -37,6 +37,34 @@ class VisitWriter {
   std::int64_t room_ = 0;  // keys that still fit in the last visit, a multiple of kTileKeys
 };
 
+// Makes room in work.bits for every tile of the block that has to be looked at: segments point into it.
+void reserve_bits(const BlockOfRows& block, std::int64_t first_tile, std::int64_t tiles, Workspace& work) {
+  const Sequence& s = *block.sequence;
+  std::int64_t mixed = 0;
+  for (std::int64_t t = first_tile; t < first_tile + tiles; ++t) {
+    for (const TileSpan& span : s.plan->row(s.plan_batch, block.head, t)) {
+      if (span.bits == TileSpan::kMixed) mixed += span.last - span.first;
+    }
+  }
+  work.bits.clear();
+  work.bits.reserve(static_cast<std::size_t>(mixed * kTileRows));
+}
+
+// Adds the keys [from, to) of a mixed span, tile by tile.
+void add_mixed(const BlockOfRows& block, std::int64_t tile_row, std::int64_t from, std::int64_t to, Workspace& work,
+               VisitWriter& writer) {
+  const Sequence& s = *block.sequence;
+  while (from < to) {
+    const std::int64_t end = std::min(to, (from / kTileKeys + 1) * kTileKeys);
+    const std::size_t at = work.bits.size();
+    work.bits.resize(at + kTileRows);
+    const Cover cover = s.plan->look(s.plan_batch, block.head, tile_row, from / kTileKeys, work.bits.data() + at);
+    if (cover != Cover::none) writer.add(from, end - from, cover == Cover::some ? work.bits.data() + at : nullptr);
+    if (cover != Cover::some) work.bits.resize(at);
+    from = end;
+  }
+}
+
 }  // namespace
 
 void plan_visits(const BlockOfRows& block, Workspace& work) {
@@ -46,6 +74,7 @@ void plan_visits(const BlockOfRows& block, Workspace& work) {
   work.segments.clear();
   work.visits.clear();
   work.cursors.assign(static_cast<std::size_t>(tiles), 0);
+  reserve_bits(block, first_tile, tiles, work);
   std::int64_t key = block.key_begin;
   while (key < block.key_end) {
     const std::int64_t end = std::min(block.key_end, key + block.stretch);
@@ -62,7 +91,11 @@ void plan_visits(const BlockOfRows& block, Workspace& work) {
           break;
         }
         const std::int64_t to = std::min(end, span.last * kTileKeys);
-        if (from < to) writer.add(from, to - from, span.bits == TileSpan::kFull ? nullptr : s.plan->bits(span.bits));
+        if (span.bits == TileSpan::kMixed) {
+          add_mixed(block, first_tile + t, from, to, work, writer);
+        } else if (from < to) {
+          writer.add(from, to - from, span.bits == TileSpan::kFull ? nullptr : s.plan->bits(span.bits));
+        }
         if (span.last * kTileKeys > end) {
           next = std::min(next, end);
           break;

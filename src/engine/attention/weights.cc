@@ -42,7 +42,9 @@ class WindowMask {
                                         [](std::int64_t tile, const TileSpan& span) { return tile < span.first; });
     if (after == spans.begin() || j / kTileKeys >= (after - 1)->last) return 0;
     const TileSpan& span = *(after - 1);
-    return span.bits == TileSpan::kFull ? ~std::uint64_t{0} : plan_->bits(span.bits)[i % kTileRows];
+    if (span.bits == TileSpan::kFull) return ~std::uint64_t{0};
+    if (span.bits == TileSpan::kMixed) return plan_->mask().row(at.b, at.h, i, j);
+    return plan_->bits(span.bits)[i % kTileRows];
   }
 
   const Mask& mask_;

@@ -31,10 +31,19 @@ std::string call(const char* name, std::int64_t argument) {
   return std::string(name) + "(" + std::to_string(argument) + ")";
 }
 
+std::string side_text(std::int64_t width) { return width == kUnlimited ? "inf" : std::to_string(width); }
+
 // The distance from n to the first multiple of `of` at or after n.
 std::int64_t to_multiple(std::int64_t n, std::int64_t of) {
   const std::int64_t over = n % of;
   return over == 0 ? 0 : of - over;
+}
+
+// Bits 0, step, 2 step ...
+std::uint64_t comb_of(std::int64_t step) {
+  std::uint64_t bits = 1;
+  for (std::int64_t t = step; t < 64; t += step) bits |= std::uint64_t{1} << t;
+  return bits;
 }
 
 // ---- lengths, for Padding and Prefix ----
@@ -124,17 +133,38 @@ Cover Window::cover(const Tile& tile) const {
 }
 
 std::string Window::text() const {
-  const auto side = [](std::int64_t n) { return n == kUnlimited ? std::string("inf") : std::to_string(n); };
-  std::string text = "window(" + side(left);
-  if (left != right) text.append(",").append(side(right));
+  std::string text = "window(" + side_text(left);
+  if (left != right) text.append(",").append(side_text(right));
   return text + ")";
 }
 
+// ---- dilated ----
+
+Dilated::Dilated(std::int64_t w, std::int64_t d)
+    : width(at_least(0, w, "the width of dilated")),
+      dilation(at_least(1, d, "the dilation of dilated")),
+      comb(comb_of(dilation)) {}
+
+std::uint64_t Dilated::row(std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) const {
+  const std::int64_t first = j >= i ? to_multiple(j - i, dilation) : (i - j) % dilation;
+  if (first >= 64) return kNoKey;
+  return (comb << first) & bits_between(j, i - width, reach(i, width));
+}
+
+Cover Dilated::cover(const Tile& tile) const {
+  const std::int64_t least = std::max(tile.j0 - (tile.i1 - 1), -width);
+  const std::int64_t most = std::min(tile.j1 - 1 - tile.i0, width);
+  if (least > most) return Cover::none;
+  const std::int64_t multiple = least >= 0 ? to_multiple(least, dilation) : -least % dilation;  // from least on
+  if (multiple > most - least) return Cover::none;
+  return dilation == 1 ? Window(width).cover(tile) : Cover::some;
+}
+
+std::string Dilated::text() const { return "dilated(" + side_text(width) + "," + std::to_string(dilation) + ")"; }
+
 // ---- sparse ----
 
-Sparse::Sparse(std::int64_t s) : stride(at_least(1, s, "the stride of sparse")), comb(1) {
-  for (std::int64_t t = stride; t < 64; t += stride) comb |= std::uint64_t{1} << t;
-}
+Sparse::Sparse(std::int64_t s) : stride(at_least(1, s, "the stride of sparse")), comb(comb_of(stride)) {}
 
 std::uint64_t Sparse::row(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
   std::uint64_t bits = kNoKey;
@@ -223,6 +253,7 @@ std::string Prefix::text() const { return lengths_text(lengths, "prefix"); }
 template struct detail::RuleNode<Causal>;
 template struct detail::RuleNode<CausalPerSequence>;
 template struct detail::RuleNode<Window>;
+template struct detail::RuleNode<Dilated>;
 template struct detail::RuleNode<Sparse>;
 template struct detail::RuleNode<Global>;
 template struct detail::RuleNode<Block>;

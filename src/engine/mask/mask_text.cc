@@ -39,24 +39,38 @@ struct MaskForm {
   std::size_t fewest, most;
   std::int64_t lowest;
   bool inf;
+  std::string_view takes;
   Mask (*make)(const Numbers&);
 };
 
+constexpr std::string_view kTwoOrFour = "two numbers (length, kernel) or four (width, height, kernel width and height)";
+
 constexpr std::array kForms = {
-    MaskForm{"everything", 0, 0, 0, false, [](const Numbers&) { return Mask(); }},
-    MaskForm{"causal", 0, kAnyCount, kAnyNumber, false,
+    MaskForm{"everything", 0, 0, 0, false, "no number", [](const Numbers&) { return Mask(); }},
+    MaskForm{"causal", 0, kAnyCount, kAnyNumber, false, "any number of offsets",
              [](const Numbers& n) {
                if (n.size() > 1) return Mask(CausalPerSequence(values(n)));
                return Mask(Causal{n.empty() ? 0 : n[0].value});
              }},
-    MaskForm{"window", 1, 2, 0, true, [](const Numbers& n) { return Mask(Window(n.front().value, n.back().value)); }},
-    MaskForm{"padding", 1, kAnyCount, 0, false, [](const Numbers& n) { return Mask(Padding(values(n))); }},
-    MaskForm{"prefix", 1, kAnyCount, 0, false, [](const Numbers& n) { return Mask(Prefix(values(n))); }},
-    MaskForm{"document", 1, kAnyCount, kAnyNumber, false, nullptr},
-    MaskForm{"sparse", 1, 1, 1, false, [](const Numbers& n) { return Mask(Sparse(n[0].value)); }},
-    MaskForm{"global", 1, 1, 0, false, [](const Numbers& n) { return Mask(Global(n[0].value)); }},
-    MaskForm{"block", 1, 1, 1, false, [](const Numbers& n) { return Mask(Block(n[0].value)); }},
-    MaskForm{"table", 1, kAnyCount, 0, false, nullptr},
+    MaskForm{"window", 1, 2, 0, true, "one or two numbers",
+             [](const Numbers& n) { return Mask(Window(n.front().value, n.back().value)); }},
+    MaskForm{"padding", 1, kAnyCount, 0, false, "at least one number",
+             [](const Numbers& n) { return Mask(Padding(values(n))); }},
+    MaskForm{"prefix", 1, kAnyCount, 0, false, "at least one number",
+             [](const Numbers& n) { return Mask(Prefix(values(n))); }},
+    MaskForm{"document", 1, kAnyCount, kAnyNumber, false, "at least one number", nullptr},
+    MaskForm{"dilated", 2, 2, 0, true, "two numbers",
+             [](const Numbers& n) { return Mask(Dilated(n[0].value, n[1].value)); }},
+    MaskForm{"natten", 2, 4, 1, false, kTwoOrFour,
+             [](const Numbers& n) {
+               if (n.size() == 2) return Mask(Natten(n[0].value, n[1].value));
+               if (n.size() == 4) return Mask(Natten({n[0].value, n[1].value}, {n[2].value, n[3].value}));
+               throw std::invalid_argument("natten takes " + std::string(kTwoOrFour) + ", not 3");
+             }},
+    MaskForm{"sparse", 1, 1, 1, false, "one number", [](const Numbers& n) { return Mask(Sparse(n[0].value)); }},
+    MaskForm{"global", 1, 1, 0, false, "one number", [](const Numbers& n) { return Mask(Global(n[0].value)); }},
+    MaskForm{"block", 1, 1, 1, false, "one number", [](const Numbers& n) { return Mask(Block(n[0].value)); }},
+    MaskForm{"table", 1, kAnyCount, 0, false, "at least one row", nullptr},
 };
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -151,7 +165,13 @@ class MaskParser {
     }
     if (numbers.size() > form->most) fail_at(text_, numbers[form->most].at, count_wrong(*form, numbers.size()));
     if (numbers.size() < form->fewest) fail_at(text_, begin, count_wrong(*form, numbers.size()));
-    return form->make(numbers);
+    try {
+      return form->make(numbers);
+    } catch (const std::invalid_argument& error) {  // numbers that do not go together
+      std::string_view what = error.what();
+      if (what.starts_with("mask: ")) what.remove_prefix(6);
+      fail_at(text_, begin, std::string(what));
+    }
   }
 
   static std::string unknown(std::string_view name) {
@@ -164,11 +184,7 @@ class MaskParser {
   }
 
   static std::string count_wrong(const MaskForm& form, std::size_t count) {
-    std::string takes = form.most == 0           ? "no number"
-                        : form.most == kAnyCount ? "at least one number"
-                        : form.most == 2         ? "one or two numbers"
-                                                 : "one number";
-    return std::string(form.name) + " takes " + takes + ", not " + std::to_string(count);
+    return std::string(form.name).append(" takes ").append(form.takes).append(", not ").append(std::to_string(count));
   }
 
   // Ids of all sequences: of the queries, or of the keys.

@@ -40,6 +40,22 @@ std::int64_t count_pairs(const Extent& e) {
   return pairs;
 }
 
+struct TileBits {
+  Pattern pattern{};  // as TilePlan::bits()
+  std::int64_t pairs = 0;
+};
+
+// cover() may return `some` for anything; the bits decide.
+TileBits bits_of(const Mask& mask, const Tile& tile) {
+  TileBits found;
+  mask.rows(tile, found.pattern.data());
+  const std::uint64_t keys = detail::bits_between(tile.j0, tile.j0, tile.j1 - 1);
+  for (std::uint64_t& word : found.pattern) found.pairs += std::popcount(word &= keys);
+  return found;
+}
+
+std::int64_t pairs_of(const Tile& tile) { return (tile.i1 - tile.i0) * (tile.j1 - tile.j0); }
+
 }  // namespace
 
 class TilePlan::Builder {
@@ -93,7 +109,8 @@ class TilePlan::Builder {
 
   void add_row(std::int64_t t) {
     set_rows(t, t + 1);
-    row_begin_ = plan_.spans_.size();
+    row_begin_ = std::ssize(plan_.spans_);
+    row_patterns_ = plan_.patterns();
     for (const Piece& piece : pieces_) {
       const Cover c = piece.all ? Cover::all : cover(piece.first, piece.last);
       if (c == Cover::all) add_full(piece.first, piece.last);
@@ -102,38 +119,59 @@ class TilePlan::Builder {
     plan_.starts_.push_back(static_cast<std::int64_t>(plan_.spans_.size()));
   }
 
-  // cover() may return `some` for anything; the bits decide.
   void look_at(std::int64_t key_tile) {
-    Pattern pattern{};
-    mask_.rows(tile_, pattern.data());
-    const std::uint64_t keys = detail::bits_between(tile_.j0, tile_.j0, tile_.j1 - 1);
-    std::int64_t pairs = 0;
-    for (std::uint64_t& word : pattern) pairs += std::popcount(word &= keys);
-    if (pairs == 0) return;
-    if (pairs == (tile_.i1 - tile_.i0) * (tile_.j1 - tile_.j0)) {
-      add_full(key_tile, key_tile + 1);
-    } else {
-      const auto tile = static_cast<std::int32_t>(key_tile);
-      plan_.spans_.push_back({tile, tile + 1, number_of(pattern)});
-      plan_.pairs_ += pairs;
-      ++plan_.partial_;
-    }
+    const TileBits found = bits_of(mask_, tile_);
+    if (found.pairs == 0) return;
+    if (found.pairs == pairs_of(tile_)) return add_full(key_tile, key_tile + 1);
+    const auto tile = static_cast<std::int32_t>(key_tile);
+    push({tile, tile + 1, is_mixed() ? TileSpan::kMixed : number_of(found.pattern)});
+    plan_.pairs_ += found.pairs;
+    ++plan_.partial_;
   }
 
   void add_full(std::int64_t first, std::int64_t last) {
     plan_.full_ += last - first;
     plan_.pairs_ += (tile_.i1 - tile_.i0) * (std::min(last * kTileKeys, extent_.keys) - first * kTileKeys);
     auto& spans = plan_.spans_;
-    if (spans.size() > row_begin_ && spans.back().bits == TileSpan::kFull && spans.back().last == first) {
+    if (std::ssize(spans) > row_begin_ && spans.back().bits == TileSpan::kFull && spans.back().last == first) {
       spans.back().last = static_cast<std::int32_t>(last);
     } else {
-      spans.push_back({static_cast<std::int32_t>(first), static_cast<std::int32_t>(last), TileSpan::kFull});
+      push({static_cast<std::int32_t>(first), static_cast<std::int32_t>(last), TileSpan::kFull});
     }
+  }
+
+  // Whether the current row has become one mixed span.
+  [[nodiscard]] bool is_mixed() const {
+    return std::ssize(plan_.spans_) > row_begin_ && plan_.spans_.back().bits == TileSpan::kMixed;
+  }
+
+  void push(const TileSpan& span) {
+    auto& spans = plan_.spans_;
+    if (is_mixed()) {
+      spans.back().last = span.last;
+    } else if (std::ssize(spans) - row_begin_ < kMostSpans) {
+      spans.push_back(span);
+    } else {
+      spans.resize(static_cast<std::size_t>(row_begin_) + 1);
+      spans.back() = {spans.back().first, span.last, TileSpan::kMixed};
+      forget_patterns();
+    }
+  }
+
+  // Removes the patterns that the current row has added. The last added goes first, so that every other one is still
+  // found where linear probing put it.
+  void forget_patterns() {
+    for (std::int64_t p = plan_.patterns() - 1; p >= row_patterns_; --p) {
+      std::uint64_t s = hash(plan_.patterns_.data() + p * kTileRows);
+      while (slots_[s & (slots_.size() - 1)] != p) ++s;
+      slots_[s & (slots_.size() - 1)] = -1;
+    }
+    plan_.patterns_.resize(static_cast<std::size_t>(row_patterns_ * kTileRows));
   }
 
   std::int32_t number_of(const Pattern& pattern) {
     auto& patterns = plan_.patterns_;
-    const std::int64_t count = std::ssize(patterns) / kTileRows;
+    const std::int64_t count = plan_.patterns();
     if (2 * count >= std::ssize(slots_)) grow();
     for (std::uint64_t s = hash(pattern.data());; ++s) {
       std::int32_t& slot = slots_[s & (slots_.size() - 1)];
@@ -148,7 +186,7 @@ class TilePlan::Builder {
   }
 
   void grow() {
-    const std::int64_t count = std::ssize(plan_.patterns_) / kTileRows;
+    const std::int64_t count = plan_.patterns();
     slots_.assign(std::max<std::size_t>(64, 2 * slots_.size()), -1);
     for (std::int64_t p = 0; p < count; ++p) {
       std::uint64_t s = hash(plan_.patterns_.data() + p * kTileRows);
@@ -162,11 +200,12 @@ class TilePlan::Builder {
   const Extent extent_;
   Tile tile_;                        // the current one
   std::vector<Piece> pieces_;        // of the current band, by rising key
-  std::size_t row_begin_ = 0;        // in spans_
+  std::int64_t row_begin_ = 0;       // the first span of the current row, in spans_
+  std::int64_t row_patterns_ = 0;    // patterns of the rows before it
   std::vector<std::int32_t> slots_;  // hash table of patterns; -1: free; at most half full
 };
 
-TilePlan::TilePlan(const Mask& mask, const Extent& extent) : extent_(extent) {
+TilePlan::TilePlan(const Mask& mask, const Extent& extent) : extent_(extent), mask_(mask) {
   const std::int64_t all_pairs = count_pairs(extent);
   if (extent.keys / kTileKeys >= kMostTiles) {
     throw std::invalid_argument("TilePlan: " + std::to_string(extent.keys) + " keys are more than " +
@@ -192,6 +231,17 @@ TilePlan::TilePlan(const Mask& mask, const Extent& extent) : extent_(extent) {
   }
   skipped_ = batches * heads * tile_rows_ * ((extent.keys + kTileKeys - 1) / kTileKeys) - full_ - partial_;
   pairs_ *= extent.batch / batches * (extent.heads / heads);
+}
+
+Cover TilePlan::look(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t key_tile,
+                     std::uint64_t* pattern) const {
+  const std::int64_t i = t * kTileRows, j = key_tile * kTileKeys;
+  const Tile tile{b, h, i, std::min(i + kTileRows, extent_.queries), j, std::min(j + kTileKeys, extent_.keys)};
+  const Cover cover = mask_.cover(tile);
+  if (cover != Cover::some) return cover;
+  const TileBits found = bits_of(mask_, tile);
+  std::ranges::copy(found.pattern, pattern);
+  return found.pairs == 0 ? Cover::none : found.pairs == pairs_of(tile) ? Cover::all : Cover::some;
 }
 
 }  // namespace attn

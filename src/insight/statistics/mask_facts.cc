@@ -26,10 +26,10 @@ MaskTiles mask_tiles(const TilePlan& plan) {
   if (tiles.down * tiles.across > kMostTiles) return tiles;
   std::string covers(static_cast<std::size_t>(tiles.down * tiles.across), '0');
   for (std::int64_t t = 0; t < tiles.down; ++t) {
-    for (const TileSpan& span : plan.row(0, 0, t)) {
-      const auto row = covers.begin() + t * tiles.across;
-      std::fill(row + span.first, row + span.last, span.bits == TileSpan::kFull ? '2' : '1');
-    }
+    const auto row = covers.begin() + t * tiles.across;
+    plan.visit_row(0, 0, t, [&](std::int32_t first, std::int32_t last, const std::uint64_t* bits) {
+      std::fill(row + first, row + last, bits == nullptr ? '2' : '1');
+    });
   }
   tiles.covers = std::move(covers);
   return tiles;

@@ -52,6 +52,31 @@ TEST_P(RandomProblems, AgreeWithTheTextbookOnEveryTarget) {
 }
 INSTANTIATE_TEST_SUITE_P(Batch, RandomProblems, testing::Range(std::uint64_t{0}, kBatches));
 
+// So many keys that a plan stores no row of tiles: the mask is evaluated while the keys are visited.
+TEST(AttentionLongRows, OfMasksThatAPlanDoesNotStoreAgreeWithTheTextbook) {
+  const Sizes s{1, 2, 1, 30, 17'000, 8, 8};
+  for (const char* text : {"sparse(3)", "sparse(5) & causal(16950)", "~dilated(inf,7)"}) {
+    SCOPED_TRACE(text);
+    Problem p = plain_problem(s);
+    p.options.mask = parse_mask(text);
+    const TilePlan plan(p.options.mask, {s.B, s.H, s.N, s.M});
+    ASSERT_EQ(plan.row(0, 0, 1).front().bits, TileSpan::kMixed);
+    const Textbook book = textbook(p.inputs(), p.options);
+    on_every_target([&](const char* target) {
+      SCOPED_TRACE(target);
+      Results r(s, true);
+      ThreadPool pool(2);
+      attention(p.inputs(), p.options, r.out.floats(), r.lse_view(), pool);
+      EXPECT_TRUE(out_agrees(book, r.out.floats()));
+      EXPECT_TRUE(lse_agrees(book, r.lse_view()));
+      Options planned = p.options;
+      planned.plan = &plan;
+      weights(p.inputs(), planned, r.lse_view(), {0, 0}, r.weights_view(), pool);
+      EXPECT_TRUE(weights_agree(book, r.weights_view()));
+    });
+  }
+}
+
 // Shapes for these properties: several tiles of rows and keys, the last ones not full.
 std::vector<Sizes> law_sizes() {
   return {{1, 1, 1, 1, 1, 1, 1},       {2, 4, 2, 13, 65, 16, 24},     {1, 2, 2, 64, 64, 64, 64},

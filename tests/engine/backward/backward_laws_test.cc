@@ -58,6 +58,15 @@ TEST(BackwardLaw, ZeroGradientOfTheOutputGivesZero) {
   for (const Tensor* t : {&g.dq, &g.dk, &g.dv, &g.d_bias, &g.d_sink}) EXPECT_TRUE(all_zero(*t));
 }
 
+TEST(BackwardLongRows, OfAMaskThatAPlanDoesNotStoreAgreeWithTheTextbook) {
+  Problem p = plain_problem({1, 2, 1, 30, 17'000, 8, 8});
+  p.options.mask = parse_mask("sparse(3) & causal(16950)");
+  const TilePlan plan(p.options.mask, {1, 2, 30, 17'000});
+  ASSERT_EQ(plan.row(0, 0, 1).front().bits, TileSpan::kMixed);
+  const Tensor d_out = random_d_out(p);
+  EXPECT_TRUE(agree(textbook_gradients(p, d_out), differentiate(p, d_out, 2)));
+}
+
 TEST(BackwardLaw, TwiceTheGradientOfTheOutputGivesTwiceEachBit) {
   const Problem p = with_everything({2, 4, 2, 50, 90, 16, 24});
   const Tensor once = random_d_out(p);

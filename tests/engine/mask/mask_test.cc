@@ -128,6 +128,9 @@ TEST(MaskRules, HaveTheKnownNumbersOfPairs) {
   EXPECT_EQ(count(Window{2}, 8, 8), 34);
   EXPECT_EQ(count(Window(2, 0), 8, 8), 21);
   EXPECT_EQ(count(Sparse{4}, 16, 16), 184);
+  EXPECT_EQ(count(Dilated(4, 2), 8, 8), 8 + 2 * (6 + 4));
+  EXPECT_EQ(count(Natten(8, 3), 8, 8), 8 * 3);
+  EXPECT_EQ(count(Natten({7, 5}, {3, 5}), 35, 35), 35 * 15);
   EXPECT_EQ(count(Global{2}, 8, 8), 28);
   EXPECT_EQ(count(Block{3}, 8, 8), 9 + 9 + 4);
   EXPECT_EQ(count(Padding{{3}}, 8, 8), 24);
@@ -146,6 +149,8 @@ TEST(MaskRules, TakeTheLargestAndSmallestNumbers) {
   expect_same(Global{kHuge}, Mask{}, e);
   expect_same(Block{kHuge}, Mask{}, e);
   expect_same(Sparse{kHuge}, Mask{}, e);
+  expect_same(Dilated(kHuge, 1), Mask{}, e);
+  expect_same(Dilated(kHuge, kHuge), Window{0}, e);
   for (const Mask& mask : {Mask(Causal{kHuge}), Mask(Window{kUnlimited}), Mask(Padding{{kHuge}}), Mask(Block{kHuge}),
                            Mask(Sparse{kHuge}), Mask(Global{kHuge})}) {
     EXPECT_EQ(mask.cover({0, 0, 0, 70, 0, 130}), Cover::all) << mask.text();
@@ -156,6 +161,12 @@ TEST(MaskRules, TakeTheLargestAndSmallestNumbers) {
 TEST(MaskRules, RefuseInvalidSizes) {
   EXPECT_THAT([] { Window{-1}; }, ThrowsMessage<std::invalid_argument>(HasSubstr("-1")));
   EXPECT_THROW(Window(0, -2), std::invalid_argument);
+  EXPECT_THROW(Dilated(-1, 2), std::invalid_argument);
+  EXPECT_THROW(Dilated(1, 0), std::invalid_argument);
+  EXPECT_THROW(Natten(0, 1), std::invalid_argument);
+  EXPECT_THROW(Natten(5, 7), std::invalid_argument);
+  EXPECT_THROW(Natten(5, 2), std::invalid_argument);
+  EXPECT_THROW(Natten(kHuge, 3), std::invalid_argument);
   EXPECT_THROW(Sparse{0}, std::invalid_argument);
   EXPECT_THROW(Global{-1}, std::invalid_argument);
   EXPECT_THROW(Block{0}, std::invalid_argument);
@@ -177,6 +188,7 @@ TEST(MaskRules, OfAnotherSizeAreRefusedWithBothSizes) {
   refused(Document{{0, 0, 1}}, {1, 1, 3, 4}, "3 ids", "3 and 4");
   refused(parse_mask("document(0,1/0,0,1)"), {1, 1, 3, 3}, "2 and 3", "3 and 3");
   refused(CausalPerSequence{{3, 5}}, {7, 1, 8, 8}, "2 offsets", "7 sequences");
+  refused(Natten({4, 3}, {3, 3}), {1, 1, 12, 13}, "4 x 3 = 12 tokens", "12, 13");
   refused(~Document(View<const std::int64_t, 2>(std::vector<std::int64_t>(6).data(), {2, 3})), {3, 1, 3, 3},
           "2 sequences", "3");
   refused(table(View<const std::uint8_t, 4>(ones.data(), {2, 1, 3, 4})), {2, 5, 3, 9}, "[2,1,3,4]", "[2,5,3,9]");

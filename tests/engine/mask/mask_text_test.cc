@@ -89,6 +89,11 @@ TEST(MaskText, OfEachRuleIsItsShortestForm) {
       {"document(0,0,1; 0,1,1)", "document(0,0,1;0,1,1)"},
       {"document(1 / 0,1)", "document(1/0,1)"},
       {"document(1/0,1;0/1,1)", "document(1/0,1;0/1,1)"},
+      {"dilated(6, 2)", "dilated(6,2)"},
+      {"dilated(inf,2)", "dilated(inf,2)"},
+      {"natten(9, 3)", "natten(9,3)"},
+      {"natten(9,1,3,1)", "natten(9,3)"},
+      {"natten(6,4,3,1)", "natten(6,4,3,1)"},
       {"sparse(4)", "sparse(4)"},
       {"global(0)", "global(0)"},
       {"block(64)", "block(64)"},
@@ -118,7 +123,7 @@ TEST(MaskText, ReadsTablesBySequenceHeadAndRow) {
 TEST(MaskText, ErrorShowsTheTextAndACaretBelowTheColumn) {
   EXPECT_EQ(error_of("causal & widnow(3)"),
             "mask: column 10: unknown name 'widnow'; known: everything, causal, window, padding, prefix, document, "
-            "sparse, global, block, table\n"
+            "dilated, natten, sparse, global, block, table\n"
             "  causal & widnow(3)\n"
             "           ^");
 }
@@ -131,6 +136,12 @@ TEST(MaskText, ErrorNamesTheColumnAndWhatIsWrong) {
   };
   const std::vector<Case> cases = {
       {"", 1, "the text is empty"},
+      {"dilated(3)", 1, "dilated takes two numbers, not 1"},
+      {"dilated(3,0)", 1, "the dilation of dilated is 0, but must be at least 1"},
+      {"causal | natten(5,4,3)", 10, "natten takes two numbers (length, kernel) or four"},
+      {"natten(9,4)", 1, "the kernel of natten has the width 4, but it must be odd and from 1 to 9"},
+      {"natten(9,2,3,3)", 1, "the kernel of natten has the height 3, but it must be odd and from 1 to 2"},
+      {"natten(99999999999,3)", 1, "the canvas of natten has the width 99999999999"},
       {"   ", 4, "the text is empty"},
       {"causal &", 9, "expected a name, '~' or '(', not the end"},
       {"& causal", 1, "expected a name, '~' or '(', not '&'"},

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -59,7 +60,7 @@ class MaskTrees {
     return e;
   }
 
-  static constexpr int kKinds = 12;
+  static constexpr int kKinds = 14;
 
   MaskSample rule(const Extent& e, int kind) {
     switch (kind) {
@@ -94,6 +95,13 @@ class MaskTrees {
         return e.queries == e.keys ? document(e) : document_of_keys(e);
       case 11:
         return causal_per_sequence(e);
+      case 12: {
+        const std::int64_t width = number(0, e.keys), dilation = number(1, number(0, 1) == 0 ? 5 : 100);
+        return {Dilated(width, dilation),
+                [=](auto, auto, auto i, auto j) { return std::abs(i - j) <= width && (i - j) % dilation == 0; }};
+      }
+      case 13:
+        return natten(e);
       default:
         return table(e, kind == 9);
     }
@@ -118,6 +126,20 @@ class MaskTrees {
     for (auto& length : l) length = number(0, e.keys + 3);
     const Truth truth = [=](auto b, auto, auto, auto j) { return j < (l.size() == 1 ? l[0] : l[b]); };
     return {padding ? Mask(Padding(l)) : Mask(Prefix(l)), truth};
+  }
+
+  // The definition of attention-gym: the kernel's centre is kept half a kernel away from the edges.
+  MaskSample natten(const Extent& e) {
+    if (e.queries != e.keys) return rule(e, 12);
+    std::int64_t width = number(1, e.keys);
+    while (e.keys % width != 0) --width;
+    const std::int64_t height = e.keys / width;
+    const std::int64_t across = number(0, (width - 1) / 2), down = number(0, (height - 1) / 2);  // half a kernel
+    return {Natten({width, height}, {2 * across + 1, 2 * down + 1}), [=](auto, auto, auto i, auto j) {
+              const std::int64_t x = std::clamp(i % width, across, width - 1 - across);
+              const std::int64_t y = std::clamp(i / width, down, height - 1 - down);
+              return std::abs(x - j % width) <= across && std::abs(y - j / width) <= down;
+            }};
   }
 
   MaskSample causal_per_sequence(const Extent& e) {
