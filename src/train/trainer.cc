@@ -9,11 +9,11 @@
 
 #include "attn/error.h"
 #include "base/hash.h"
+#include "base/new_file.h"
 #include "base/whole.h"
 #include "engine/runtime/copy_bytes.h"
 #include "engine/runtime/number_text.h"
 #include "model/files/config.h"
-#include "model/files/file_io.h"
 #include "model/files/safetensors.h"
 #include "model/files/weights.h"
 #include "model/run/model.h"

@@ -20,10 +20,11 @@
 #include "apps/cli/output/progress.h"
 #include "attn/error.h"
 #include "base/json_file.h"
+#include "base/new_file.h"
+#include "base/read_file.h"
 #include "figure/scene/heads_report.h"
 #include "insight/experiments/corpus_shards.h"
 #include "insight/statistics/induction.h"
-#include "model/files/file_io.h"
 #include "text/datasets/data_set.h"
 
 namespace attn::cli {
@@ -60,7 +61,7 @@ class StateFile {
   std::int64_t load(insight::Corpus& corpus) const {
     if (!std::filesystem::exists(file_)) return 0;
     try {
-      const Exact state = parsed(model::read_file(file_, kMostStateBytes));
+      const Exact state = parsed(base::read_file(file_, kMostStateBytes));
       if (state.at("format") != kFormat) {
         throw Error(file_, "was saved by another version; delete it, or choose another --state");
       }
@@ -106,7 +107,7 @@ class StateFile {
                          {"next", next},
                          {"corpus", base::parse_json(corpus.save(), "the sums")}};
     const std::string bytes = state.dump();
-    model::NewFile out(file_);
+    base::NewFile out(file_);
     out.write(bytes.data(), bytes.size());
     out.commit();
     saved_ = next;

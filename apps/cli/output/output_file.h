@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/files/file_io.h"
+#include "base/new_file.h"
 
 namespace attn::cli {
 
@@ -21,7 +21,7 @@ class OutputFile {
   void commit();
 
  private:
-  std::optional<model::NewFile> file_;  // none: standard output
+  std::optional<base::NewFile> file_;  // none: standard output
 };
 
 }  // namespace attn::cli

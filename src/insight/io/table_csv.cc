@@ -7,10 +7,10 @@
 
 #include "attn/error.h"
 #include "base/csv.h"
+#include "base/one_line.h"
 #include "base/utf8.h"
 #include "engine/runtime/copy_bytes.h"
 #include "insight/io/table_formats.h"
-#include "model/files/file_io.h"
 
 namespace attn::insight {
 
@@ -74,7 +74,7 @@ class CsvTable {
   [[nodiscard]] float number(const std::string& cell, std::int64_t line, std::size_t column) const {
     const std::optional<float> value = number_of(cell);
     if (value && std::isfinite(*value)) return *value;
-    lines_.fail(line, ", column " + std::to_string(column + 1) + ": " + model::in_quotes(cell) +
+    lines_.fail(line, ", column " + std::to_string(column + 1) + ": " + base::in_quotes(cell) +
                           (value ? " is not finite; weights must be" : " is not a number"));
   }
 

@@ -6,8 +6,9 @@
 
 #include "attn/error.h"
 #include "base/json_file.h"
+#include "base/one_line.h"
+#include "base/read_file.h"
 #include "insight/io/table_formats.h"
-#include "model/files/file_io.h"
 #include "model/files/safetensors.h"
 
 namespace attn::insight {
@@ -22,7 +23,7 @@ constexpr std::size_t kMostAxes = 4;
 std::string shown(const nlohmann::json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list of " + std::to_string(value.size());
-  return model::one_line(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return base::one_line(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 // The shape that the first element of each list implies; fill() checks the other elements.
@@ -135,7 +136,7 @@ TableFile read_table(const std::filesystem::path& file) {
   const auto* const known =
       std::ranges::find(kKnown, file.extension().string(), [](const Known& k) { return std::string(k.ending); });
   if (known == std::end(kKnown)) fail(file.string(), "is not a table; the name must end in .npy, .csv or .json");
-  const std::string text = model::read_file(file, kMostBytes);
+  const std::string text = base::read_file(file, kMostBytes);
   if (text.empty()) fail(file.string(), "is empty");
   TableFile read = known->read(text, file.string());
   const auto fits = [&](const std::vector<std::string>& names, std::int64_t count, const char* what) {

@@ -7,8 +7,8 @@
 
 #include "attn/error.h"
 #include "attn/view.h"
+#include "base/one_line.h"
 #include "insight/io/table_formats.h"
-#include "model/files/file_io.h"
 #include "model/files/safetensors.h"
 
 namespace attn::insight {
@@ -69,7 +69,7 @@ class NpyHeaderParser {
       } else if (key == "shape") {
         header.shape = tuple(), seen |= 4U;
       } else {
-        fail("the header has a key " + model::in_quotes(key) + "; descr, fortran_order and shape are known");
+        fail("the header has a key " + base::in_quotes(key) + "; descr, fortran_order and shape are known");
       }
       if (!take(',')) {
         need('}');
@@ -166,7 +166,7 @@ const Element& element_of(const std::string& descr, const std::string& path) {
   const auto* const found =
       std::ranges::find(kElements, std::string_view(descr).substr(descr.empty() ? 0 : 1), &Element::name);
   if (!known_order || found == kElements.end())
-    throw Error(path, "holds elements of type " + model::in_quotes(descr) +
+    throw Error(path, "holds elements of type " + base::in_quotes(descr) +
                           "; supported are little-endian floats of 16, 32 or 64 bits, integers and booleans");
   return *found;
 }

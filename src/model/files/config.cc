@@ -8,7 +8,8 @@
 
 #include "attn/error.h"
 #include "base/json_file.h"
-#include "model/files/file_io.h"
+#include "base/one_line.h"
+#include "base/read_file.h"
 
 namespace attn::model {
 
@@ -27,7 +28,7 @@ constexpr std::int64_t kMostBytes = std::int64_t{32} << 20;  // the largest know
 std::string shown(const json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
-  return one_line(value.dump(-1, ' ', false, json::error_handler_t::replace));
+  return base::one_line(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 std::optional<std::int64_t> whole(const json& value) {
@@ -104,7 +105,8 @@ Config Config::read(const std::filesystem::path& file) { return read(file.parent
 
 Config Config::read(const base::Folder& folder, const std::string& file) {
   const std::optional<std::string_view> bytes = folder.bytes(file);
-  Config config = parse(bytes ? std::string(*bytes) : read_file(folder.path(file), kMostBytes), folder.shown(file));
+  Config config =
+      parse(bytes ? std::string(*bytes) : base::read_file(folder.path(file), kMostBytes), folder.shown(file));
   config.folder_ = folder;
   return config;
 }

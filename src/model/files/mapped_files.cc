@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "attn/error.h"
+#include "base/new_file.h"
 
 namespace attn::model {
 
@@ -54,10 +55,10 @@ void on_bus_error(int signal, siginfo_t* facts, void*) noexcept {
 
 }  // namespace
 
-MappedFile::MappedFile(const OpenFile& file, std::string path)
+MappedFile::MappedFile(const base::OpenFile& file, std::string path)
     : path_(std::move(path)), bytes_(file.bytes()), place_(mapped_places.size()) {
   void* mapped = ::mmap(nullptr, static_cast<std::size_t>(bytes_), PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
-  if (mapped == MAP_FAILED) throw Error(path_, "cannot be mapped: " + system_words(errno));
+  if (mapped == MAP_FAILED) throw Error(path_, "cannot be mapped: " + base::system_words(errno));
   data_ = static_cast<const std::byte*>(mapped);
   for (std::size_t n = 0; n < mapped_places.size(); ++n) {
     const MappedFile* nobody = nullptr;

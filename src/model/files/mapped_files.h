@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "model/files/file_io.h"
+#include "base/read_file.h"
 
 namespace attn::model {
 
@@ -16,7 +16,7 @@ namespace attn::model {
 // to 180 ms with any of them.
 class MappedFile {
  public:
-  MappedFile(const OpenFile& file, std::string path);  // throws attn::Error
+  MappedFile(const base::OpenFile& file, std::string path);  // throws attn::Error
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -11,7 +11,8 @@
 #include <utility>
 
 #include "attn/error.h"
-#include "model/files/file_io.h"
+#include "base/one_line.h"
+#include "base/read_file.h"
 #include "model/files/mapped_files.h"
 #include "model/files/safetensors_header.h"
 
@@ -106,11 +107,11 @@ void check_tiling(const std::map<std::string, StoredTensor, std::less<>>& tensor
     const auto& [name, tensor] = *named;
     if (tensor.offset != end)
       throw Error(place.path,
-                  "tensor " + in_quotes(name) + " begins here, but " + before + " ends at byte " + std::to_string(end) +
-                      (tensor.offset < end ? ": they overlap" : ": a gap"),
+                  "tensor " + base::in_quotes(name) + " begins here, but " + before + " ends at byte " +
+                      std::to_string(end) + (tensor.offset < end ? ": they overlap" : ": a gap"),
                   tensor.offset);
     end += tensor.bytes;
-    before = "tensor " + in_quotes(name);
+    before = "tensor " + base::in_quotes(name);
   }
   if (end != place.file_bytes)
     throw Error(place.path, before + " ends here, but the file has " + std::to_string(place.file_bytes) + " bytes",
@@ -122,7 +123,7 @@ void check_tiling(const std::map<std::string, StoredTensor, std::less<>>& tensor
 SafeTensors SafeTensors::open(const std::filesystem::path& file) {
   SafeTensors result;
   result.path_ = file.string();
-  const OpenFile opened(file);
+  const base::OpenFile opened(file);
   check_length(opened.bytes(), result.path_);
   result.mapping_ = std::make_shared<const MappedFile>(opened, result.path_);
   result.bytes_ = {reinterpret_cast<const char*>(result.mapping_->data()), static_cast<std::size_t>(opened.bytes())};

@@ -12,7 +12,7 @@
 
 #include "attn/error.h"
 #include "attn/ring.h"
-#include "model/files/file_io.h"
+#include "base/new_file.h"
 #include "model/files/safetensors_header.h"
 
 namespace attn::model {
@@ -52,7 +52,7 @@ class SharedFile {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw Error(path_, what + ": " + system_words(errno)); }
+  [[noreturn]] void fail(const std::string& what) const { throw Error(path_, what + ": " + base::system_words(errno)); }
 
   std::string path_;
   int descriptor_ = -1;
@@ -114,7 +114,7 @@ class Common {
     throw std::runtime_error(in_words(*first));
   }
 
-  std::optional<NewFile> file;  // on rank 0
+  std::optional<base::NewFile> file;  // on rank 0
 
  private:
   Ranks& ranks_;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "attn/error.h"
-#include "model/files/file_io.h"
+#include "base/one_line.h"
 
 namespace attn::model {
 
@@ -68,7 +68,7 @@ class SafetensorsHeaderParser final : public nlohmann::json_sax<json> {
   bool null() override { return wrong("null"); }
   bool boolean(bool) override { return wrong("true or false"); }
   bool number_integer(number_integer_t n) override { return wrong("the negative number " + std::to_string(n)); }
-  bool number_float(number_float_t, const string_t& n) override { return wrong("the number " + one_line(n)); }
+  bool number_float(number_float_t, const string_t& n) override { return wrong("the number " + base::one_line(n)); }
   bool number_unsigned(number_unsigned_t n) override;
   bool string(string_t& s) override;
   bool binary(binary_t&) override { return wrong("binary data"); }
@@ -86,7 +86,7 @@ class SafetensorsHeaderParser final : public nlohmann::json_sax<json> {
   [[noreturn]] void fail(const std::string& problem) const {
     throw Error(place_.path, problem, kLengthBytes + std::max<std::int64_t>(at_ - text_.data() - 1, 0));
   }
-  [[nodiscard]] std::string tensor() const { return "tensor " + in_quotes(name_); }
+  [[nodiscard]] std::string tensor() const { return "tensor " + base::in_quotes(name_); }
   bool wrong(const std::string& found) const;
   void finish_entry();
 
@@ -112,7 +112,7 @@ bool SafetensorsHeaderParser::wrong(const std::string& found) const {
     case In::header:
       fail((name_ == "__metadata__" ? name_ : tensor()) + " is " + found + "; an object is needed");
     case In::metadata:
-      fail("__metadata__ " + in_quotes(name_) + " is " + found + "; a string is needed");
+      fail("__metadata__ " + base::in_quotes(name_) + " is " + found + "; a string is needed");
     case In::entry:
       fail(tensor() + ": " + field_ + " is " + found + "; " +
            (field_ == "dtype" ? "a string is needed" : "a list of integers is needed"));
@@ -139,9 +139,9 @@ bool SafetensorsHeaderParser::string(string_t& s) {
     header_.metadata.at(name_) = std::move(s);
   } else if (in_ == In::entry && field_ == "dtype") {
     dtype_ = parse_dtype(s);
-    if (!dtype_) fail(tensor() + ": unknown dtype " + in_quotes(s) + "; known: " + known_dtypes());
+    if (!dtype_) fail(tensor() + ": unknown dtype " + base::in_quotes(s) + "; known: " + known_dtypes());
   } else {
-    return wrong("the string " + in_quotes(s));
+    return wrong("the string " + base::in_quotes(s));
   }
   return true;
 }
@@ -164,14 +164,14 @@ bool SafetensorsHeaderParser::key(string_t& k) {
   if (in_ == In::entry) {
     field_ = std::move(k);
     if (field_ != "dtype" && field_ != "shape" && field_ != "data_offsets")
-      fail(tensor() + ": unknown field " + in_quotes(field_) + "; known: dtype, shape, data_offsets");
+      fail(tensor() + ": unknown field " + base::in_quotes(field_) + "; known: dtype, shape, data_offsets");
     if (field_ == "dtype" ? dtype_.has_value() : field_ == "shape" ? shape_.has_value() : offsets_.has_value())
       fail(tensor() + ": " + field_ + " appears twice");
     return true;
   }
   name_ = std::move(k);
   if (in_ == In::metadata) {
-    if (!header_.metadata.try_emplace(name_).second) fail("__metadata__ " + in_quotes(name_) + " appears twice");
+    if (!header_.metadata.try_emplace(name_).second) fail("__metadata__ " + base::in_quotes(name_) + " appears twice");
   } else if (name_ == "__metadata__") {
     if (std::exchange(saw_metadata_, true)) fail("__metadata__ appears twice");
   } else if (!header_.tensors.try_emplace(name_).second) {
@@ -223,7 +223,7 @@ bool SafetensorsHeaderParser::parse_error(std::size_t position, const std::strin
   std::string_view words = e.what();
   words.remove_prefix(std::min(words.find("] ") + 2, words.size()));
   if (words.starts_with("parse error")) words.remove_prefix(std::min(words.find(": ") + 2, words.size()));
-  throw Error(place_.path, "the header is not JSON: " + one_line(words),
+  throw Error(place_.path, "the header is not JSON: " + base::one_line(words),
               kLengthBytes + std::max<std::int64_t>(static_cast<std::int64_t>(position) - 1, 0));
 }
 

@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "model/files/file_io.h"
+#include "base/new_file.h"
+#include "base/one_line.h"
 #include "model/files/safetensors.h"
 #include "model/files/safetensors_header.h"
 
@@ -16,10 +17,10 @@ using nlohmann::json;
 std::int64_t tensor_bytes(const TensorToStore& tensor) {
   const std::optional<std::int64_t> bytes = stored_bytes(tensor.dtype, tensor.shape);
   if (!bytes)
-    throw std::invalid_argument("write_safetensors: tensor " + in_quotes(tensor.name) +
+    throw std::invalid_argument("write_safetensors: tensor " + base::in_quotes(tensor.name) +
                                 " has a negative size, or a size in bytes that overflows 64 bits");
   if (*bytes > 0 && tensor.data == nullptr)
-    throw std::invalid_argument("write_safetensors: tensor " + in_quotes(tensor.name) + " has no data");
+    throw std::invalid_argument("write_safetensors: tensor " + base::in_quotes(tensor.name) + " has no data");
   return *bytes;
 }
 
@@ -33,7 +34,7 @@ std::string safetensors_header(const std::vector<TensorToStore>& tensors,
   for (const TensorToStore& tensor : tensors) {
     const std::int64_t begin = end;
     if (tensor.name == "__metadata__" || header.contains(tensor.name))
-      throw std::invalid_argument("write_safetensors: the name " + in_quotes(tensor.name) +
+      throw std::invalid_argument("write_safetensors: the name " + base::in_quotes(tensor.name) +
                                   " is used twice or reserved");
     if (__builtin_add_overflow(begin, tensor_bytes(tensor), &end))
       throw std::invalid_argument("write_safetensors: more bytes than a file can have");
@@ -58,7 +59,7 @@ void write_safetensors(const std::filesystem::path& file, const std::vector<Tens
                        const std::map<std::string, std::string, std::less<>>& metadata,
                        const std::function<void()>& between) {
   static_cast<void>(safetensors_header(tensors, metadata));  // validates before a file is created
-  NewFile out(file);
+  base::NewFile out(file);
   const auto write = [&](std::string_view bytes) {
     if (between) between();
     out.write(bytes.data(), bytes.size());

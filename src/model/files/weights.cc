@@ -9,8 +9,8 @@
 
 #include "attn/error.h"
 #include "base/edit_distance.h"
+#include "base/one_line.h"
 #include "model/files/config.h"
-#include "model/files/file_io.h"
 #include "nn/infer/embedding.h"
 
 namespace attn::model {
@@ -83,7 +83,7 @@ std::string nearest(const Places& places, std::string_view wanted) {
   const std::size_t count = std::min<std::size_t>(3, all.size());
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end());
   std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + in_quotes(all[i].second);
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + base::in_quotes(all[i].second);
   return text.empty() ? "there are no tensors" : "the nearest are " + text;
 }
 
@@ -109,15 +109,15 @@ template <std::size_t Rank>
 AnyView<Rank> view_of(const SafeTensors& file, const StoredTensor& tensor, const std::string& name, Shape<Rank> shape) {
   const std::optional<Type> type = engine_type(tensor.dtype);
   if (!type)
-    throw Error(
-        file.path(),
-        "tensor " + in_quotes(name) + " is " + std::string(name_of(tensor.dtype)) + "; F32, F16 or BF16 is needed",
-        tensor.offset);
+    throw Error(file.path(),
+                "tensor " + base::in_quotes(name) + " is " + std::string(name_of(tensor.dtype)) +
+                    "; F32, F16 or BF16 is needed",
+                tensor.offset);
   const auto fits = [](std::int64_t wanted, std::int64_t is) { return wanted < 0 || wanted == is; };
   if (!std::ranges::equal(shape, tensor.shape, fits))
     throw Error(
         file.path(),
-        "tensor " + in_quotes(name) + " is " + shape_text(tensor.shape) + "; " + shape_text(shape) + " is needed",
+        "tensor " + base::in_quotes(name) + " is " + shape_text(tensor.shape) + "; " + shape_text(shape) + " is needed",
         tensor.offset);
   std::ranges::copy(tensor.shape, shape.begin());
   return {tensor.data, *type, shape, dense_strides(shape)};
@@ -150,16 +150,17 @@ void Weights::open_shards(const base::Folder& folder) {
     const SafeTensors*& file = shards[shard];
     if (file == nullptr) {
       if (!stays_inside(shard))
-        throw Error(index.path(), "tensor " + in_quotes(name) + " is mapped to " + in_quotes(shard) +
+        throw Error(index.path(), "tensor " + base::in_quotes(name) + " is mapped to " + base::in_quotes(shard) +
                                       "; a file in the same folder is needed");
       if (!folder.has(shard))
-        throw Error(index.path(),
-                    "tensor " + in_quotes(name) + " is mapped to " + in_quotes(shard) + ", which does not exist");
+        throw Error(index.path(), "tensor " + base::in_quotes(name) + " is mapped to " + base::in_quotes(shard) +
+                                      ", which does not exist");
       file = files_.emplace_back(std::make_unique<SafeTensors>(SafeTensors::open(folder, shard))).get();
     }
     const auto at = file->tensors().find(name);
     if (at == file->tensors().end())
-      throw Error(file->path(), "has no tensor " + in_quotes(name) + ", although " + kIndex + " maps it to this file");
+      throw Error(file->path(),
+                  "has no tensor " + base::in_quotes(name) + ", although " + kIndex + " maps it to this file");
     places_.emplace(name, Place{file, &at->second});
   }
 }
@@ -175,8 +176,8 @@ const Weights::Place* Weights::find(std::string_view name) const {
 const Weights::Place& Weights::need(std::string_view name) const {
   if (const Place* place = find(name)) return *place;
   const std::string whole = prefix_ + std::string(name);
-  throw Error(folder_, "no tensor " + in_quotes(whole) + (prefix_.empty() ? "" : " or " + in_quotes(name)) + "; " +
-                           nearest(places_, whole));
+  throw Error(folder_, "no tensor " + base::in_quotes(whole) + (prefix_.empty() ? "" : " or " + base::in_quotes(name)) +
+                           "; " + nearest(places_, whole));
 }
 
 AnyView<1> Weights::vector(std::string_view name, std::int64_t length) const {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "attn/error.h"
-#include "model/files/file_io.h"
+#include "base/one_line.h"
 #include "model/hub/hub_cache.h"
 #include "model/hub/hub_client.h"
 #include "model/hub/hub_hash.h"
@@ -157,10 +157,10 @@ class Puller {
 
 void check_pull(const Pull& what) {
   if (!is_model_name(what.name))
-    throw std::invalid_argument("not a model name: " + in_quotes(what.name) +
+    throw std::invalid_argument("not a model name: " + base::in_quotes(what.name) +
                                 "; expected \"name\" or \"owner/name\", each of up to 96 letters, digits, - _ or .");
   if (!is_revision(what.revision))
-    throw std::invalid_argument("not a revision: " + in_quotes(what.revision) +
+    throw std::invalid_argument("not a revision: " + base::in_quotes(what.revision) +
                                 "; expected a branch, a tag or a commit");
 }
 
@@ -171,8 +171,8 @@ fs::path pull(const Pull& what, const HubSettings& settings) {
   if (!settings.offline) return Puller(what, settings).run();
   const fs::path found = ModelCache(settings.cache, what.name).find(what.revision);
   if (found.empty())
-    throw Error(what.name, "revision " + in_quotes(what.revision) + " is not in the cache " + settings.cache.string() +
-                               ", and HF_HUB_OFFLINE forbids downloading it");
+    throw Error(what.name, "revision " + base::in_quotes(what.revision) + " is not in the cache " +
+                               settings.cache.string() + ", and HF_HUB_OFFLINE forbids downloading it");
   return found;
 }
 

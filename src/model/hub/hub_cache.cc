@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "attn/error.h"
-#include "model/files/file_io.h"
+#include "base/new_file.h"
+#include "base/read_file.h"
 #include "model/hub/hub.h"
 #include "model/hub/hub_hash.h"
 
@@ -88,7 +89,8 @@ fs::path ModelCache::lock(const std::string& hash) const { return locks_ / (hash
 fs::path ModelCache::find(const std::string& revision) const {
   std::string commit = revision;
   std::error_code none;
-  if (const fs::path ref = folder_ / "refs" / revision; fs::is_regular_file(ref, none)) commit = read_file(ref, 4096);
+  if (const fs::path ref = folder_ / "refs" / revision; fs::is_regular_file(ref, none))
+    commit = base::read_file(ref, 4096);
   const auto end = commit.find_last_not_of(" \t\r\n");
   commit.resize(end == std::string::npos ? 0 : end + 1);
   if (!is_git_sha1(commit) || !has_config(snapshot(commit))) return {};
@@ -128,7 +130,7 @@ void ModelCache::set_revision(const std::string& revision, const std::string& co
   const fs::path file = folder_ / "refs" / revision;
   std::error_code none;
   base::remove_unfinished(file.parent_path());  // version 0.1 left files there, which other tools take for revisions
-  if (revision == commit || (fs::is_regular_file(file, none) && read_file(file, 4096) == commit)) return;
+  if (revision == commit || (fs::is_regular_file(file, none) && base::read_file(file, 4096) == commit)) return;
   make_folders(file.parent_path());
   base::write_file(file, commit, folder_);
 }
@@ -138,7 +140,7 @@ FileLock::FileLock(const fs::path& file, const std::function<void()>& pulse) {
   for (;;) {
     // Group-writable, as Python's tools create it, so that users who share a cache can wait for each other.
     descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0664);
-    if (descriptor_ < 0) throw Error(file.string(), "cannot be opened: " + system_words(errno));
+    if (descriptor_ < 0) throw Error(file.string(), "cannot be opened: " + base::system_words(errno));
     try {
       while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
         if (pulse) pulse();

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "attn/error.h"
-#include "model/files/file_io.h"
+#include "base/one_line.h"
 #include "model/hub/hub_hash.h"
 
 namespace attn::model {
@@ -138,7 +138,7 @@ void HubClient::identify(RemoteFile& file, const std::string& commit) {
   if (file.size < 0) file.size = whole_number(size).value_or(-1);
   if (const std::string other = answer.header("x-repo-commit"); !other.empty() && other != commit)
     throw Error(what_.name, "requested " + file.name + " of commit " + commit + ", but " + settings_.endpoint +
-                                " returned " + in_quotes(other));
+                                " returned " + base::in_quotes(other));
   if (!file.is_known())
     throw Error(what_.name, settings_.endpoint + " does not give the " + (file.size < 0 ? "length" : "hash") + " of " +
                                 file.name + ", so it cannot be verified");
@@ -190,7 +190,7 @@ std::string HubClient::file_url(const RemoteFile& file, const std::string& commi
 void HubClient::refuse(const HttpAnswer& answer, const std::string& what) const {
   const std::string words = answer.header("x-error-message");
   throw Error(what_.name, (what.empty() ? "" : what + ": ") + why(answer) +
-                              (words.empty() ? "" : " (the hub says: " + one_line(words) + ")"));
+                              (words.empty() ? "" : " (the hub says: " + base::one_line(words) + ")"));
 }
 
 std::string HubClient::why(const HttpAnswer& answer) const {
@@ -201,12 +201,13 @@ std::string HubClient::why(const HttpAnswer& answer) const {
     return hub + " cannot be verified because this machine has no certificates: apt install ca-certificates, or set " +
            "SSL_CERT_FILE";
   if (answer.status == 0)
-    return hub + " cannot be reached: " + one_line(answer.failure) + "; check the network, the proxy and HF_ENDPOINT";
-  if (!answer.failure.empty()) return one_line(answer.failure);
+    return hub + " cannot be reached: " + base::one_line(answer.failure) +
+           "; check the network, the proxy and HF_ENDPOINT";
+  if (!answer.failure.empty()) return base::one_line(answer.failure);
   if (code == "GatedRepo")
     return "its licence must be accepted first, at " + hub + "/" + what_.name + number + "; then " +
            how_to_be_allowed();
-  if (code == "RevisionNotFound") return "has no revision " + in_quotes(what_.revision) + " on " + hub + number;
+  if (code == "RevisionNotFound") return "has no revision " + base::in_quotes(what_.revision) + " on " + hub + number;
   if (answer.status == 401)
     return "not on " + hub + ", or not public" + number + ": check the name; " + how_to_be_allowed();
   if (answer.status == 403)
@@ -215,7 +216,7 @@ std::string HubClient::why(const HttpAnswer& answer) const {
   if (answer.status == 404)
     return "not found on " + hub + number +
            ": check the spelling (most models are called \"owner/name\") and the revision " +
-           in_quotes(what_.revision) + "; a private model needs a token in HF_TOKEN";
+           base::in_quotes(what_.revision) + "; a private model needs a token in HF_TOKEN";
   if (answer.status == 429) return hub + " received too many requests" + number + "; pull again later";
   if (answer.status >= 500) return hub + " has a server error" + number + "; pull again later";
   return hub + " returned the unexpected status " + std::to_string(answer.status);

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "attn/error.h"
-#include "model/files/file_io.h"
+#include "base/new_file.h"
+#include "base/read_file.h"
 
 namespace attn::model {
 
@@ -50,13 +51,14 @@ class Digest {
   std::unique_ptr<EVP_MD_CTX, Free> context_;
 };
 
-std::string finish(Digest& digest, const OpenFile& file, const std::string& path, const std::function<void()>& pulse) {
+std::string finish(Digest& digest, const base::OpenFile& file, const std::string& path,
+                   const std::function<void()>& pulse) {
   std::vector<char> buffer(std::size_t{1} << 20);
   for (;;) {
     if (pulse) pulse();
     const ssize_t n = ::read(file.descriptor(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Error(path, "cannot be read: " + system_words(errno));
+    if (n < 0) throw Error(path, "cannot be read: " + base::system_words(errno));
     if (n == 0) return digest.hex();
     digest.add(buffer.data(), static_cast<std::size_t>(n));
   }
@@ -68,13 +70,13 @@ bool is_sha256(std::string_view text) noexcept { return is_hex(text, 64); }
 bool is_git_sha1(std::string_view text) noexcept { return is_hex(text, 40); }
 
 std::string sha256_of_file(const std::filesystem::path& file, const std::function<void()>& pulse) {
-  const OpenFile open(file);
+  const base::OpenFile open(file);
   Digest digest(EVP_sha256());
   return finish(digest, open, file.string(), pulse);
 }
 
 std::string git_sha1_of_file(const std::filesystem::path& file, const std::function<void()>& pulse) {
-  const OpenFile open(file);
+  const base::OpenFile open(file);
   Digest digest(EVP_sha1());
   const std::string header = "blob " + std::to_string(open.bytes());
   digest.add(header.c_str(), header.size() + 1);  // git terminates it with a zero byte

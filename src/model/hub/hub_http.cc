@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "model/files/file_io.h"
+#include "base/one_line.h"
 
 namespace attn::model {
 
@@ -166,7 +166,7 @@ HttpAnswer HttpClient::get(const std::string& url, std::int64_t from, const Sink
   for (int i = 0; answer.is_redirect(); ++i) {
     const std::string next = target(answer);
     if (next.empty() || i == kMostRedirects) {
-      answer.failure = "redirected to " + one_line(answer.header("location")) + ", " +
+      answer.failure = "redirected to " + base::one_line(answer.header("location")) + ", " +
                        (next.empty() ? "which this program does not follow" : "after too many other redirects");
       return answer;
     }

@@ -7,7 +7,8 @@
 
 #include "attn/error.h"
 #include "base/json_file.h"
-#include "model/files/file_io.h"
+#include "base/one_line.h"
+#include "base/read_file.h"
 #include "model/hub/hub_hash.h"
 
 namespace attn::model {
@@ -62,11 +63,12 @@ Listing Listing::parse(const std::string& text, const std::string& origin) {
     Listing listing;
     listing.commit = root.at("sha").get<std::string>();
     if (!is_git_sha1(listing.commit))
-      throw Error(origin, "returned the commit " + in_quotes(listing.commit) + "; 40 hexadecimal digits are needed");
+      throw Error(origin,
+                  "returned the commit " + base::in_quotes(listing.commit) + "; 40 hexadecimal digits are needed");
     for (const json& sibling : root.at("siblings")) listing.files.push_back(parse_file(sibling));
     return listing;
   } catch (const json::exception& e) {
-    throw Error(origin, "did not return a list of model files: " + one_line(e.what()));
+    throw Error(origin, "did not return a list of model files: " + base::one_line(e.what()));
   }
 }
 
@@ -98,18 +100,19 @@ std::vector<RemoteFile> files_of_model(const Listing& listing, const std::string
 std::vector<RemoteFile> shards_of_model(const Listing& listing, const std::filesystem::path& index) {
   std::set<std::string> names;
   try {
-    const json root = base::parse_json(read_file(index, kMostIndexBytes), index.string());
+    const json root = base::parse_json(base::read_file(index, kMostIndexBytes), index.string());
     for (const auto& [tensor, file] : root.at("weight_map").items()) names.insert(file.get<std::string>());
   } catch (const json::exception& e) {
-    throw Error(index.string(), "is not a shard index: " + one_line(e.what()));
+    throw Error(index.string(), "is not a shard index: " + base::one_line(e.what()));
   }
   std::vector<RemoteFile> shards;
   for (const std::string& name : names) {
     if (!is_shard_name(name))
       throw Error(index.string(),
-                  "names " + in_quotes(name) + "; only safetensors files in the same folder are accepted");
+                  "names " + base::in_quotes(name) + "; only safetensors files in the same folder are accepted");
     const RemoteFile* file = listing.find(name);
-    if (file == nullptr) throw Error(index.string(), "names " + in_quotes(name) + ", which the hub does not have");
+    if (file == nullptr)
+      throw Error(index.string(), "names " + base::in_quotes(name) + ", which the hub does not have");
     shards.push_back(*file);
   }
   return shards;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "attn/error.h"
-#include "model/files/file_io.h"
+#include "base/new_file.h"
 
 namespace attn::model {
 
@@ -50,7 +50,7 @@ void PartialFile::finish(const std::filesystem::path& place) {
 }
 
 void PartialFile::fail(const char* what) const {
-  throw Error(file_.string(), std::string(what) + ": " + system_words(errno));
+  throw Error(file_.string(), std::string(what) + ": " + base::system_words(errno));
 }
 
 }  // namespace attn::model

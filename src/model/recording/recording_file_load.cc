@@ -16,9 +16,9 @@
 #include "attn/error.h"
 #include "attn/ring.h"
 #include "base/hash.h"
+#include "base/one_line.h"
 #include "engine/runtime/copy_bytes.h"
 #include "model/files/config.h"
-#include "model/files/file_io.h"
 #include "model/files/safetensors.h"
 #include "model/files/safetensors_distributed.h"
 #include "model/recording/recording_file.h"
@@ -39,7 +39,7 @@ constexpr std::int64_t kMostWindow = std::int64_t{1} << 40;
 const std::string& metadata(const SafeTensors& file, const char* key) {
   const auto found = file.metadata().find(key);
   if (found == file.metadata().end())
-    throw Error(file.path(), std::string("is not a recording: its metadata has no ") + in_quotes(key));
+    throw Error(file.path(), std::string("is not a recording: its metadata has no ") + base::in_quotes(key));
   return found->second;
 }
 
@@ -47,16 +47,17 @@ std::int64_t version_of(const SafeTensors& file) {
   const auto named = file.metadata().find(format::kFormatKey);
   if (named == file.metadata().end() || named->second != format::kFormat)
     throw Error(file.path(), std::string("is not a recording: its metadata does not have format ") +
-                                 in_quotes(format::kFormat) + "; create one with attnscope record");
+                                 base::in_quotes(format::kFormat) + "; create one with attnscope record");
   const std::string& text = metadata(file, format::kVersionKey);
   std::int64_t version = -1;
   const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), version);
   if (problem == std::errc::result_out_of_range) version = std::numeric_limits<std::int64_t>::max();
   if (stop != text.data() + text.size() || version < 0)
-    throw Error(file.path(), std::string(format::kVersionKey) + " is " + in_quotes(text) + "; a number is needed");
+    throw Error(file.path(),
+                std::string(format::kVersionKey) + " is " + base::in_quotes(text) + "; a number is needed");
   if (version > format::kVersion)
-    throw Error(file.path(), "was written by a newer attnscope (format " + one_line(text) + "); this one reads up to " +
-                                 std::to_string(format::kVersion));
+    throw Error(file.path(), "was written by a newer attnscope (format " + base::one_line(text) +
+                                 "); this one reads up to " + std::to_string(format::kVersion));
   return version;
 }
 
@@ -71,7 +72,7 @@ class RecordingLoader {
         file_(SafeTensors::open(file)),
         version_(version_of(file_)),
         contents_(Config::parse(metadata(file_, format::kContents),
-                                file_.path() + ": metadata " + in_quotes(format::kContents))) {}
+                                file_.path() + ": metadata " + base::in_quotes(format::kContents))) {}
 
   Recording run() {
     Recording recording;
@@ -90,14 +91,15 @@ class RecordingLoader {
       try {
         recording.log.insert(std::move(record), whole);
       } catch (const std::invalid_argument& wrong) {
-        fail(one, one_line(wrong.what()));
+        fail(one, base::one_line(wrong.what()));
       }
     }
     if (recording.log.attentions().empty()) throw Error(contents_.path(), "attentions are missing");
     take_states(recording);
     for (const auto& [name, tensor] : file_.tensors()) {
       if (!taken_.contains(name))
-        throw Error(file_.path(), "tensor " + in_quotes(name) + " is not mentioned in the metadata", tensor.offset);
+        throw Error(file_.path(), "tensor " + base::in_quotes(name) + " is not mentioned in the metadata",
+                    tensor.offset);
     }
     return recording;
   }
@@ -127,7 +129,7 @@ class RecordingLoader {
               known,
               {contents_.text({"text"}), text_or_none(contents_, "pair"), text_or_none(contents_, "target")}};
     }
-    fail(contents_, "form is " + in_quotes(form) + "; 'encoder', 'decoder' or 'encoder-decoder' is needed");
+    fail(contents_, "form is " + base::in_quotes(form) + "; 'encoder', 'decoder' or 'encoder-decoder' is needed");
   }
 
   [[nodiscard]] std::vector<text::Token> tokens(const char* name) const {
@@ -184,7 +186,7 @@ class RecordingLoader {
                           : word == format::kValueNorms ? &keep.value_norms
                           : word == format::kHidden     ? &keep.hidden
                                                         : nullptr;
-      if (known == nullptr) fail(contents_, "kept has the unknown name " + in_quotes(word));
+      if (known == nullptr) fail(contents_, "kept has the unknown name " + base::in_quotes(word));
       *known = true;
     }
     return keep;
@@ -194,7 +196,8 @@ class RecordingLoader {
     AttentionRecord a;
     const std::string kind = from.text({"kind"});
     const std::optional<Kind> known = parse_kind(kind);
-    if (!known) fail(from, from.place("kind") + " is " + in_quotes(kind) + "; 'self', 'decoder' or 'cross' is needed");
+    if (!known)
+      fail(from, from.place("kind") + " is " + base::in_quotes(kind) + "; 'self', 'decoder' or 'cross' is needed");
     a.kind = *known;
     a.layer = between(from, "layer", 0, kMostHeads);
     a.shape.heads = between(from, "heads", 1, kMostHeads);
@@ -227,8 +230,8 @@ class RecordingLoader {
     if (version_ >= 3) add_rule(from, heads, rule);
     const std::string mask = from.text({"mask"});
     if (mask != rule.mask().text())
-      fail(from, from.place("mask") + " is " + in_quotes(mask) + ", but causal and window say " +
-                     in_quotes(rule.mask().text()));
+      fail(from, from.place("mask") + " is " + base::in_quotes(mask) + ", but causal and window say " +
+                     base::in_quotes(rule.mask().text()));
     if (const auto described = from.child({"bias"})) rule.bias = bias(*described, heads);
     return rule;
   }
@@ -239,7 +242,7 @@ class RecordingLoader {
     try {
       if (from.has({"also"})) rule.also = parse_mask(from.text({"also"}));
     } catch (const std::invalid_argument& wrong) {
-      fail(from, from.place("also") + ": " + one_line(wrong.what()));
+      fail(from, from.place("also") + ": " + base::one_line(wrong.what()));
     }
     const std::int64_t distances = from.integer({"queries"}) + from.integer({"keys"}) - 1;
     if (from.has({"distance_bias"})) rule.distance_bias = shared(from.text({"distance_bias"}), kAny, distances);
@@ -262,13 +265,14 @@ class RecordingLoader {
     try {
       t5_bucket(0, rule);
     } catch (const std::invalid_argument& wrong) {
-      fail(from, from.place("buckets") + ": " + one_line(wrong.what()));
+      fail(from, from.place("buckets") + ": " + base::one_line(wrong.what()));
     }
     std::shared_ptr<const BucketBias>& known = biases_[name];
     if (known == nullptr) known = std::make_shared<BucketBias>(BucketBias{take(name, rule.buckets, heads), rule});
     if (known->rule.bidirectional != rule.bidirectional || known->rule.buckets != rule.buckets ||
         known->rule.max_distance != rule.max_distance || known->table.columns() != heads)
-      fail(from, from.place("tensor") + ": two attentions share " + in_quotes(name) + " and describe it differently");
+      fail(from,
+           from.place("tensor") + ": two attentions share " + base::in_quotes(name) + " and describe it differently");
     return known;
   }
 
@@ -317,12 +321,13 @@ class RecordingLoader {
   // Checks the whole tensor, then takes this rank's part if it is split.
   nn::Matrix take(const std::string& name, std::int64_t rows, std::int64_t columns, Split split = Split::none) {
     const auto found = file_.tensors().find(name);
-    if (found == file_.tensors().end()) throw Error(file_.path(), "tensor " + in_quotes(name) + " is missing");
+    if (found == file_.tensors().end()) throw Error(file_.path(), "tensor " + base::in_quotes(name) + " is missing");
     const StoredTensor& tensor = found->second;
     if (tensor.dtype != Dtype::f32)
-      throw Error(file_.path(),
-                  "tensor " + in_quotes(name) + " holds " + std::string(name_of(tensor.dtype)) + "; F32 is needed",
-                  tensor.offset);
+      throw Error(
+          file_.path(),
+          "tensor " + base::in_quotes(name) + " holds " + std::string(name_of(tensor.dtype)) + "; F32 is needed",
+          tensor.offset);
     const std::vector<std::int64_t> needed = {rows, columns};
     const auto agrees = [](std::int64_t size, std::int64_t wanted) {
       return wanted == kAny ? size > 0 : size == wanted;
@@ -330,7 +335,7 @@ class RecordingLoader {
     const bool fits = tensor.shape.size() == 2 && agrees(tensor.shape[0], rows) && agrees(tensor.shape[1], columns);
     if (!fits)
       throw Error(file_.path(),
-                  "tensor " + in_quotes(name) + " is " + shape_text(tensor.shape) + "; the metadata requires " +
+                  "tensor " + base::in_quotes(name) + " is " + shape_text(tensor.shape) + "; the metadata requires " +
                       shape_text(needed),
                   tensor.offset);
     taken_.insert(name);

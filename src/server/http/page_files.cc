@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "model/files/file_io.h"
+#include "base/read_file.h"
 #include "server/http/encode.h"
 
 namespace attn::server {
@@ -35,7 +35,7 @@ PageFiles PageFiles::read(const std::filesystem::path& folder) {
   PageFiles page;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
-    page.add(entry.path().lexically_relative(folder).generic_string(), model::read_file(entry.path(), kMostFileBytes));
+    page.add(entry.path().lexically_relative(folder).generic_string(), base::read_file(entry.path(), kMostFileBytes));
   }
   return page;
 }

@@ -7,7 +7,8 @@
 #include <string>
 #include <type_traits>
 
-#include "model/files/file_io.h"
+#include "base/one_line.h"
+#include "base/read_file.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
@@ -40,47 +41,48 @@ TEST(Error, IsARuntimeErrorThatCopiesWithoutThrowing) {
 }
 
 TEST(OneLine, KeepsOrdinaryTextOfAnyScript) {
-  EXPECT_EQ(one_line("encoder.layer.0"), "encoder.layer.0");
-  EXPECT_EQ(one_line("h\u00e9 \u6ce8\u610f \U0001f642"), "h\u00e9 \u6ce8\u610f \U0001f642");
-  EXPECT_EQ(in_quotes(""), "''");
+  EXPECT_EQ(base::one_line("encoder.layer.0"), "encoder.layer.0");
+  EXPECT_EQ(base::one_line("h\u00e9 \u6ce8\u610f \U0001f642"), "h\u00e9 \u6ce8\u610f \U0001f642");
+  EXPECT_EQ(base::in_quotes(""), "''");
 }
 
 TEST(OneLine, ReplacesWhatWouldBreakALineOrATerminal) {
-  EXPECT_EQ(one_line("a\nb\x1b[31m\x7f"), "a?b?[31m?");
-  EXPECT_EQ(one_line(std::string("a\0b", 3)), "a?b");
+  EXPECT_EQ(base::one_line("a\nb\x1b[31m\x7f"), "a?b?[31m?");
+  EXPECT_EQ(base::one_line(std::string("a\0b", 3)), "a?b");
 }
 
 TEST(OneLine, ReplacesInvalidUtf8) {
-  EXPECT_EQ(one_line("\xff\xc3.\x80\xe4\xb8"), "??.???");
-  EXPECT_EQ(one_line("\xc0\xaf"), "??");  // an overlong '/'
+  EXPECT_EQ(base::one_line("\xff\xc3.\x80\xe4\xb8"), "??.???");
+  EXPECT_EQ(base::one_line("\xc0\xaf"), "??");  // an overlong '/'
 }
 
 TEST(OneLine, CutsLongTextBetweenCharacters) {
-  EXPECT_EQ(one_line(std::string(120, 'x')), std::string(120, 'x'));
-  EXPECT_EQ(one_line(std::string(1 << 20, 'x')), std::string(120, 'x') + "...");
-  EXPECT_EQ(one_line(std::string(119, 'x') + "\u6ce8"), std::string(119, 'x') + "...");
+  EXPECT_EQ(base::one_line(std::string(120, 'x')), std::string(120, 'x'));
+  EXPECT_EQ(base::one_line(std::string(1 << 20, 'x')), std::string(120, 'x') + "...");
+  EXPECT_EQ(base::one_line(std::string(119, 'x') + "\u6ce8"), std::string(119, 'x') + "...");
 }
 
 TEST(ReadFile, ReturnsTheBytesUnchanged) {
   const TemporaryFolder folder;
   const std::string content("a\0b\r\n\xff", 6);
-  EXPECT_EQ(read_file(folder.write("f", content), 6), content);
-  EXPECT_EQ(read_file(folder.write("empty", ""), 0), "");
+  EXPECT_EQ(base::read_file(folder.write("f", content), 6), content);
+  EXPECT_EQ(base::read_file(folder.write("empty", ""), 0), "");
 }
 
 TEST(ReadFile, RefusesAFileThatIsTooLongWithBothLengths) {
   const TemporaryFolder folder;
   const auto file = folder.write("f", "1234567");
-  EXPECT_EQ(error_of([&] { (void)read_file(file, 6); }).what(), file.string() + ": has 7 bytes; the limit is 6");
+  EXPECT_EQ(error_of([&] { (void)base::read_file(file, 6); }).what(), file.string() + ": has 7 bytes; the limit is 6");
 }
 
 TEST(ReadFile, NamesMissingFilesAndFolders) {
   const TemporaryFolder folder;
-  EXPECT_EQ(error_of([&] { (void)read_file(folder / "f", 6); }).what(),
+  EXPECT_EQ(error_of([&] { (void)base::read_file(folder / "f", 6); }).what(),
             (folder / "f").string() + ": cannot be opened: No such file or directory");
-  EXPECT_EQ(error_of([&] { (void)read_file(folder.path(), 6); }).what(),
+  EXPECT_EQ(error_of([&] { (void)base::read_file(folder.path(), 6); }).what(),
             folder.path().string() + ": is a folder; a file is needed");
-  EXPECT_EQ(error_of([] { (void)read_file("/dev/zero", 6); }).what(), std::string("/dev/zero: is not a regular file"));
+  EXPECT_EQ(error_of([] { (void)base::read_file("/dev/zero", 6); }).what(),
+            std::string("/dev/zero: is not a regular file"));
 }
 
 }  // namespace
