@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/phase.sh
 
 run_cpp() { ctest --test-dir build --parallel 2 --output-on-failure --no-tests=error; }
-run_python() { .venv/bin/python -m pytest -q -n 2 --dist worksteal python/tests tests/program; }
+run_python() { .venv/bin/python -m pytest -q -n 3 --dist worksteal python/tests tests/program; }
 run_page() {
   PATH="$(dirname "$(tools/node.sh)"):$PATH"
   cd web
@@ -14,10 +14,10 @@ run_page() {
   ATTNSCOPE="${ATTNSCOPE:-$PWD/../build/attnscope}" CI=1 npm run --silent test:page
 }
 
-# Page tests mostly wait, so Python's tests run at the same time.
+# Pages, ranks and killed runs mostly wait, so the page's tests run beside the others, and Python's on three workers.
 failed=()
-try phase test-cpp 75 "Testing C++" run_cpp || failed+=(test-cpp)
 beside test-page run_page
+try phase test-cpp 110 "Testing C++" run_cpp || failed+=(test-cpp)
 try phase test-python 200 "Testing Python" run_python || failed+=(test-python)
 try joined test-page 60 "Testing the page" || failed+=(test-page)
 
