@@ -35,7 +35,7 @@ function(embed_write folder header body always)
   if(NOT APPLE)
     string(APPEND embed_bytes "  .section .note.GNU-stack, \"\", %progbits\n")  # else the stack would be executable
   endif()
-  set(table "// Made by cmake/embed.cmake.
+  set(table "// Made by cmake/embed.cmake. NOLINTBEGIN
 #include <array>
 
 #include \"${header}\"
@@ -54,6 +54,7 @@ using base::BuiltInFolder;
 
 ${body}
 }  // namespace attn::builtin
+// NOLINTEND
 ")
   foreach(name IN ITEMS bytes.s table.cc)
     set(content "${embed_bytes}")

@@ -20,7 +20,7 @@ foreach(name IN LISTS names)
   string(APPEND declarations "LessonOutput ${id}(const LessonInput& input, const LessonWork& work);\n")
   string(APPEND entries "    {\"${name}\", ${id}},\n")
 endforeach()
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/lessons/registry.cc @ONLY CONTENT "// Made by cmake/lessons.cmake.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/lessons/registry.cc @ONLY CONTENT "// Made by cmake/lessons.cmake. NOLINTBEGIN
 #include \"course/registry.h\"
 
 namespace attn::course {
@@ -33,6 +33,7 @@ ${entries}  };
 }
 
 }  // namespace attn::course
+// NOLINTEND
 ")
 target_sources(attn_course PRIVATE ${PROJECT_BINARY_DIR}/lessons/registry.cc)
 

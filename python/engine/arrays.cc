@@ -338,7 +338,8 @@ Result with_huge_pages(Result result, std::span<const std::int64_t> shape) {
   if (bytes < kLarge) return result;
   const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(result.data) + kPage - 1) / kPage * kPage;
   const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(result.data) + bytes) / kPage * kPage;
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  madvise(reinterpret_cast<void*>(begin),  // NOLINT(performance-no-int-to-ptr)
+          end - begin, MADV_HUGEPAGE);
   return result;
 }
 

@@ -38,7 +38,7 @@ server::ModelList models_with(const Recording& recording) {
     const base::Folder folder = builtin::folder_of(recorded->origin.model);
     static_cast<void>(model::read_facts(folder));
     models.add(recorded->origin.model, folder, true);
-  } catch (const Error&) {  // it ran elsewhere
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it ran elsewhere
   }
   return models;
 }

@@ -78,7 +78,7 @@ class Model {
         }
       }
     }
-    if (kind_.norm) x = exact_norm(n, name_ + "embedding_norm", x, *embedding_.norm);
+    if (embedding_.norm) x = exact_norm(n, name_ + "embedding_norm", x, *embedding_.norm);
     x = exact_drop(x, pass.dropout(kind_.dropout, kStackPlaces + kind_.place));
     for (const test::ExactBlock& block : exact_)
       x = exact_block(n, block, {x, memory, tokens.starts, memory_starts}, pass);

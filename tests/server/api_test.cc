@@ -238,7 +238,8 @@ TEST(ApiOfAModel, MergesWordsInEveryRoute) {
   ASSERT_LT(count, tables->stacks()[0].keys);
   RecordingStore store([&] { return pool; }, 1 << 20);
   store.add("bert", tables);
-  const auto get = [&](const std::string& path, Query query) {
+  const auto get = [&](const std::string& path, const Query& more) {
+    Query query = more;
     query["words"] = "1";
     return Api(store).response({.path = "/api/recordings/1" + path, .query = query});
   };

@@ -25,7 +25,8 @@ class Comparing : public testing::Test {
     store_.add("a", golden_.shared("a"));
     store_.add("b", golden_.shared("b"));
   }
-  Response get(const std::string& what, Query query = {}) {
+  Response get(const std::string& what, const Query& more = {}) {
+    Query query = more;
     query.insert({{"a", "1"}, {"b", "2"}});
     return Api(store_).response({.path = "/api/compare" + what, .query = query});
   }

@@ -65,7 +65,7 @@ TEST(TrainingRandom, NumbersHaveTheRightDistribution) {
   EXPECT_NEAR(normal, 0, 0.019);
   EXPECT_NEAR(square, 1, 0.027);
   EXPECT_NEAR(beyond, 0.05, 0.0042);
-  for (const int count : below) EXPECT_NEAR(count, kCount / 10, 570);
+  for (const int count : below) EXPECT_NEAR(count, kCount / 10.0, 570);
   EXPECT_EQ(random.below(1), 0);
 }
 

@@ -85,7 +85,7 @@ struct ViewPage {
   [[nodiscard]] server::PageFiles page() const {
     return page_folder.empty() ? server::PageFiles(builtin::page()) : server::PageFiles::read(page_folder);
   }
-  void write(OpenedTables opened_tables, ThreadPool& pool) const;
+  void write(const OpenedTables& opened_tables, ThreadPool& pool) const;
   void serve(ThreadPool& pool) const;
 };
 
@@ -124,9 +124,9 @@ server::ModelList models_with(const std::vector<std::string>& named) {
   return models;
 }
 
-void ViewPage::write(OpenedTables opened_tables, ThreadPool& pool) const {
+void ViewPage::write(const OpenedTables& opened_tables, ThreadPool& pool) const {
   const server::PageFiles files = page();
-  const server::StoredRecording stored("1", opened_tables.name, std::move(opened_tables.tables));
+  const server::StoredRecording stored("1", opened_tables.name, opened_tables.tables);
   OutputFile out(output);
   ProgressLine line;
   const auto progress = [&](std::int64_t done, std::int64_t total) {
@@ -161,7 +161,7 @@ void ViewPage::serve(ThreadPool& pool) const {
                          .pool = [shared] { return shared; },
                          .port = port,
                          .store = {.models = models.take(), .memory = memory}});
-  const std::string id = is_file() ? server.add(opened_tables.name, std::move(opened_tables.tables), until_interrupted)
+  const std::string id = is_file() ? server.add(opened_tables.name, opened_tables.tables, until_interrupted)
                                    : server.make(record_request, until_interrupted);
   const auto stored = server.find(id);
   if (!is_file()) note_training_length(stored->provenance().facts, stored->tokens());

@@ -25,7 +25,7 @@ std::string bar_label(const FigureTables& drawn) {
 
 // The caption of the whole figure.
 std::string figure_caption(const FigureTables& drawn, const Picture& picture) {
-  const std::string reduced = figure::caption_of(picture);
+  std::string reduced = figure::caption_of(picture);
   if (!drawn.view.without_sinks) return reduced;
   return reduced + (reduced.empty() ? "" : " ") + "Without sinks, rows renormalised.";
 }

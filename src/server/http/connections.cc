@@ -105,7 +105,7 @@ struct Connections::State : std::enable_shared_from_this<Connections::State> {
   bool read_on(const Owned& connection);
   bool refuse(Connection& connection, const Refusal& refused);
   std::optional<Refusal> begin_body(Connection& connection, RequestHeader header);
-  void hand_over(Owned connection);
+  void hand_over(Owned connection, const RequestHeader& header);
   void forget(const Connection& connection) {
     if (connection.header) bodies -= connection.header->body_bytes;
   }
@@ -173,19 +173,21 @@ bool Connections::State::read_on(const Owned& connection) {
       return refuse(*connection, refused);
     }
   }
-  if (bytes.size() < connection->header->body_bytes) return true;
-  hand_over(connection);
+  std::optional<RequestHeader>& pending = connection->header;
+  if (!pending || bytes.size() < pending->body_bytes) return true;
+  const RequestHeader header = std::move(*pending);
+  pending.reset();
+  hand_over(connection, header);
   return false;
 }
 
-void Connections::State::hand_over(Owned connection) {
-  const std::size_t length = connection->header->body_bytes;
+void Connections::State::hand_over(Owned connection, const RequestHeader& header) {
+  const std::size_t length = header.body_bytes;
   auto request = std::make_shared<WholeRequest>();
-  request->header = connection->header->text();
+  request->header = header.text();
   std::string next = connection->bytes.substr(length);
   connection->bytes.resize(length);
   request->body = std::exchange(connection->bytes, std::move(next));
-  connection->header.reset();
   ++working;
   enqueue(
       [self = shared_from_this(), connection = std::move(connection), request = std::move(request), length]() mutable {

@@ -226,7 +226,7 @@ bool Server::State::answer(WholeRequest& request, int socket) {
   bool stays = false;
   try {
     stays = http.answer(stream, request.body);
-  } catch (...) {  // out of memory: the client gets no response
+  } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory, so the client gets no response
   }
   base::trim_heap();
   return stays;

@@ -5,6 +5,8 @@
  * Any number of threads may use one tokenizer. */
 #pragma once
 
+/* NOLINTBEGIN(modernize-use-using): C */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -82,3 +84,5 @@ void attn_trainer_free(AttnTrainer* trainer);
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(modernize-use-using) */
