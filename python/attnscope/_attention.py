@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _attnscope
 from ._attnscope import GradientWanted, Mask, Plan
-from ._masks import _argument
+from ._mask_arguments import _argument
 
 _LSE, _WEIGHTS = 1, 2
 _torch_state: Any = None  # the module, once there are tensors

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import register_flop_formula
 from . import _attnscope
 from ._attention import _LSE, _WEIGHTS
 from ._bias import DistanceBias
-from ._masks import _argument
+from ._mask_arguments import _argument
 
 
 class Given(NamedTuple):

@@ -10,7 +10,7 @@ import torch
 
 from . import _attnscope
 from ._attnscope import Mask, Plan
-from ._masks import _argument, _argument_for
+from ._mask_arguments import _argument, _argument_for
 
 _NEVER = -torch.inf
 

@@ -19,7 +19,7 @@ from . import _attnscope, _torch_ops, _torch_plain
 from ._attention import _LSE, _WEIGHTS, _feature
 from ._attnscope import Mask, Plan
 from ._bias import DistanceBias
-from ._masks import _NO_GRADIENT, _argument, _sizes
+from ._mask_arguments import _NO_GRADIENT, _argument, _sizes
 from ._torch_state import for_every_key, in_autocast_dtype, is_dispatched, is_quiet, is_transformed
 
 __all__ = ["attention", "linear_attention", "scaled_dot_product_attention"]
