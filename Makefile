@@ -6,7 +6,8 @@ SHELL := /bin/bash
 
 python := .venv/bin/python
 install_python := cmake --install build --component python >build/install-python.log
-cpp_files = git ls-files --cached --others --exclude-standard -- '*.cc' '*.h'
+# Without files that are deleted but still in the index.
+cpp_files = git ls-files --cached --others --exclude-standard -- '*.cc' '*.h' | while read -r file; do if [ -e "$$file" ]; then echo "$$file"; fi; done
 
 .PHONY: help
 help: ## Show this list
