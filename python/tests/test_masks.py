@@ -242,7 +242,7 @@ def test_documents_may_have_other_keys_than_queries(rng):
 
 
 def test_a_function_of_positions_is_a_mask(problem, rng, monkeypatch):
-    from attnscope import _masks
+    from attnscope import _mask_arguments
 
     ids = rng.integers(0, 2, (2, 6))
     functions = {
@@ -255,7 +255,7 @@ def test_a_function_of_positions_is_a_mask(problem, rng, monkeypatch):
     for name, function in functions.items():
         wanted = at.attention(*problem, mask=np.broadcast_to(function(*grid), (2, 3, 5, 6)))
         for block in (1, 1 << 20):  # a call per row, and one for all
-            monkeypatch.setattr(_masks, "_BLOCK", block)
+            monkeypatch.setattr(_mask_arguments, "_BLOCK", block)
             assert np.array_equal(at.attention(*problem, mask=function), wanted), name
             assert np.array_equal(at.attention(*problem, mask=at.plan(function, 2, 3, 5, 6)), wanted), name
     calls = []
