@@ -17,9 +17,9 @@ run_page() {
 # Pages, ranks and killed runs mostly wait, so the page's tests run beside the others, and Python's on three workers.
 failed=()
 beside test-page run_page
-try phase test-cpp 110 "Testing C++" run_cpp || failed+=(test-cpp)
-try phase test-python 200 "Testing Python" run_python || failed+=(test-python)
-try joined test-page 60 "Testing the page" || failed+=(test-page)
+try phase test-cpp 180 "Testing C++" run_cpp || failed+=(test-cpp)
+try phase test-python 170 "Testing Python" run_python || failed+=(test-python)
+try joined test-page 20 "Testing the page" || failed+=(test-page)
 
 # log NAME: prints it without colours. The output of an unfinished runner is quoted too.
 log() { sed 's/\x1b\[[0-9;]*[A-Za-z]//g' "$phase_log/$1.log"; }
