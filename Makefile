@@ -35,6 +35,10 @@ bench: ## Measure against the other contenders
 	@$(install_python)
 	@$(python) bench/run.py --readme README.md
 
+.PHONY: web-app
+web-app: ## Build the microscope as one HTML file, dist/attnscope.html, and as a folder for a web host, dist/site
+	@tools/web_app.sh
+
 .PHONY: dist
 dist: ## Pack the program into an archive in dist/ that runs on a bare Debian or Ubuntu
 	@tools/build.sh program

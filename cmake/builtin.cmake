@@ -3,12 +3,16 @@
 set(ATTNSCOPE_MODELS_FOLDER ${PROJECT_SOURCE_DIR}/models CACHE PATH
     "Folder whose folders are the models that are built in; one without any is fine")
 
+attn_folder(attn_builtin src/builtin NATIVE_ONLY models.cc NEEDS attn attn_base attn_text attn_model)
+if(ATTNSCOPE_WASM)
+  return()  # the host has the files: src/builtin/folders_wasm.cc
+endif()
+
 enable_language(ASM)
 if(CMAKE_ASM_COMPILER_ID MATCHES Clang)
   string(APPEND CMAKE_ASM_FLAGS " -Wno-unused-command-line-argument")  # of the flags that are for C++
 endif()
 include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
-attn_folder(attn_builtin src/builtin NEEDS attn attn_base attn_text attn_model)
 
 set(tables "")
 set(folders "")

@@ -30,12 +30,14 @@ if(ATTNSCOPE_SANITIZE)
   target_link_options(attn_flags INTERFACE -fsanitize=${ATTNSCOPE_SANITIZE})
 endif()
 
-# attn_folder(name folder [SUBFOLDERS names...] [PUBLIC_HEADERS dir] NEEDS targets...)
+# attn_folder(name folder [SUBFOLDERS names...] [NATIVE_ONLY files...] [PUBLIC_HEADERS dir] NEEDS targets...)
 # Adds one static library per floor. Includes are relative to src/ ("nn/infer/rope.h"), or to include/ for public
 # headers ("attn/mask.h"). NEEDS are the arrows: tests/house fails for an include that does not follow one. A floor with
-# PUBLIC_HEADERS exposes only those to users of the installed package.
+# PUBLIC_HEADERS exposes only those to users of the installed package. For WebAssembly the NATIVE_ONLY files (relative to
+# the folder; * matches) are left out, and the files named *_wasm.cc, which nothing else compiles, take the place of
+# those that are needed.
 function(attn_folder name folder)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "PUBLIC_HEADERS" "SUBFOLDERS;NEEDS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "PUBLIC_HEADERS" "SUBFOLDERS;NATIVE_ONLY;NEEDS")
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   foreach(subfolder IN LISTS arg_SUBFOLDERS)
     file(GLOB more CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/${subfolder}/*.cc)
@@ -44,6 +46,13 @@ function(attn_folder name folder)
     endif()
     list(APPEND sources ${more})
   endforeach()
+  if(ATTNSCOPE_WASM)
+    list(TRANSFORM arg_NATIVE_ONLY PREPEND ${PROJECT_SOURCE_DIR}/${folder}/)
+    file(GLOB left_out ${arg_NATIVE_ONLY})
+    list(REMOVE_ITEM sources ${left_out})
+  else()
+    list(FILTER sources EXCLUDE REGEX "_wasm\\.cc$")
+  endif()
   add_library(${name} STATIC ${sources})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME attnscope_${name})
   target_compile_features(${name} PUBLIC cxx_std_20)

@@ -37,6 +37,10 @@ ${entries}  };
 ")
 target_sources(attn_course PRIVATE ${PROJECT_BINARY_DIR}/lessons/registry.cc)
 
+if(ATTNSCOPE_WASM)
+  return()  # as in cmake/builtin.cmake
+endif()
+
 set(tables "")
 set(folders "")
 set(embedded "")

@@ -4,6 +4,14 @@
 # If that folder is removed, the next build recreates it. cargo needs the network only the first time.
 
 set(crate ${PROJECT_SOURCE_DIR}/src/text/tokenizer/crate)
+if(ATTNSCOPE_WASM)
+  # Part of the crate of apps/wasm, which tools/wasm/crate.sh builds before CMake runs.
+  add_library(attn_tokenizers INTERFACE)
+  target_include_directories(attn_tokenizers INTERFACE ${crate}/include)
+  target_link_libraries(attn_tokenizers INTERFACE
+                        ${PROJECT_SOURCE_DIR}/build-wasm/cargo/wasm32-wasip1/release/libattn_wasm.a)
+  return()
+endif()
 if(PROJECT_IS_TOP_LEVEL)
   set(shared_place ${PROJECT_SOURCE_DIR}/build/cargo)
 else()

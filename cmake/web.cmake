@@ -36,7 +36,7 @@ if(NOT ATTNSCOPE_NODE)
   message(FATAL_ERROR "${node_problem}")
 endif()
 
-file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${web}/src/*)
+file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${web}/src/* ${web}/build/*)
 add_custom_command(
   OUTPUT ${ATTNSCOPE_PAGE_FOLDER}/index.html ${ATTNSCOPE_PAGE_FOLDER}/offline.html
   COMMAND ${CMAKE_COMMAND} -DNODE=${ATTNSCOPE_NODE} -DWEB=${web} -DOUT=${ATTNSCOPE_PAGE_FOLDER} -P

@@ -9,6 +9,7 @@
 #   bench   also the programs that benchmarks compare with
 #   models  packages to train the shipped models
 #   wheel   tools that build a wheel and add the libraries that it needs
+#   web-app program, and the compilers for WebAssembly
 #   dist    tools that build the archive of the program, and a minimal Debian to test it in
 #   lint    tools for tools/lint.sh: shellcheck, ruff, mypy, clang-format, and rustfmt and clippy where packaged
 #   check   lint, clang, clang-tidy and the sanitizers' runtimes
@@ -28,6 +29,8 @@ mpi_packages=(libopenmpi-dev openmpi-bin libmpich-dev mpich)
 dist_packages=(patchelf mmdebstrap)
 bench_packages=(libopenblas-dev libdnnl-dev)
 lint_packages=(git shellcheck)
+# Sources of Rust's own library, for a target that no package has compiled.
+wasm_packages=(rustc-web cargo-web rust-web-src)
 check_packages=(clang-19 clang-tidy-19 libclang-rt-19-dev)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -210,6 +213,25 @@ need_lint() {
   need_wheels check
 }
 
+# A rustc that can build for WebAssembly, such as one of rustup with that target, makes Debian's packages unnecessary.
+has_wasm_rust() {
+  local rustc library
+  for rustc in rustc "${HOME:-}/.cargo/bin/rustc"; do
+    library=$("$rustc" --print target-libdir --target wasm32-wasip1 2>/dev/null) && [[ -d $library ]] && return
+  done
+  return 1
+}
+
+need_web_app() {
+  need_program "${python_packages[@]}"
+  if ! has_wasm_rust; then
+    if command -v dpkg-query >/dev/null && as_root true 2>/dev/null; then refresh_index; fi
+    need_system "${wasm_packages[@]}"
+  fi
+  need_venv
+  need_wheels wasm
+}
+
 need_build() {
   need_program "${python_packages[@]}" "${gtest_packages[@]}"
   need_venv
@@ -257,10 +279,11 @@ case "${1:-}" in
     need_program "${dist_packages[@]}"
     need_fonts
     ;;
+  web-app) need_web_app ;;
   lint) need_lint ;;
   check)
     need_lint "${gtest_packages[@]}" "${check_packages[@]}"
     need_fonts
     ;;
-  *) fail "usage: tools/setup.sh program|fonts|build|test-packages|test|bench|models|wheel|dist|lint|check" ;;
+  *) fail "usage: tools/setup.sh program|fonts|build|test-packages|test|bench|models|wheel|dist|web-app|lint|check" ;;
 esac

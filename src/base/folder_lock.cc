@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "attn/error.h"
-#include "base/new_file.h"
+#include "base/read_file.h"
 
 namespace attn::base {
 

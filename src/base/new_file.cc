@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "attn/error.h"
+#include "base/read_file.h"
 
 namespace attn::base {
 
@@ -65,8 +66,6 @@ void remove_unfinished_once(const fs::path& folder) {
 }
 
 }  // namespace
-
-std::string system_words(int error) { return std::generic_category().message(error); }
 
 NewFile::NewFile(const fs::path& file, const fs::path& staging) : file_(file) {
   struct stat now{};

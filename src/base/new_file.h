@@ -9,9 +9,6 @@
 
 namespace attn::base {
 
-// The system's text for an errno.
-std::string system_words(int error);
-
 // A file that appears under its name only when it is complete. Until commit() it has no name at all where the file
 // system allows that (O_TMPFILE), else a temporary one (.attnscope-PROCESS-NUMBER.part); then it is renamed. Unless
 // commit() has returned, no trace is left and the old file is unchanged; what a killed process leaves, the next NewFile

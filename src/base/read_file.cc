@@ -6,11 +6,13 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <system_error>
 
 #include "attn/error.h"
-#include "base/new_file.h"
 
 namespace attn::base {
+
+std::string system_words(int error) { return std::generic_category().message(error); }
 
 OpenFile::OpenFile(const std::filesystem::path& file) {
   // Without O_NONBLOCK, opening a pipe would block until a writer appears.

@@ -7,6 +7,9 @@
 
 namespace attn::base {
 
+// The system's text for an errno.
+std::string system_words(int error);
+
 // An open file. Accepts regular files only, since reading a pipe or a device could block for ever.
 class OpenFile {
  public:

@@ -64,6 +64,14 @@ Character first_character(std::string_view bytes) {
   return {.size = lead.size, .whole = true};
 }
 
+char32_t code_point(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return lead;
+  char32_t code = lead & (0x7FU >> character.size());
+  for (const char next : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(next) & 0x3FU);
+  return code;
+}
+
 std::optional<std::size_t> first_bad_byte(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     at += ascii_prefix(text.substr(at));

@@ -16,6 +16,8 @@ struct Character {
   bool cut = false;
 };
 Character first_character(std::string_view bytes);
+// The code point of one whole character.
+char32_t code_point(std::string_view character);
 
 // The offset of the first byte that belongs to no character.
 std::optional<std::size_t> first_bad_byte(std::string_view text);

@@ -50,7 +50,7 @@ void take(const model::SafeTensors& file, const std::string& name, const std::ve
     throw Error(file.path(), "'" + name + "' is " + model::shape_text(tensor.shape) + " there, " +
                                  model::shape_text(shape) + " here: the checkpoint belongs to another model");
   }
-  copy_bytes(to.data(), tensor.data, to.size_bytes());
+  copy_bytes(to.data(), file.load(tensor), to.size_bytes());
 }
 
 std::int64_t steps_of(const model::SafeTensors& file, const std::string& text, std::int64_t most) {

@@ -1,7 +1,6 @@
 #include "server/http/encode.h"
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <bit>
 #include <cmath>
@@ -15,20 +14,6 @@
 
 namespace attn::server {
 namespace {
-
-std::string inflated(const std::string& packed, std::size_t size, int window_bits) {
-  std::string out(size + 1, '\0');
-  z_stream stream{};
-  EXPECT_EQ(inflateInit2(&stream, window_bits), Z_OK);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-  stream.avail_in = static_cast<uInt>(packed.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  inflateEnd(&stream);
-  return out;
-}
 
 TEST(Encode, AByteIsTheSquareRootOfTheWeight) {
   std::string bytes;
@@ -59,16 +44,6 @@ TEST(Encode, FloatsKeepTheirBits) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, bytes.data() + 4 * n, 4);
     EXPECT_EQ(bits, std::bit_cast<std::uint32_t>(numbers[n]));
-  }
-}
-
-TEST(Encode, CompressedTextRoundTrips) {
-  test::Random random(8);
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}}) {
-    std::string text;
-    for (std::size_t n = 0; n < size; ++n) text += static_cast<char>(random.below(256));
-    EXPECT_EQ(inflated(deflated(text), size, 15), text);
-    EXPECT_EQ(inflated(gzipped(text), size, 15 + 16), text);
   }
 }
 

@@ -1,9 +1,6 @@
 // engine/attention/kv_cache.cc - one memory mapping: the keys of all heads one after the other, then their values.
 #include "attn/kv_cache.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -14,6 +11,7 @@
 
 #include "engine/attention/problem.h"
 #include "engine/runtime/copy_bytes.h"
+#include "engine/runtime/pages.h"
 #include "engine/runtime/sixteen_bit.h"
 
 namespace attn {
@@ -58,8 +56,10 @@ std::int64_t plane_bytes(const KvCache::Config& c, std::int64_t width) {
   return checked_product(head, checked_product(c.batch, c.heads));
 }
 
-std::int64_t mapping_bytes(const KvCache::Config& c) {
-  return round_up(plane_bytes(c, c.width) + plane_bytes(c, c.value_width), kPage);
+std::size_t mapping_size(const KvCache::Config& c) {
+  const auto bytes = round_up(plane_bytes(c, c.width) + plane_bytes(c, c.value_width), kPage);
+  if (!std::in_range<std::size_t>(bytes)) throw std::bad_alloc();
+  return static_cast<std::size_t>(bytes);
 }
 
 KvCache::Config checked(KvCache::Config c) {
@@ -77,19 +77,8 @@ KvCache::Config checked(KvCache::Config c) {
   return c;
 }
 
-// Advises the system about the whole pages within [begin, end). If it refuses, that only costs speed or memory.
-void advise(std::byte* begin, std::byte* end, int advice) {
-  static const std::int64_t page = sysconf(_SC_PAGESIZE);
-  const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(begin));
-  const auto skip = round_up(address, page) - address;
-  const auto bytes = (end - begin - skip) / page * page;
-  if (bytes > 0) madvise(begin + skip, static_cast<std::size_t>(bytes), advice);
-}
-
-void use_huge_pages([[maybe_unused]] const Plane& p) {
-#if defined(MADV_HUGEPAGE)
-  for (std::int64_t h = 0; h < p.heads; ++h) advise(p.head(h), p.head(h) + p.head_bytes - kStagger, MADV_HUGEPAGE);
-#endif
+void use_huge_pages_for(const Plane& p) {
+  for (std::int64_t h = 0; h < p.heads; ++h) use_huge_pages(p.head(h), p.head(h) + p.head_bytes - kStagger);
 }
 
 template <typename From, typename To>
@@ -135,7 +124,7 @@ Convert converter(Type from, Type to) {
 void write_tokens(const Plane& p, std::int64_t at, const AnyView<4>& from, Type type) {
   const auto before = at * p.row_bytes;
   const auto after = before + from.shape[2] * p.row_bytes;
-  if (before < kHugeFrom && after >= kHugeFrom) use_huge_pages(p);
+  if (before < kHugeFrom && after >= kHugeFrom) use_huge_pages_for(p);
   const auto convert = converter(from.type, type);
   for (std::int64_t b = 0; b < from.shape[0]; ++b)
     for (std::int64_t g = 0; g < from.shape[1]; ++g) convert(from, b, g, p.head(b * from.shape[1] + g) + before);
@@ -144,7 +133,7 @@ void write_tokens(const Plane& p, std::int64_t at, const AnyView<4>& from, Type 
 void forget_tokens(const Plane& p, std::int64_t dropout, std::int64_t size) {
   if ((size - dropout) * p.row_bytes < kGiveBackFrom) return;
   for (std::int64_t h = 0; h < p.heads; ++h)
-    advise(p.head(h) + dropout * p.row_bytes, p.head(h) + size * p.row_bytes, MADV_DONTNEED);
+    return_pages(p.head(h) + dropout * p.row_bytes, p.head(h) + size * p.row_bytes);
 }
 
 void check_tokens(const char* name, const AnyView<4>& x, const Shape<4>& right) {
@@ -166,16 +155,12 @@ AnyView<4> view_of(const KvCache::Config& c, const Plane& p, std::int64_t size, 
 }  // namespace
 
 KvCache::KvCache(const Config& config) : config_(checked(config)) {
-  const auto bytes = static_cast<std::size_t>(mapping_bytes(config_));
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, /*fd=*/-1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  k_ = static_cast<std::byte*>(memory);
+  k_ = reserve_pages(mapping_size(config_));
   v_ = k_ + plane_bytes(config_, config_.width);
 }
 
 KvCache::~KvCache() {
-  if (k_ != nullptr) munmap(k_, static_cast<std::size_t>(mapping_bytes(config_)));
+  if (k_ != nullptr) free_pages(k_, mapping_size(config_));
 }
 
 KvCache::KvCache(KvCache&& other) noexcept

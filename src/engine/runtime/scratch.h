@@ -3,16 +3,14 @@
 // A call of a few microseconds cannot afford page faults on fresh memory. Large blocks are returned to the system.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include "engine/kernels/common/plain.h"
+#include "engine/runtime/pages.h"
 
 namespace attn {
 
@@ -34,7 +32,7 @@ class Floats {
     if (n > size_) {
       release(0);
       const auto floats = static_cast<std::size_t>(n);
-      data_.reset(allocate(floats * sizeof(float)));
+      data_.reset(static_cast<float*>(allocate_block(floats * sizeof(float))));
       size_ = n;
     }
     return data_.get();
@@ -47,22 +45,9 @@ class Floats {
   }
 
  private:
-  static constexpr std::size_t kLine = 64;
-  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
   struct Free {
     void operator()(float* p) const noexcept { std::free(p); }
   };
-
-  // Large blocks use huge pages if the system has them: fewer page faults when they are first written.
-  static float* allocate(std::size_t bytes) {
-    const std::size_t unit = bytes >= kHugePage ? kHugePage : kLine;
-    const std::size_t rounded = (bytes + unit - 1) / unit * unit;
-    void* p = std::aligned_alloc(unit, rounded);
-    if (p == nullptr) throw std::bad_alloc();
-    if (unit == kHugePage) madvise(p, rounded, MADV_HUGEPAGE);
-    return static_cast<float*>(p);
-  }
 
   std::unique_ptr<float, Free> data_;
   std::int64_t size_ = 0;

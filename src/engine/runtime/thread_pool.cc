@@ -2,8 +2,6 @@
 // and sleep/wake of the workers (Bed).
 #include "attn/thread_pool.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -17,7 +15,7 @@
 
 #include "engine/runtime/cpu_count.h"
 #include "engine/runtime/cpu_wait.h"
-#include "engine/runtime/signals_blocked.h"
+#include "engine/runtime/process.h"
 
 namespace attn {
 namespace {
@@ -57,16 +55,6 @@ bool spin_until(const Ready& ready) {
   return ready();
 }
 
-// The number of forks that led to this process. A pool made before the last fork has no helpers here.
-std::atomic<unsigned> fork_count{0};
-
-unsigned watched_fork_count() {
-  static const int watching =
-      pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
-  static_cast<void>(watching);
-  return fork_count.load(std::memory_order_relaxed);
-}
-
 int checked_threads(int threads) {
   if (threads < 0 || threads > kMaxThreads)
     throw std::invalid_argument("ThreadPool: " + std::to_string(threads) + " threads; pass 1 to " +
@@ -98,7 +86,7 @@ struct ThreadPool::State {
   void close() noexcept;
 
   int threads;  // fewer than asked for if the system has no more
-  const unsigned forks = watched_fork_count();
+  const unsigned forks = fork_count();
   std::vector<Bed> beds;  // [0] is the caller's; it sleeps only while helpers finish their last tasks
   std::vector<std::thread> helpers;
 
@@ -225,7 +213,7 @@ void ThreadPool::State::close() noexcept {
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(checked_threads(threads))) { state_->start(); }
 
 ThreadPool::~ThreadPool() {
-  if (state_->forks == watched_fork_count())
+  if (state_->forks == fork_count())
     state_->stop();
   else  // a child process: the threads exist only in its parent and can be neither joined nor detached here
     static_cast<void>(state_.release());
@@ -235,7 +223,7 @@ int ThreadPool::threads() const noexcept { return state_->threads; }
 
 void ThreadPool::run_tasks(std::int64_t count, Call call, void* task) {
   State& s = *state_;
-  const bool alone = count < 2 || s.threads == 1 || s.forks != fork_count.load(std::memory_order_relaxed);
+  const bool alone = count < 2 || s.threads == 1 || s.forks != fork_count();
   if (alone || s.busy.load(std::memory_order_relaxed) || s.busy.exchange(true, std::memory_order_acquire)) {
     for (std::int64_t t = 0; t < count; ++t) call(task, t, 0);
     return;

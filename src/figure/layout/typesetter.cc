@@ -1,5 +1,7 @@
 #include "figure/layout/typesetter.h"
 
+#include <pango/pangocairo.h>
+
 #include <numbers>
 
 #include "figure/layout/fonts.h"
@@ -35,36 +37,55 @@ PangoContext* context_of(cairo_t* canvas) {
 
 double points(int units) { return static_cast<double>(units) / PANGO_SCALE; }
 
+struct Unref {
+  void operator()(void* object) const noexcept { g_object_unref(object); }
+};
+struct Free {
+  void operator()(PangoFontDescription* font) const noexcept { pango_font_description_free(font); }
+  void operator()(PangoLayoutIter* iterator) const noexcept { pango_layout_iter_free(iterator); }
+};
+
 }  // namespace
 
+struct Typesetter::Fonts {
+  explicit Fonts(cairo_t* canvas) : context(context_of(canvas)), font(pango_font_description_from_string(kFamilies)) {
+    prepare(context.get());
+    layout.reset(pango_layout_new(context.get()));
+  }
+
+  // The layout of this text on one line.
+  [[nodiscard]] PangoLayout* set(std::string_view text, const Typeface& type) const {
+    pango_font_description_set_absolute_size(font.get(), type.size * PANGO_SCALE);
+    pango_font_description_set_weight(font.get(), type.bold ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
+    pango_layout_set_width(layout.get(), -1);
+    pango_layout_set_font_description(layout.get(), font.get());
+    pango_layout_set_text(layout.get(), text.data(), byte_count(text));
+    return layout.get();
+  }
+
+  std::unique_ptr<PangoContext, Unref> context;
+  std::unique_ptr<PangoLayout, Unref> layout;
+  std::unique_ptr<PangoFontDescription, Free> font;
+};
+
 Typesetter::Typesetter() : Typesetter(nullptr) {}
-
-Typesetter::Typesetter(cairo_t* canvas)
-    : context_(context_of(canvas)), font_(pango_font_description_from_string(kFamilies)) {
-  prepare(context_.get());
-  layout_.reset(pango_layout_new(context_.get()));
-}
-
-void Typesetter::set(std::string_view text, const Typeface& type) const {
-  pango_font_description_set_absolute_size(font_.get(), type.size * PANGO_SCALE);
-  pango_font_description_set_weight(font_.get(), type.bold ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
-  pango_layout_set_width(layout_.get(), -1);
-  pango_layout_set_font_description(layout_.get(), font_.get());
-  pango_layout_set_text(layout_.get(), text.data(), byte_count(text));
-}
+Typesetter::Typesetter(cairo_t* canvas) : fonts_(std::make_unique<Fonts>(canvas)) {}
+Typesetter::~Typesetter() = default;
+Typesetter::Typesetter(Typesetter&&) noexcept = default;
 
 double Typesetter::width(std::string_view text, const Typeface& type) const {
-  set(text, type);
+  PangoLayout* const layout = fonts_->set(text, type);
   int width = 0;
-  pango_layout_get_size(layout_.get(), &width, nullptr);
+  pango_layout_get_size(layout, &width, nullptr);
   return points(width);
 }
 
 std::string Typesetter::fitted(std::string_view text, const Typeface& type, double room) const {
   if (width(text, type) <= room) return std::string(text);
+  PangoLayout* const layout = fonts_->set(text, type);
   std::vector<std::size_t> ends = {0};  // byte offsets of the ends of characters, with their combining marks
   int count = 0;
-  const PangoLogAttr* attributes = pango_layout_get_log_attrs_readonly(layout_.get(), &count);
+  const PangoLogAttr* attributes = pango_layout_get_log_attrs_readonly(layout, &count);
   const char* at = text.data();
   for (int i = 0; i + 1 < count; ++i, at = g_utf8_next_char(at))
     if (i > 0 && attributes[i].is_cursor_position != 0) ends.push_back(static_cast<std::size_t>(at - text.data()));
@@ -82,12 +103,12 @@ std::string Typesetter::fitted(std::string_view text, const Typeface& type, doub
 }
 
 std::vector<std::string> Typesetter::lines(std::string_view text, const Typeface& type, double room) const {
-  set(text, type);
-  pango_layout_set_width(layout_.get(), static_cast<int>(room * PANGO_SCALE));
-  pango_layout_set_wrap(layout_.get(), PANGO_WRAP_WORD_CHAR);
+  PangoLayout* const layout = fonts_->set(text, type);
+  pango_layout_set_width(layout, static_cast<int>(room * PANGO_SCALE));
+  pango_layout_set_wrap(layout, PANGO_WRAP_WORD_CHAR);
   std::vector<std::string> lines;
-  for (int i = 0; i < pango_layout_get_line_count(layout_.get()); ++i) {
-    const PangoLayoutLine* line = pango_layout_get_line_readonly(layout_.get(), i);
+  for (int i = 0; i < pango_layout_get_line_count(layout); ++i) {
+    const PangoLayoutLine* line = pango_layout_get_line_readonly(layout, i);
     std::string_view part =
         text.substr(static_cast<std::size_t>(line->start_index), static_cast<std::size_t>(line->length));
     while (part.ends_with(' ')) part.remove_suffix(1);
@@ -97,25 +118,25 @@ std::vector<std::string> Typesetter::lines(std::string_view text, const Typeface
 }
 
 void Typesetter::draw(cairo_t* canvas, const Writing& writing) const {
-  set(writing.text, {writing.size, writing.bold});
+  PangoLayout* const layout = fonts_->set(writing.text, {writing.size, writing.bold});
   cairo_save(canvas);
   cairo_translate(canvas, writing.at.x, writing.at.y);
   cairo_rotate(canvas, -writing.angle * std::numbers::pi / 180);
-  pango_cairo_update_layout(canvas, layout_.get());
+  pango_cairo_update_layout(canvas, layout);
   int width = 0;
-  pango_layout_get_size(layout_.get(), &width, nullptr);
+  pango_layout_get_size(layout, &width, nullptr);
   const double share = writing.anchor == Anchor::start ? 0 : writing.anchor == Anchor::middle ? 0.5 : 1;
-  const double baseline = points(pango_layout_get_baseline(layout_.get()));
+  const double baseline = points(pango_layout_get_baseline(layout));
   cairo_move_to(canvas, -share * points(width), kBaseline * writing.size - baseline);
   cairo_set_source_rgb(canvas, writing.colour.r / 255.0, writing.colour.g / 255.0, writing.colour.b / 255.0);
-  pango_cairo_show_layout(canvas, layout_.get());
+  pango_cairo_show_layout(canvas, layout);
   cairo_restore(canvas);
 }
 
 std::optional<char32_t> Typesetter::first_missing(std::string_view text) const {
-  set(text, {});
-  if (pango_layout_get_unknown_glyphs_count(layout_.get()) == 0) return std::nullopt;
-  const std::unique_ptr<PangoLayoutIter, Free> at(pango_layout_get_iter(layout_.get()));
+  PangoLayout* const layout = fonts_->set(text, {});
+  if (pango_layout_get_unknown_glyphs_count(layout) == 0) return std::nullopt;
+  const std::unique_ptr<PangoLayoutIter, Free> at(pango_layout_get_iter(layout));
   do {
     const PangoLayoutRun* run = pango_layout_iter_get_run_readonly(at.get());
     for (int i = 0; run != nullptr && i < run->glyphs->num_glyphs; ++i)
@@ -126,8 +147,8 @@ std::optional<char32_t> Typesetter::first_missing(std::string_view text) const {
 }
 
 bool Typesetter::runs_to_the_left(std::string_view text) const {
-  set(text, {});
-  return pango_layout_get_line_readonly(layout_.get(), 0)->resolved_dir == PANGO_DIRECTION_RTL;
+  PangoLayout* const layout = fonts_->set(text, {});
+  return pango_layout_get_line_readonly(layout, 0)->resolved_dir == PANGO_DIRECTION_RTL;
 }
 
 }  // namespace attn::figure

@@ -1,7 +1,6 @@
-// figure/layout/typesetter.h - measures and draws text, in one typeface for all figures.
+// figure/layout/typesetter.h - measures and draws text, in one typeface for all figures: with pango (typesetter.cc), or
+// by asking the browser (typesetter_wasm.cc).
 #pragma once
-
-#include <pango/pangocairo.h>
 
 #include <memory>
 #include <optional>
@@ -10,6 +9,8 @@
 #include <vector>
 
 #include "figure/scene/scene.h"
+
+using cairo_t = struct _cairo;  // NOLINT(bugprone-reserved-identifier): cairo's own name
 
 namespace attn::figure {
 
@@ -31,6 +32,8 @@ class Typesetter {
  public:
   Typesetter();
   explicit Typesetter(cairo_t* canvas);  // draws on this canvas
+  ~Typesetter();
+  Typesetter(Typesetter&&) noexcept;
 
   [[nodiscard]] double width(std::string_view text, const Typeface& type) const;
   // The text, cut with … if it does not fit.
@@ -45,18 +48,8 @@ class Typesetter {
   void draw(cairo_t* canvas, const Writing& writing) const;
 
  private:
-  void set(std::string_view text, const Typeface& type) const;
-
-  struct Unref {
-    void operator()(void* object) const noexcept { g_object_unref(object); }
-  };
-  struct Free {
-    void operator()(PangoFontDescription* font) const noexcept { pango_font_description_free(font); }
-    void operator()(PangoLayoutIter* iterator) const noexcept { pango_layout_iter_free(iterator); }
-  };
-  std::unique_ptr<PangoContext, Unref> context_;
-  std::unique_ptr<PangoLayout, Unref> layout_;
-  std::unique_ptr<PangoFontDescription, Free> font_;
+  struct Fonts;
+  std::unique_ptr<Fonts> fonts_;
 };
 
 }  // namespace attn::figure

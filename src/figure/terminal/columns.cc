@@ -1,35 +1,24 @@
 #include "figure/terminal/columns.h"
 
-#include <glib.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <memory>
+
+#include "base/utf8.h"
+#include "figure/terminal/character.h"
 
 namespace attn::figure {
 
 namespace {
 
-std::string valid(std::string_view text) {
-  const std::unique_ptr<char, decltype(&g_free)> bytes(g_utf8_make_valid(text.data(), static_cast<gssize>(text.size())),
-                                                       &g_free);
-  return bytes.get();
-}
-
-int width_of(gunichar c) {
-  if (g_unichar_iszerowidth(c) != 0) return 0;
-  return g_unichar_iswide(c) != 0 ? 2 : 1;
-}
-
-// Calls f(bytes, code point) for every character of valid UTF-8 text.
+// Calls f(bytes, code point) for every character; invalid bytes are U+FFFD.
 template <typename F>
 void each_character(std::string_view text, F&& f) {
-  while (!text.empty()) {
-    const auto size = std::min<std::size_t>(
-        text.size(), static_cast<unsigned char>(g_utf8_skip[static_cast<unsigned char>(text[0])]));
-    f(text.substr(0, size), g_utf8_get_char_validated(text.data(), static_cast<gssize>(size)));
-    text.remove_prefix(size);
+  const std::string valid = base::replace_bad_bytes(text);
+  for (std::string_view rest = valid; !rest.empty();) {
+    const std::string_view character = rest.substr(0, base::first_character(rest).size);
+    f(character, base::code_point(character));
+    rest.remove_prefix(character.size());
   }
 }
 
@@ -37,12 +26,12 @@ void each_character(std::string_view text, F&& f) {
 
 std::string on_one_line(std::string_view text) {
   std::string line;
-  each_character(valid(text), [&](std::string_view bytes, gunichar c) {
+  each_character(text, [&](std::string_view bytes, char32_t c) {
     if (c == '\n') {
       line += "\\n";
     } else if (c == '\t') {
       line += "\\t";
-    } else if (g_unichar_iscntrl(c) != 0) {
+    } else if (is_control(c)) {
       std::array<char, 16> escape{};
       std::snprintf(escape.data(), escape.size(), "\\x%02x", static_cast<unsigned>(c));
       line += escape.data();
@@ -55,8 +44,8 @@ std::string on_one_line(std::string_view text) {
 
 std::vector<Glyph> glyphs_of(std::string_view text) {
   std::vector<Glyph> glyphs;
-  each_character(valid(text), [&](std::string_view bytes, gunichar c) {
-    const int columns = width_of(c);
+  each_character(text, [&](std::string_view bytes, char32_t c) {
+    const int columns = columns_of_character(c);
     if (columns == 0 && !glyphs.empty()) {
       glyphs.back().text += bytes;
     } else {
@@ -68,7 +57,7 @@ std::vector<Glyph> glyphs_of(std::string_view text) {
 
 int columns_of(std::string_view text) {
   int all = 0;
-  each_character(valid(text), [&](std::string_view, gunichar c) { all += width_of(c); });
+  each_character(text, [&](std::string_view, char32_t c) { all += columns_of_character(c); });
   return all;
 }
 

@@ -1,8 +1,10 @@
 // model/files/mapped_files.h - the files that are mapped into memory, and what happens if one of them is cut short.
+// Where nothing can be mapped (mapped_files_wasm.cc), parts of a file are read when they are needed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/read_file.h"
@@ -21,14 +23,21 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
+  // The part [offset, offset + bytes) of the file, where `offset` is that of a tensor: two parts either are the same or
+  // do not overlap. Valid while this object lives, unless all of it is released. Throws attn::Error if it has to be
+  // read and cannot.
+  [[nodiscard]] const std::byte* part(std::int64_t offset, std::int64_t bytes) const;
+  // Returns the memory of [first, first + span), of which `used` bytes are no longer needed. A mapped file keeps its
+  // address, and reading it again still works. A part that was read is freed once as many bytes have been released as
+  // part() has handed out.
+  void release(const std::byte* first, std::int64_t span, std::int64_t used) const noexcept;
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] static bool reads_when_needed() noexcept;  // false: mapped, and every part is at hand at once
 
  private:
-  const std::string path_;
-  const std::byte* data_ = nullptr;
+  struct State;
+  std::unique_ptr<State> state_;
   std::int64_t bytes_ = 0;
-  std::size_t place_;  // in the list that a signal handler can read
 };
 
 // For programs: from now on, SIGBUS in a mapped file prints "attnscope: FILE: ..." and ends the process with exit code

@@ -1,8 +1,5 @@
 #include "model/files/safetensors.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -67,18 +64,19 @@ std::string shape_text(std::span<const std::int64_t> shape) {
 
 namespace {
 
+constexpr std::string_view kGitLfs = "version ";  // a pointer's first bytes; as a length they would be 2e18
+
 void check_length(std::int64_t bytes, const std::string& path) {
   if (bytes < kLengthBytes)
     throw Error(path, "has " + std::to_string(bytes) + " bytes; a safetensors file has at least 10");
 }
 
-// The header's text, after its length has been checked.
-std::string_view header_text(std::string_view file, const std::string& path) {
-  const auto bytes = static_cast<std::int64_t>(file.size());
-  if (file.starts_with("version https://git-lfs"))
+// The length of the header, from the first bytes of the file.
+std::int64_t header_length(std::string_view start, std::int64_t bytes, const std::string& path) {
+  if (start == kGitLfs)
     throw Error(path, "is a Git LFS pointer, not the weights themselves; 'git lfs pull' fetches them");
   std::uint64_t length = 0;
-  std::memcpy(&length, file.data(), kLengthBytes);
+  std::memcpy(&length, start.data(), kLengthBytes);
   if (length > static_cast<std::uint64_t>(kMostHeaderBytes))
     throw Error(path,
                 "not a safetensors file: its first 8 bytes give a header length of " + std::to_string(length) +
@@ -89,9 +87,7 @@ std::string_view header_text(std::string_view file, const std::string& path) {
                 "the header should have " + std::to_string(length) + " bytes, but only " +
                     std::to_string(bytes - kLengthBytes) + " follow; the file is probably truncated",
                 0);
-  const std::string_view text = file.substr(kLengthBytes, length);
-  if (!text.starts_with('{')) throw Error(path, "the header does not begin with '{'", kLengthBytes);
-  return text;
+  return static_cast<std::int64_t>(length);
 }
 
 // Each tensor begins where the previous one ends, the first at the end of the header, and the last ends the file.
@@ -126,7 +122,7 @@ SafeTensors SafeTensors::open(const std::filesystem::path& file) {
   const base::OpenFile opened(file);
   check_length(opened.bytes(), result.path_);
   result.mapping_ = std::make_shared<const MappedFile>(opened, result.path_);
-  result.bytes_ = {reinterpret_cast<const char*>(result.mapping_->data()), static_cast<std::size_t>(opened.bytes())};
+  result.bytes_ = opened.bytes();
   result.check_and_take();
   return result;
 }
@@ -134,7 +130,8 @@ SafeTensors SafeTensors::open(const std::filesystem::path& file) {
 SafeTensors SafeTensors::of(std::string_view bytes, std::string path) {
   SafeTensors result;
   result.path_ = std::move(path);
-  result.bytes_ = bytes;
+  result.memory_ = bytes;
+  result.bytes_ = static_cast<std::int64_t>(bytes.size());
   check_length(result.bytes(), result.path_);
   result.check_and_take();
   return result;
@@ -145,31 +142,32 @@ SafeTensors SafeTensors::open(const base::Folder& folder, const std::string& fil
   return bytes ? of(*bytes, folder.shown(file)) : open(folder.path(file));
 }
 
-void SafeTensors::check_and_take() {
-  const std::string_view text = header_text(bytes_, path_);
-  const HeaderPlace place{path_, kLengthBytes + static_cast<std::int64_t>(text.size()), bytes()};
-  SafeTensorsHeader header = read_safetensors_header(text, place);
-  check_tiling(header.tensors, place);
-  for (auto& [name, tensor] : header.tensors)
-    tensor.data = reinterpret_cast<const std::byte*>(bytes_.data()) + tensor.offset;
-  tensors_ = std::move(header.tensors);
-  metadata_ = std::move(header.metadata);
+std::string_view SafeTensors::read(std::int64_t offset, std::int64_t bytes) const {
+  if (!mapping_) return memory_.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes));
+  return {reinterpret_cast<const char*>(mapping_->part(offset, bytes)), static_cast<std::size_t>(bytes)};
 }
 
-// Releases whole pages only: those at the ends also belong to neighbouring tensors, which may be in use. A released
-// page that is touched again is read again; that costs time, never correctness.
-void SafeTensors::release(const StoredTensor& tensor) const noexcept {
-  if (!mapping_) return;
-  static const std::int64_t page = ::sysconf(_SC_PAGESIZE);
-  const auto distance =
-      reinterpret_cast<std::uintptr_t>(tensor.data) - reinterpret_cast<std::uintptr_t>(mapping_->data());
-  if (distance >= static_cast<std::uintptr_t>(mapping_->bytes())) return;  // not in this file; before it, it wraps
-  const auto first = static_cast<std::int64_t>(distance);
-  const std::int64_t from = (first + page - 1) / page * page;
-  const std::int64_t to = (first + std::min(tensor.bytes, mapping_->bytes() - first)) / page * page;
-  if (from < to)
-    (void)::madvise(const_cast<std::byte*>(mapping_->data()) + from, static_cast<std::size_t>(to - from),
-                    MADV_DONTNEED);
+void SafeTensors::check_and_take() {
+  const std::string_view start = read(0, kLengthBytes);
+  const std::int64_t length = header_length(start, bytes_, path_);
+  const std::string_view text = read(kLengthBytes, length);
+  if (!text.starts_with('{')) throw Error(path_, "the header does not begin with '{'", kLengthBytes);
+  const HeaderPlace place{path_, kLengthBytes + length, bytes_};
+  SafeTensorsHeader header = read_safetensors_header(text, place);
+  check_tiling(header.tensors, place);
+  if (mapping_) mapping_->release(reinterpret_cast<const std::byte*>(text.data()), length, length);
+  tensors_ = std::move(header.tensors);
+  metadata_ = std::move(header.metadata);
+  if (!mapping_ || !MappedFile::reads_when_needed())
+    for (const auto& [name, tensor] : tensors_) load(tensor);
+}
+
+const std::byte* SafeTensors::load(const StoredTensor& tensor) const {
+  return tensor.data = reinterpret_cast<const std::byte*>(read(tensor.offset, tensor.bytes).data());
+}
+
+void SafeTensors::release(const StoredTensor& tensor, std::int64_t used) const noexcept {
+  if (mapping_) mapping_->release(tensor.data, tensor.bytes, used);
 }
 
 }  // namespace attn::model

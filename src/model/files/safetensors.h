@@ -48,14 +48,14 @@ std::string shape_text(std::span<const std::int64_t> shape);
 struct StoredTensor {
   Dtype dtype = Dtype::f32;
   std::vector<std::int64_t> shape;
-  const std::byte* data = nullptr;  // in the mapping, not aligned
+  mutable const std::byte* data = nullptr;  // not aligned; null until SafeTensors::load() where files cannot be mapped
   std::int64_t bytes = 0;
   std::int64_t offset = 0;  // from the start of the file
 };
 
 // The constructor validates the whole header: its length against the file's, JSON syntax, known dtypes, shapes whose
 // size fits in 64 bits and matches the byte count, and offsets inside the file without overlaps or gaps. Throws
-// attn::Error, with the tensor's name and both numbers. The file is mapped, never copied.
+// attn::Error, with the tensor's name and both numbers. The file is mapped, not copied, where the system can map files.
 class SafeTensors {
  public:
   static SafeTensors open(const std::filesystem::path& file);
@@ -66,17 +66,24 @@ class SafeTensors {
   [[nodiscard]] const std::map<std::string, StoredTensor, std::less<>>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] const std::map<std::string, std::string, std::less<>>& metadata() const noexcept { return metadata_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  [[nodiscard]] std::int64_t bytes() const noexcept { return static_cast<std::int64_t>(bytes_.size()); }  // of the file
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }  // of the file
 
-  // Drops this tensor's pages from resident memory; reading it again still works. Does nothing for a file in memory.
-  void release(const StoredTensor& tensor) const noexcept;
+  // The tensor's bytes. Call it before each use that release() ends: files that are not mapped are read here. Throws
+  // attn::Error if that fails.
+  const std::byte* load(const StoredTensor& tensor) const;  // NOLINT(modernize-use-nodiscard): also sets tensor.data
+  // Drops a tensor, or the part of one that begins at tensor.data, from memory; `used` of its bytes are no longer
+  // needed (by default all). A mapped file can still be read there. Does nothing for a file in memory.
+  void release(const StoredTensor& tensor, std::int64_t used) const noexcept;
+  void release(const StoredTensor& tensor) const noexcept { release(tensor, tensor.bytes); }
 
  private:
   SafeTensors() = default;
   void check_and_take();
+  [[nodiscard]] std::string_view read(std::int64_t offset, std::int64_t bytes) const;
 
   std::shared_ptr<const MappedFile> mapping_;  // null: the bytes belong to the caller
-  std::string_view bytes_;
+  std::string_view memory_;                    // without a mapping
+  std::int64_t bytes_ = 0;
   std::string path_;
   std::map<std::string, StoredTensor, std::less<>> tensors_;
   std::map<std::string, std::string, std::less<>> metadata_;

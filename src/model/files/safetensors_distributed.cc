@@ -13,6 +13,7 @@
 #include "attn/error.h"
 #include "attn/ring.h"
 #include "base/new_file.h"
+#include "base/read_file.h"
 #include "model/files/safetensors_header.h"
 
 namespace attn::model {

@@ -120,7 +120,7 @@ AnyView<Rank> view_of(const SafeTensors& file, const StoredTensor& tensor, const
         "tensor " + base::in_quotes(name) + " is " + shape_text(tensor.shape) + "; " + shape_text(shape) + " is needed",
         tensor.offset);
   std::ranges::copy(tensor.shape, shape.begin());
-  return {tensor.data, *type, shape, dense_strides(shape)};
+  return {file.load(tensor), *type, shape, dense_strides(shape)};
 }
 
 }  // namespace
@@ -210,7 +210,9 @@ void Weights::release(const nn::Weight& weight) const noexcept {
   const auto* first = static_cast<const std::byte*>(view.data);
   for (const auto& [name, place] : places_) {
     const StoredTensor& tensor = *place.tensor;
-    if (std::less<>()(first, tensor.data) || !std::less<>()(first, tensor.data + tensor.bytes)) continue;
+    if (tensor.data == nullptr || std::less<>()(first, tensor.data) ||
+        !std::less<>()(first, tensor.data + tensor.bytes))
+      continue;
     // From the first number to the last. Other slices lie between the rows of a slice of columns; their pages are read
     // again if they are still needed.
     StoredTensor part = tensor;
@@ -218,7 +220,7 @@ void Weights::release(const nn::Weight& weight) const noexcept {
     part.bytes =
         ((view.shape[0] - 1) * view.strides[0] + view.shape[1]) * static_cast<std::int64_t>(size_of(view.type));
     part.bytes = std::clamp<std::int64_t>(part.bytes, 0, tensor.data + tensor.bytes - first);
-    place.file->release(part);
+    place.file->release(part, view.shape[0] * view.shape[1] * static_cast<std::int64_t>(size_of(view.type)));
     return;
   }
 }

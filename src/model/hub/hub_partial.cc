@@ -10,6 +10,7 @@
 
 #include "attn/error.h"
 #include "base/new_file.h"
+#include "base/read_file.h"
 
 namespace attn::model {
 

@@ -353,13 +353,14 @@ class RecordingLoader {
     const std::array<Stretch, 2> rows = mine(all_rows, split == Split::rows);
     const std::array<Stretch, 2> columns = mine(all_columns, split == Split::columns);
     nn::Matrix numbers(rows[0].size() + rows[1].size(), columns[0].size() + columns[1].size());
+    const std::byte* const stored = file_.load(tensor);
     float* next = numbers.data();
     for (const Stretch& down : rows) {
       for (std::int64_t row = down.begin; row < down.end; ++row) {
         for (const Stretch& across : columns) {
           const auto bytes = static_cast<std::size_t>(across.size()) * sizeof(float);
           const std::int64_t first = row * all_columns + across.begin;
-          copy_bytes(next, tensor.data + first * static_cast<std::int64_t>(sizeof(float)), bytes);
+          copy_bytes(next, stored + first * static_cast<std::int64_t>(sizeof(float)), bytes);
           next += across.size();
         }
       }

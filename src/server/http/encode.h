@@ -1,10 +1,9 @@
-// server/http/encode.h - encodes weights as bytes, and compresses bytes for HTTP.
+// server/http/encode.h - encodes weights as bytes.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "nn/infer/matrix.h"
 
@@ -19,9 +18,5 @@ std::string coded(const nn::Matrix& weights);  // in 8 bits
 std::string coded_differences(const nn::Matrix& differences);
 
 std::string float_bytes(std::span<const float> numbers);  // float32, little-endian
-
-// Both throw only std::bad_alloc.
-std::string gzipped(std::string_view bytes);
-std::string deflated(std::string_view bytes);  // a zlib stream, for DecompressionStream("deflate")
 
 }  // namespace attn::server

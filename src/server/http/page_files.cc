@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/read_file.h"
-#include "server/http/encode.h"
+#include "server/http/compress.h"
 
 namespace attn::server {
 

@@ -4,7 +4,7 @@
 
 #include "base/json_file.h"
 #include "insight/io/json.h"
-#include "server/http/encode.h"
+#include "server/http/compress.h"
 
 namespace attn::server {
 
@@ -22,7 +22,8 @@ Bytes shared(std::string bytes) { return std::make_shared<const std::string>(std
 Response json_response(int status, std::string json) {
   constexpr std::size_t kWorthPacking = 2000;
   Response response{status, kJson, shared(std::move(json))};
-  if (response.body->size() > kWorthPacking) response.packed = shared(gzipped(*response.body));
+  if (response.body->size() > kWorthPacking && compresses_responses())
+    response.packed = shared(gzipped(*response.body));
   return response;
 }
 

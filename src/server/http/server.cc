@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/heap.h"
-#include "engine/runtime/signals_blocked.h"
+#include "engine/runtime/process.h"
 #include "server/http/connections.h"
 #include "server/http/guard.h"
 #include "server/http/request_stream.h"
@@ -56,10 +56,14 @@ bool takes_events(const httplib::Request& http_request) {
 
 bool is_json(const std::string& type) { return type.substr(0, type.find(';')) == "application/json"; }
 
-// The error response to a POST that is not JSON; null if the request is fine.
-const Response* wrong_post(const httplib::Request& http_request) {
-  static const Response type = error_response(415, "the Content-Type of a POST must be application/json");
-  return http_request.method == "POST" && !is_json(http_request.get_header_value("Content-Type")) ? &type : nullptr;
+// The error response to a POST that is not JSON, or a PUT that is not bytes; null if the request is fine. No other site
+// can send either of these types without asking first.
+const Response* wrong_type(const httplib::Request& http_request) {
+  static const Response post = error_response(415, "the Content-Type of a POST must be application/json");
+  static const Response put = error_response(415, "the Content-Type of a PUT must be application/octet-stream");
+  const std::string type = http_request.get_header_value("Content-Type");
+  if (http_request.method == "POST" && !is_json(type)) return &post;
+  return http_request.method == "PUT" && type != "application/octet-stream" ? &put : nullptr;
 }
 
 }  // namespace
@@ -194,10 +198,11 @@ void Server::State::guarded(const httplib::Request& http_request, httplib::Respo
   if (const std::string wrong = refusal(origin); !wrong.empty()) {
     send(http_request, error_response(403, wrong), http_response);
   } else if (http_request.method != "GET" && http_request.method != "HEAD" &&
-             (http_request.method != "POST" || !http_request.path.starts_with("/api/"))) {
+             ((http_request.method != "POST" && http_request.method != "PUT") ||
+              !http_request.path.starts_with("/api/"))) {
     send(http_request, error_response(405, http_request.method + " is not allowed here, only GET"), http_response);
-  } else if (const Response* const post = wrong_post(http_request); post != nullptr) {
-    send(http_request, *post, http_response);
+  } else if (const Response* const wrong = wrong_type(http_request); wrong != nullptr) {
+    send(http_request, *wrong, http_response);
   } else {
     handle(http_request, http_response);
   }
@@ -265,6 +270,7 @@ void Server::State::stop() {
   workers.shutdown();
   std::unique_lock lock(mutex);
   quiet.wait_for(lock, std::chrono::milliseconds(800), [&] { return busy == 0; });
+  store.files().clear();
 }
 
 Server::Server(ServerOptions options) {

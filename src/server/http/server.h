@@ -28,7 +28,9 @@ struct ServerOptions {
 //
 //   - Only this machine can reach it, and no page of another site can use it: the Host of a request must be this
 //     machine, and its Origin, if the browser sends one, must be the page itself.
-//   - No name or path in a request reaches the file system, and recordings that requests make stay within limits.
+//   - No path in a request reaches the file system, and recordings that requests make stay within limits. Files that
+//   the
+//     user opens lie in a temporary folder, under plain names, until stop().
 class Server {
  public:
   // Throws std::runtime_error if the port is taken or not permitted.

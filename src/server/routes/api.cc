@@ -12,6 +12,7 @@
 #include "server/routes/compare.h"
 #include "server/routes/course.h"
 #include "server/routes/export.h"
+#include "server/routes/files.h"
 #include "server/routes/heads.h"
 #include "server/routes/map_tile.h"
 #include "server/routes/mask.h"
@@ -24,7 +25,7 @@ namespace attn::server {
 namespace {
 
 struct Route {
-  std::string_view method, path;  // '*' in the path: a recording's id, or a lesson's name
+  std::string_view method, path;  // '*' in the path: a recording's id, a lesson's name, or a folder's number
   Response (*response)(RecordingStore&, const RoutedRequest&);
   bool streams = false;
 };
@@ -59,6 +60,8 @@ constexpr std::array kRoutes = {
     Route{"GET", "/api/lessons/*", &show_lesson, true},
     Route{"POST", "/api/lessons/*", &show_lesson, true},
     Route{"POST", "/api/lessons/*/answer", &check_lesson, true},
+    Route{"PUT", "/api/files/*", &store_piece},
+    Route{"POST", "/api/files/*/open", &open_files, true},
 };
 
 // The part of the path that '*' matches, empty if the pattern has none; nullopt if the path does not match.
@@ -118,10 +121,10 @@ Request with_new_names(Request request) {
 
 Response respond_or_throw(RecordingStore& store, const Request& request, const Client& client) {
   const auto [route, id] = find_route(request);
-  const bool is_lesson = route->path.starts_with("/api/lessons");
+  const bool is_recording = route->path.starts_with(kNewPath);
   RoutedRequest routed{.method = request.method,
-                       .stored = id.empty() || is_lesson ? nullptr : store.find(id),
-                       .lesson = is_lesson ? std::string(id) : "",
+                       .stored = id.empty() || !is_recording ? nullptr : store.find(id),
+                       .name = is_recording ? "" : std::string(id),
                        .what = std::string(route->path),
                        .query = request.query,
                        .body = request.body,

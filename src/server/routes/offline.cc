@@ -1,7 +1,5 @@
 #include "server/routes/offline.h"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -11,6 +9,7 @@
 
 #include "base/markup.h"
 #include "base/parallel_for.h"
+#include "server/http/compress.h"
 #include "server/http/encode.h"
 #include "server/routes/facts.h"
 #include "server/routes/record_request_json.h"
@@ -89,9 +88,7 @@ std::string policy_for(std::string_view page) {
     const std::size_t begin = page.find('>', at) + 1, end = page.find("</script>", begin);
     if (begin == 0 || end == std::string_view::npos) break;
     const std::string_view script = page.substr(begin, end - begin);
-    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-    SHA256(reinterpret_cast<const unsigned char*>(script.data()), script.size(), digest.data());
-    hashes += " 'sha256-" + base64({reinterpret_cast<const char*>(digest.data()), digest.size()}) + "'";
+    hashes += " 'sha256-" + base64(sha256(script)) + "'";
     at = end;
   }
   return "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src" +

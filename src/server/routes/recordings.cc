@@ -32,7 +32,8 @@ Response facts_of(RecordingStore& store, const RoutedRequest& request) {
   const auto json = [&] { return insight::as_line(facts(*request.stored, stored_tables, summary)); };
   const std::string key = request.key();
   Response response{200, kJson, store.cache().get(key, json)};
-  response.packed = store.cache().get(key + "/gzip", [&] { return gzipped(*response.body); });
+  if (compresses_responses())
+    response.packed = store.cache().get(key + "/gzip", [&] { return gzipped(*response.body); });
   return response;
 }
 

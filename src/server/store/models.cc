@@ -35,8 +35,8 @@ struct Models::Entry {
 
 Models::Models(std::vector<ModelSource> sources, std::int64_t memory) : memory_(memory) {
   for (ModelSource& source : sources) {
-    if (has(source.name)) throw std::invalid_argument("there are two models named '" + source.name + "'");
-    auto fresh = std::make_unique<Entry>(std::move(source));
+    if (find(source.name)) throw std::invalid_argument("there are two models named '" + source.name + "'");
+    auto fresh = std::make_shared<Entry>(std::move(source));
     fresh->facts = fresh->reader ? fresh->reader->model->facts() : model::read_facts(fresh->source.folder);
     entries_.push_back(std::move(fresh));
   }
@@ -44,23 +44,44 @@ Models::Models(std::vector<ModelSource> sources, std::int64_t memory) : memory_(
 
 Models::~Models() = default;
 
+std::shared_ptr<Models::Entry> Models::find(std::string_view name) const {
+  const auto found = std::ranges::find_if(entries_, [&](const auto& one) { return one->source.name == name; });
+  return found == entries_.end() ? nullptr : *found;
+}
+
 bool Models::has(std::string_view name) const {
-  return std::ranges::any_of(entries_, [&](const auto& one) { return one->source.name == name; });
+  const std::scoped_lock lock(mutex_);
+  return find(name) != nullptr;
+}
+
+std::string Models::add(const std::string& name, const base::Folder& folder) {
+  auto fresh = std::make_shared<Entry>(ModelSource{.name = name, .folder = folder, .given = true, .request = name});
+  fresh->facts = model::read_facts(folder);
+  fresh->reader = std::make_shared<const model::Reader>(model::Reader::load(folder));
+  fresh->facts = fresh->reader->model->facts();
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(entries_, [&](const auto& one) { return one->source.folder.name() == folder.name(); });
+  for (int number = 2; find(fresh->source.name); ++number)
+    fresh->source.name = name + " (" + std::to_string(number) + ")";
+  fresh->used = ++uses_;
+  entries_.push_back(fresh);
+  evict(*fresh);
+  return fresh->source.name;
 }
 
 std::string Models::name_of(std::string_view model) const {
+  const std::scoped_lock lock(mutex_);
   for (const auto& one : entries_)
     if (one->source.folder.name() == model || one->source.request == model || one->source.name == model)
       return one->source.name;
   return {};
 }
 
-Models::Entry& Models::entry(std::string_view name) const {
+std::shared_ptr<Models::Entry> Models::entry(std::string_view name) const {
+  const std::scoped_lock lock(mutex_);
+  if (auto found = find(name)) return found;
   std::string names;
-  for (const auto& one : entries_) {
-    if (one->source.name == name) return *one;
-    names += (names.empty() ? "" : ", ") + one->source.name;
-  }
+  for (const auto& one : entries_) names += (names.empty() ? "" : ", ") + one->source.name;
   throw std::invalid_argument("there is no model '" + std::string(name) +
                               "' here, only: " + (names.empty() ? "none" : names));
 }
@@ -73,13 +94,14 @@ std::vector<Models::Card> Models::cards() const {
 }
 
 Models::Card Models::card(std::string_view name) const {
-  const Entry& one = entry(name);
+  const auto one = entry(name);
   const std::scoped_lock lock(mutex_);
-  return {one.source.name, one.facts, one.source.given};
+  return {one->source.name, one->facts, one->source.given};
 }
 
-std::shared_ptr<const model::Reader> Models::reader(std::string_view name) {
-  Entry& one = entry(name);
+std::shared_ptr<const model::Reader> Models::reader(std::string_view name) { return reader(*entry(name)); }
+
+std::shared_ptr<const model::Reader> Models::reader(Entry& one) {
   const std::scoped_lock alone(one.loading);
   std::unique_lock lock(mutex_);
   one.used = ++uses_;
@@ -110,12 +132,12 @@ void Models::evict(const Entry& latest) {
 
 std::shared_ptr<const nn::Matrix> Models::induction(std::string_view name, const base::Progress& mine,
                                                     ThreadPool& pool) {
-  Entry& one = entry(name);
-  one.finding.join(mine, [&](const base::Progress& progress) {
-    const auto model = reader(name);
-    one.induction = std::make_shared<const nn::Matrix>(insight::induction_scores(*model, pool, progress));
+  const auto one = entry(name);
+  one->finding.join(mine, [&](const base::Progress& progress) {
+    const auto model = reader(*one);
+    one->induction = std::make_shared<const nn::Matrix>(insight::induction_scores(*model, pool, progress));
   });
-  return one.induction;
+  return one->induction;
 }
 
 }  // namespace attn::server

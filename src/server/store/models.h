@@ -1,4 +1,5 @@
-// server/store/models.h - the models that the page may use: a list fixed at the start, each loaded on first use.
+// server/store/models.h - the models that the page may use: those of the start and those that the user adds, each
+// loaded on first use.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ class ModelList {
   std::vector<ModelSource> sources_;
 };
 
-// Names in requests are only looked up here: nothing from a request reaches the file system. Thread-safe.
+// Names in requests are only looked up here: no path from a request reaches the file system. Thread-safe.
 class Models {
  public:
   // Reads the configuration of each model. Loaded weights take at most `memory` bytes together, except that the latest
@@ -53,6 +54,9 @@ class Models {
   };
   [[nodiscard]] std::vector<Card> cards() const;
   [[nodiscard]] bool has(std::string_view name) const;
+  // Adds a model that the user gives, and loads it; returns its name: this one, or "NAME (2)" if it is taken by another
+  // folder. The same folder again is loaded anew. Throws attn::Error for bad files, which leave the list as it was.
+  std::string add(const std::string& name, const base::Folder& folder);
   // The name of the model that a recording calls `model`; empty if it is not in the list.
   [[nodiscard]] std::string name_of(std::string_view model) const;
 
@@ -65,12 +69,14 @@ class Models {
 
  private:
   struct Entry;
-  [[nodiscard]] Entry& entry(std::string_view name) const;
+  [[nodiscard]] std::shared_ptr<Entry> find(std::string_view name) const;  // requires the mutex; null: none
+  [[nodiscard]] std::shared_ptr<Entry> entry(std::string_view name) const;
+  [[nodiscard]] std::shared_ptr<const model::Reader> reader(Entry& one);
   void evict(const Entry& latest);
 
-  std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<std::shared_ptr<Entry>> entries_;
   std::int64_t memory_;
-  mutable std::mutex mutex_;  // guards uses_ and the loaded readers
+  mutable std::mutex mutex_;  // guards entries_, uses_ and the loaded readers
   std::uint64_t uses_ = 0;
 };
 

@@ -18,7 +18,8 @@ RecordingStore::RecordingStore(PoolOf pool, std::int64_t cache_bytes, StoreOptio
     : pool_(std::move(pool)),
       cache_(cache_bytes),
       models_(std::move(store.models), store.memory),
-      memory_(store.memory) {}
+      memory_(store.memory),
+      named_(store.first_id - 1) {}
 
 RecordingStore::Turn::Turn(RecordingStore& store) : working_(store.working_) {
   if (++working_ <= kMostWork) return;
@@ -29,9 +30,9 @@ RecordingStore::Turn::Turn(RecordingStore& store) : working_(store.working_) {
 RecordingStore::Turn::~Turn() { --working_; }
 
 std::string RecordingStore::add(std::string name, const std::shared_ptr<const insight::AttentionTables>& tables,
-                                const base::Progress& progress) {
+                                const base::Progress& progress, std::string id) {
   std::unique_lock lock(mutex_);
-  const std::string id = std::to_string(++named_);
+  if (id.empty()) id = std::to_string(++named_);
   lock.unlock();
   auto stored = std::make_shared<const StoredRecording>(id, std::move(name), tables, provenance(*tables));
   // A model's softmax always gives weights, so the page opens before the summary of a long text, which may take
@@ -41,6 +42,7 @@ std::string RecordingStore::add(std::string name, const std::shared_ptr<const in
   lock.lock();
   const std::optional<RecordRequest>& record_request = stored->provenance().record_request;
   const std::string key = record_request ? record_request->key() : "";
+  std::erase_if(entries_, [&](const StoredEntry& one) { return one.stored->id() == id; });
   return put(std::move(stored), key);
 }
 

@@ -20,6 +20,7 @@
 #include "server/store/comparisons.h"
 #include "server/store/models.h"
 #include "server/store/stored_recording.h"
+#include "server/store/user_files.h"
 
 namespace attn::server {
 
@@ -34,6 +35,7 @@ inline constexpr std::int64_t kDefaultMemory = std::int64_t{1} << 30;
 struct StoreOptions {
   std::vector<ModelSource> models = {};
   std::int64_t memory = kDefaultMemory;  // bytes of all recordings together
+  std::int64_t first_id = 1;             // of the recordings that are numbered
 };
 
 // Thread-safe.
@@ -42,10 +44,11 @@ class RecordingStore {
   // Caches at most `cache_bytes` of map tiles and rows. Throws as Models does.
   RecordingStore(PoolOf pool, std::int64_t cache_bytes, StoreOptions store = {});
 
-  // Adds a recording that is never evicted; returns its id. Tables that are not a model's recording are checked at
-  // once, with `progress` in heads: throws std::invalid_argument if a number is not a weight.
+  // Adds a recording that is never evicted; returns its id: the next number, or the one given, which replaces an
+  // earlier recording of this id. Tables that are not a model's recording are checked at once, with `progress` in
+  // heads: throws std::invalid_argument if a number is not a weight.
   std::string add(std::string name, const std::shared_ptr<const insight::AttentionTables>& tables,
-                  const base::Progress& progress = {});
+                  const base::Progress& progress = {}, std::string id = {});
   // Makes a recording, unless an equal one is in the store; returns its id. `tell` receives each generated token with
   // its number. Throws as make() in jobs/record.h does, and HttpError with status 413 if the recording does not fit
   // into the memory, 429 if too many are being made.
@@ -82,6 +85,7 @@ class RecordingStore {
   void show_on(std::string offline) { offline_ = std::move(offline); }
   [[nodiscard]] const std::string& offline() const noexcept { return offline_; }
   [[nodiscard]] Models& models() noexcept { return models_; }
+  [[nodiscard]] UserFiles& files() noexcept { return files_; }
   [[nodiscard]] int working() const noexcept { return working_; }
   [[nodiscard]] std::int64_t kept_bytes() const;  // of all recordings
 
@@ -112,10 +116,11 @@ class RecordingStore {
   Comparisons comparisons_;
   std::string offline_;
   Models models_;
+  UserFiles files_;
   const std::int64_t memory_;
   std::atomic<int> working_ = 0;
   mutable std::mutex mutex_;
-  std::int64_t named_ = 0;     // number of ids assigned
+  std::int64_t named_;         // the last id assigned
   std::int64_t reserved_ = 0;  // bytes of recordings in progress
   std::uint64_t uses_ = 0;
   std::vector<StoredEntry> entries_;

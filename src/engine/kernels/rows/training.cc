@@ -140,6 +140,7 @@ void update_numbers(const Update& t) {
   }
 }
 
+#if HWY_HAVE_FLOAT64
 double squares_of(const float* x, std::int64_t count) {
   const hn::Repartition<double, F> pairs;
   const hn::Rebind<float, decltype(pairs)> half;
@@ -157,6 +158,13 @@ double squares_of(const float* x, std::int64_t count) {
   if (d < count) add(load_rest(x + d, count - d));
   return hn::GetLane(hn::SumOfLanes(pairs, hn::Add(sums[0], sums[1])));
 }
+#else  // Highway 1.0 has no lanes of double for WebAssembly
+double squares_of(const float* x, std::int64_t count) {
+  double sum = 0;
+  for (std::int64_t d = 0; d < count; ++d) sum += static_cast<double>(x[d]) * static_cast<double>(x[d]);
+  return sum;
+}
+#endif
 
 }  // namespace
 }  // namespace attn::kernels::HWY_NAMESPACE

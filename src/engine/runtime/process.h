@@ -1,7 +1,6 @@
-// engine/runtime/signals_blocked.h - threads that leave signals to the program.
+// engine/runtime/process.h - what threads have to know of their process: its signals and its forks. process.cc asks the
+// system; in WebAssembly (process_wasm.cc) there are neither.
 #pragma once
-
-#include <pthread.h>
 
 #include <csignal>
 
@@ -11,18 +10,17 @@ namespace attn {
 // a profiler sends to the thread itself: a blocked SIGBUS would end the process without calling its handler.
 class SignalsBlocked {
  public:
-  SignalsBlocked() {
-    sigset_t most;
-    sigfillset(&most);
-    for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF}) sigdelset(&most, s);
-    pthread_sigmask(SIG_SETMASK, &most, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked();
+  ~SignalsBlocked();
   SignalsBlocked(const SignalsBlocked&) = delete;
   SignalsBlocked& operator=(const SignalsBlocked&) = delete;
 
  private:
-  sigset_t before_{};
+  [[maybe_unused]] sigset_t before_{};
 };
+
+// The number of forks that led to this process, counted from the first call on. A pool made before the last fork has no
+// helpers here.
+unsigned fork_count();
 
 }  // namespace attn

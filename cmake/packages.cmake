@@ -1,0 +1,15 @@
+# The libraries that the floors use, as the system has them. cmake/packages_wasm.cmake is the same for WebAssembly.
+
+find_package(hwy REQUIRED)
+find_package(Threads REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CURL REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(cairo REQUIRED IMPORTED_TARGET cairo pangocairo fontconfig)
+pkg_check_modules(spng REQUIRED IMPORTED_TARGET spng)
+if(ATTNSCOPE_APPS OR ATTNSCOPE_PYTHON)
+  find_package(ZLIB REQUIRED)
+  pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
+endif()
