@@ -24,6 +24,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(attn_flags INTERFACE -march=x86-64-v2)
   target_compile_definitions(attn_flags INTERFACE HWY_DISABLE_PCLMUL_AES)
 endif()
+if(ATTNSCOPE_WASM)
+  # Sizes are std::int64_t everywhere, and containers count in 32 bits there. What is allocated by a size from outside is
+  # checked: AlignedMemory, KvCache.
+  target_compile_options(attn_flags INTERFACE -Wno-shorten-64-to-32)
+endif()
 if(ATTNSCOPE_SANITIZE)
   target_compile_options(attn_flags INTERFACE -fsanitize=${ATTNSCOPE_SANITIZE} -fno-omit-frame-pointer
                                               -fno-sanitize-recover=all)

@@ -14,7 +14,7 @@ namespace attn::base {
 
 std::string system_words(int error) { return std::generic_category().message(error); }
 
-OpenFile::OpenFile(const std::filesystem::path& file) {
+OpenFile::OpenFile(const std::filesystem::path& file) : file_(file) {
   // Without O_NONBLOCK, opening a pipe would block until a writer appears.
   descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) throw Error(file.string(), "cannot be opened: " + system_words(errno));
@@ -28,20 +28,26 @@ OpenFile::OpenFile(const std::filesystem::path& file) {
 
 OpenFile::~OpenFile() { ::close(descriptor_); }
 
+std::int64_t OpenFile::read(std::int64_t offset, std::span<char> bytes) const {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const auto at = offset + static_cast<std::int64_t>(done);
+    const ssize_t n = ::pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Error(file_.string(), "cannot be read: " + system_words(errno), at);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return static_cast<std::int64_t>(done);
+}
+
 std::string read_file(const std::filesystem::path& file, std::int64_t most) {
   const OpenFile open(file);
   if (open.bytes() > most)
     throw Error(file.string(), "has " + std::to_string(open.bytes()) + " bytes; the limit is " + std::to_string(most));
   std::string text(static_cast<std::size_t>(open.bytes()), '\0');
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t n = ::read(open.descriptor(), text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Error(file.string(), "cannot be read: " + system_words(errno), static_cast<std::int64_t>(done));
-    if (n == 0) break;  // truncated while being read; the parser reports it
-    done += static_cast<std::size_t>(n);
-  }
-  text.resize(done);
+  text.resize(
+      static_cast<std::size_t>(open.read(0, text)));  // shorter if it is truncated meanwhile; the parser reports it
   return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 
 namespace attn::base {
@@ -18,10 +19,14 @@ class OpenFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
+  // Reads from `offset` on into `bytes`, as many as it has or as there are; returns how many. Throws attn::Error.
+  std::int64_t read(std::int64_t offset, std::span<char> bytes) const;
+
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
 
  private:
+  std::filesystem::path file_;
   int descriptor_ = -1;
   std::int64_t bytes_ = 0;
 };

@@ -155,6 +155,20 @@ TEST_F(OneServer, APostMustBeJsonForARouteThatTakesIt) {
   EXPECT_EQ(client_.Get("/" + std::string(10'000, 'x'))->status, 414);
 }
 
+TEST_F(OneServer, APutMustBeBytesOfAFile) {
+  const std::string local = " HTTP/1.1\r\nHost: localhost\r\n", length = "Content-Length: 2\r\n\r\nhi";
+  const std::string piece = "PUT /api/files/1?name=t.csv&offset=0" + local;
+  EXPECT_EQ(status_of(piece + "Content-Type: application/octet-stream\r\n" + length), 200);
+  EXPECT_EQ(status_of(piece + "Content-Type: text/plain\r\n" + length), 415);
+  EXPECT_EQ(status_of(piece + length), 415);
+  EXPECT_EQ(status_of("PUT /api/recordings" + local + "Content-Type: application/octet-stream\r\n" + length), 405);
+  EXPECT_EQ(status_of("PUT /api/files/1?name=..%2Ft&offset=0" + local + "Content-Type: application/octet-stream\r\n" +
+                      length),
+            400);
+  const std::string large(2'200'000, 'x');
+  EXPECT_EQ(client_.Put("/api/files/1?name=t.csv&offset=2", large, "application/octet-stream")->status, 413);
+}
+
 TEST_F(OneServer, RejectsAPostFromAnotherSite) {
   const auto from = [&](const std::string& headers) {
     return status_of("POST /api/recordings HTTP/1.1\r\nHost: localhost:80\r\nContent-Type: application/json\r\n" +

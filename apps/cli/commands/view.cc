@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -51,6 +52,15 @@ void open_browser(const std::string& url) {
   posix_spawn_file_actions_destroy(&files);
 }
 
+// The microscope that needs no server, if this program came with it: installed beside it, or built by make web-app.
+std::filesystem::path app_file() {
+  std::error_code none;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+  for (const char* place : {"../share/attnscope/attnscope.html", "../dist/attnscope.html"})
+    if (std::filesystem::path file = program / place; std::filesystem::is_regular_file(file, none)) return file;
+  return {};
+}
+
 // Longer texts get no summary in the terminal, which would delay the address; the page computes it in the background.
 constexpr std::int64_t kMostTokensInTerminal = 512;
 constexpr std::int64_t kTerminalCells = 40;  // per side, at most
@@ -83,7 +93,10 @@ struct ViewPage {
   [[nodiscard]] OpenedTables open(ThreadPool& pool) const;
   [[nodiscard]] OpenedTables open_file(ThreadPool& pool) const;
   [[nodiscard]] server::PageFiles page() const {
-    return page_folder.empty() ? server::PageFiles(builtin::page()) : server::PageFiles::read(page_folder);
+    server::PageFiles files =
+        page_folder.empty() ? server::PageFiles(builtin::page()) : server::PageFiles::read(page_folder);
+    files.offer_app(app_file());
+    return files;
   }
   void write(const OpenedTables& opened_tables, ThreadPool& pool) const;
   void serve(ThreadPool& pool) const;

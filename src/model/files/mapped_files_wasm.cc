@@ -1,10 +1,8 @@
 // model/files/mapped_files_wasm.cc - nothing can be mapped here: each part of a file, a tensor, is read when it is
 // asked for and freed when it has been packed, so that a model takes about as much memory as its file.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "attn/error.h"
@@ -31,14 +29,9 @@ struct MappedFile::State {
 
   void read(std::int64_t offset, FilePart& part) const {
     const base::OpenFile file(path);
-    std::int64_t done = 0;
-    while (done < part.bytes) {
-      const ssize_t n = ::pread(file.descriptor(), part.memory.data() + done,
-                                static_cast<std::size_t>(part.bytes - done), static_cast<off_t>(offset + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) throw Error(path, "cannot be read to its end", offset + done);
-      done += n;
-    }
+    const std::span bytes(reinterpret_cast<char*>(part.memory.data()), static_cast<std::size_t>(part.bytes));
+    if (const std::int64_t n = file.read(offset, bytes); n < part.bytes)
+      throw Error(path, "cannot be read to its end", offset + n);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 #include "base/read_file.h"
@@ -23,6 +24,24 @@ constexpr std::array kTypes = {ContentType{".html", "text/html; charset=utf-8", 
                                ContentType{".png", "image/png", false},
                                ContentType{".ico", "image/x-icon", false},
                                ContentType{".woff2", "font/woff2", false}};
+
+constexpr const char* kAppName = "attnscope.html";
+
+// Read in parts, since it has some 20 MB.
+Response app_response(const std::filesystem::path& path) {
+  auto file = std::make_shared<const base::OpenFile>(path);
+  Response response = download("text/html; charset=utf-8", kAppName, {});
+  response.pour = [file](const Write& write) {
+    std::string part(std::size_t{1} << 20, '\0');
+    for (std::int64_t done = 0; done < file->bytes();) {
+      const std::int64_t n = file->read(done, part);
+      if (n <= 0) throw std::runtime_error("the file became shorter");  // the client notices that its end is missing
+      write(std::string_view(part).substr(0, static_cast<std::size_t>(n)));
+      done += n;
+    }
+  };
+  return response;
+}
 
 }  // namespace
 
@@ -57,6 +76,7 @@ void PageFiles::add(const std::string& name, std::string bytes) {
 Response PageFiles::response(std::string_view path) const {
   const auto found = files_.find(path);
   if (found != files_.end()) return found->second;
+  if (!app_.empty() && path == std::string("/") + kAppName) return app_response(app_);
   if (path == "/")
     return error_response(404, "this program was built without its page; only the API works, from /api/recordings on");
   return error_response(404, "not found");

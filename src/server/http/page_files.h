@@ -12,12 +12,16 @@
 
 namespace attn::server {
 
-// All files are in memory: no name from a request ever reaches the file system.
+// Files are in memory, or named by the program: no name from a request ever reaches the file system.
 class PageFiles {
  public:
   explicit PageFiles(std::span<const base::BuiltInFile> files);
   // Reads all files of a folder now. Throws attn::Error.
   static PageFiles read(const std::filesystem::path& folder);
+
+  // The microscope that needs no server (make web-app), which the page offers to save: served as /attnscope.html, read
+  // when somebody asks for it.
+  void offer_app(std::filesystem::path file) { app_ = std::move(file); }
 
   // "/" and "/learn" (the course) are index.html. Status 404 if there is no such file.
   [[nodiscard]] Response response(std::string_view path) const;
@@ -30,6 +34,7 @@ class PageFiles {
 
   std::map<std::string, Response, std::less<>> files_;  // by path
   std::string offline_;
+  std::filesystem::path app_;  // empty: none
 };
 
 // Whether a file never changes because its name contains a hash of its content.

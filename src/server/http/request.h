@@ -37,7 +37,7 @@ using Query = std::map<std::string, std::string>;
 struct RoutedRequest {
   std::string method = "GET";
   std::shared_ptr<const StoredRecording> stored;  // the recording in the path; null: none
-  std::string name = {};                          // the lesson's name, or the number of a folder, in the path
+  std::string segment = {};                       // of the path: a lesson's name, or the number of a folder
   std::string what;                               // the route's path, "/api/recordings/*/tile"
   Query query;
   std::string body = {};  // of a POST

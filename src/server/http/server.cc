@@ -31,7 +31,7 @@ void set_head(const httplib::Request& http_request, const Response& response, ht
   http_response.status = response.status;
   http_response.set_header("Cache-Control", caching_of(http_request.path, response.status));
   if (response.status == 405)
-    http_response.set_header("Allow", http_request.path.starts_with("/api/") ? "GET, HEAD, POST" : "GET, HEAD");
+    http_response.set_header("Allow", http_request.path.starts_with("/api/") ? "GET, HEAD, POST, PUT" : "GET, HEAD");
   for (const auto& [name, value] : response.headers) http_response.set_header(name, value);
 }
 
@@ -130,6 +130,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   void guarded(const httplib::Request& http_request, httplib::Response& http_response);
   void handle(const httplib::Request& http_request, httplib::Response& http_response);
   void stream(Request http_request, httplib::Response& http_response);
+  void send_or_pour(const httplib::Request& http_request, Response response, httplib::Response& http_response);
   void pour(Response response, httplib::Response& http_response);
   void listen();
   void stop();
@@ -137,7 +138,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
 
 void Server::State::handle(const httplib::Request& http_request, httplib::Response& http_response) {
   if (!http_request.path.starts_with("/api/"))
-    return send(http_request, page.response(http_request.path), http_response);
+    return send_or_pour(http_request, page.response(http_request.path), http_response);
   Request request{.method = http_request.method == "HEAD" ? "GET" : http_request.method,
                   .path = http_request.path,
                   .body = http_request.body};
@@ -145,6 +146,11 @@ void Server::State::handle(const httplib::Request& http_request, httplib::Respon
   if (takes_events(http_request) && Api::streams(request)) return stream(std::move(request), http_response);
   const Busy now(*this);
   Response response = Api(store).response(request, {.waits = [this] { return !stopping; }});
+  send_or_pour(http_request, std::move(response), http_response);
+}
+
+void Server::State::send_or_pour(const httplib::Request& http_request, Response response,
+                                 httplib::Response& http_response) {
   if (!response.pour) return send(http_request, response, http_response);
   set_head(http_request, response, http_response);
   pour(std::move(response), http_response);

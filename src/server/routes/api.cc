@@ -124,7 +124,7 @@ Response respond_or_throw(RecordingStore& store, const Request& request, const C
   const bool is_recording = route->path.starts_with(kNewPath);
   RoutedRequest routed{.method = request.method,
                        .stored = id.empty() || !is_recording ? nullptr : store.find(id),
-                       .name = is_recording ? "" : std::string(id),
+                       .segment = is_recording ? "" : std::string(id),
                        .what = std::string(route->path),
                        .query = request.query,
                        .body = request.body,

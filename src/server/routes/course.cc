@@ -212,7 +212,7 @@ Response list_lessons(RecordingStore& store, const RoutedRequest& request) {
 }
 
 Response show_lesson(RecordingStore& store, const RoutedRequest& request) {
-  const Lesson& of = lesson_named(request.name);
+  const Lesson& of = lesson_named(request.segment);
   if (request.method == "POST") {
     request.allow({});
     return page_response(store, request, of, body_of(request, {"lang", "settings", "data"}));
@@ -223,7 +223,7 @@ Response show_lesson(RecordingStore& store, const RoutedRequest& request) {
 
 Response check_lesson(RecordingStore& store, const RoutedRequest& request) {
   request.allow({});
-  const Lesson& of = lesson_named(request.name);
+  const Lesson& of = lesson_named(request.segment);
   const BodyJson body = body_of(request, {"lang", "step", "question", "answer", "settings", "data"});
   const std::string language = language_of(body.value("lang", "en"));
   const BodyJson answer = body.contains("answer") ? body["answer"] : BodyJson();

@@ -62,12 +62,12 @@ Response open_model(RecordingStore& store, const fs::path& folder, const std::st
 Response open_file(RecordingStore& store, const fs::path& file, const RoutedRequest& request) {
   const auto pool = store.pool();
   const auto tables = file.extension() == ".attn" ? read_recording(file, *pool, request.progress()) : read_tables(file);
-  const std::string id = store.add(name_in(request), tables, request.progress(), "file-" + request.name);
+  const std::string id = store.add(name_in(request), tables, request.progress(), "file-" + request.segment);
   return json_response(200, insight::as_line(Json{{"kind", "recording"}, {"id", id}}));
 }
 
 Response open_folder(RecordingStore& store, const RoutedRequest& request) {
-  const fs::path folder = store.files().folder(request.name);
+  const fs::path folder = store.files().folder(request.segment);
   const std::vector<fs::path> files = files_in(folder);
   const auto is = [&](const char* extension) {
     return files.size() == 1 && files.front().extension().string() == extension;
@@ -94,7 +94,7 @@ std::string without_folder(const Error& wrong, const fs::path& folder) {
 Response store_piece(RecordingStore& store, const RoutedRequest& request) {
   request.allow({"name", "offset"});
   const std::string name = request.text("name").value_or("");
-  const UserFiles::Piece piece{request.name, name, request.number("offset"), request.body};
+  const UserFiles::Piece piece{request.segment, name, request.number("offset"), request.body};
   store.files().write(piece);
   return json_response(200, insight::as_line(Json{{"bytes", piece.offset + std::ssize(piece.bytes)}}));
 }
@@ -105,7 +105,7 @@ Response open_files(RecordingStore& store, const RoutedRequest& request) {
   try {
     return open_folder(store, request);
   } catch (const Error& wrong) {
-    throw std::invalid_argument(without_folder(wrong, store.files().folder(request.name)));
+    throw std::invalid_argument(without_folder(wrong, store.files().folder(request.segment)));
   }
 }
 

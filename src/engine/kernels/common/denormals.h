@@ -10,7 +10,7 @@
 
 namespace attn::kernels {
 
-class FlushDenormals {
+class [[maybe_unused]] FlushDenormals {
  public:
   FlushDenormals(const FlushDenormals&) = delete;
   FlushDenormals& operator=(const FlushDenormals&) = delete;
