@@ -11,7 +11,7 @@ cpp_files = git ls-files --cached --others --exclude-standard -- '*.cc' '*.h' | 
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the library, the program and the Python package (installed into .venv)
@@ -38,6 +38,12 @@ bench: ## Measure against the other contenders
 .PHONY: web-app
 web-app: ## Build the microscope as one HTML file, dist/attnscope.html, and as a folder for a web host, dist/site
 	@tools/web_app.sh
+
+.PHONY: test-web-app
+test-web-app: web-app ## Build both, and run the page's journeys against them and the module against the program
+	@tools/build.sh program
+	@tools/setup.sh browser
+	@tools/test_web_app.sh
 
 .PHONY: dist
 dist: ## Pack the program into an archive in dist/ that runs on a bare Debian or Ubuntu
@@ -102,7 +108,8 @@ format: ## Format the sources
 	@tools/setup.sh lint
 	@$(cpp_files) | xargs -r .venv/bin/clang-format -i
 	@.venv/bin/ruff check --quiet --fix-only . && .venv/bin/ruff format --quiet .
-	@cd src/text/tokenizer/crate && cargo=$$(../../../../tools/cargo.sh) && if $$cargo fmt --version >/dev/null 2>&1; then $$cargo fmt; fi
+	@cargo=$$(tools/cargo.sh); for crate in src/text/tokenizer/crate apps/wasm/crate; do \
+	  if $$cargo fmt --version >/dev/null 2>&1; then (cd $$crate && $$cargo fmt); fi; done
 	@if [ -d web/node_modules ]; then cd web && PATH="$$(dirname "$$(../tools/node.sh)"):$$PATH" npm run --silent format >/dev/null; fi
 
 .PHONY: clean

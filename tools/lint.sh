@@ -50,7 +50,8 @@ unless_known() {
 
 cpp_files() { files '*.cc' '*.h'; }
 shell_files() { files '*.sh' .ci/run; }
-crate_files() { files src/text/tokenizer/crate; }
+crates=(src/text/tokenizer/crate apps/wasm/crate)
+crate_files() { files "${crates[@]}"; }
 
 clang_format() {
   cat .clang-format tools/requirements-check.txt | unless_known clang-format cpp_files .venv/bin/clang-format --dry-run -Werror
@@ -77,7 +78,7 @@ svelte_check() { # has no cache, and files depend on each other: all or nothing
 }
 page_prettier() (
   cd web && node_modules/.bin/prettier --check --log-level warn --cache --cache-strategy content \
-    --cache-location "$kept/prettier" src tests ./*.ts ./*.js index.html
+    --cache-location "$kept/prettier" src tests build pack ./*.ts ./*.js index.html
 )
 page_eslint() (cd web && npm run --silent lint -- --cache --cache-strategy content --cache-location "$kept/eslint")
 
@@ -93,10 +94,16 @@ clippy() {
   local hash
   hash=$({ crate_files | xargs -0 sha256sum; "$cargo" --version; } | sha256sum)
   if [[ -f $kept/clippy && $(<"$kept/clippy") == "$hash" ]]; then return; fi
-  (cd src/text/tokenizer/crate && CARGO_TARGET_DIR=$kept/cargo "$cargo" clippy --locked --quiet --all-targets -- -D warnings) &&
-    echo "$hash" >"$kept/clippy"
+  local crate
+  for crate in "${crates[@]}"; do
+    (cd "$crate" && CARGO_TARGET_DIR=$kept/cargo "$cargo" clippy --locked --quiet --all-targets -- -D warnings) || return
+  done
+  echo "$hash" >"$kept/clippy"
 }
-cargo_fmt() (cd src/text/tokenizer/crate && "$cargo" fmt --check)
+cargo_fmt() {
+  local crate
+  for crate in "${crates[@]}"; do (cd "$crate" && "$cargo" fmt --check) || return; done
+}
 
 # Distributions package rustfmt and clippy separately, and not for every version of rustc.
 lint_rust() {

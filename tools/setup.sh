@@ -10,6 +10,7 @@
 #   models  packages to train the shipped models
 #   wheel   tools that build a wheel and add the libraries that it needs
 #   web-app program, and the compilers for WebAssembly
+#   browser a browser for the page's tests
 #   dist    tools that build the archive of the program, and a minimal Debian to test it in
 #   lint    tools for tools/lint.sh: shellcheck, ruff, mypy, clang-format, and rustfmt and clippy where packaged
 #   check   lint, clang, clang-tidy and the sanitizers' runtimes
@@ -280,10 +281,11 @@ case "${1:-}" in
     need_fonts
     ;;
   web-app) need_web_app ;;
+  browser) need_browser ;;
   lint) need_lint ;;
   check)
     need_lint "${gtest_packages[@]}" "${check_packages[@]}"
     need_fonts
     ;;
-  *) fail "usage: tools/setup.sh program|fonts|build|test-packages|test|bench|models|wheel|dist|web-app|lint|check" ;;
+  *) fail "usage: tools/setup.sh program|fonts|build|test-packages|test|bench|models|wheel|dist|web-app|browser|lint|check" ;;
 esac

@@ -45,11 +45,13 @@ std::span<const base::BuiltInFolder> lessons() {
   return folders.all();
 }
 
+// A path below the working folder, so that a model is called by its name alone, as it is elsewhere.
 base::Folder folder_of(const std::string& name) {
-  const fs::path folder = fs::path("/models") / name;
+  fs::current_path("/models");
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) throw Error(name, "there is no such model");
-  return folder;
+  if (name.empty() || name.front() == '/' || !fs::is_directory(name, ignored))
+    throw Error(name, "there is no such model");
+  return name;
 }
 
 }  // namespace attn::builtin

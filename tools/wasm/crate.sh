@@ -12,7 +12,8 @@ target=wasm32-wasip1
 for rustc in rustc "${HOME:-}/.cargo/bin/rustc"; do
   library=$("$rustc" --print target-libdir --target "$target" 2>/dev/null) || continue
   [[ -d $library ]] || continue
-  RUSTC=$rustc exec "$(dirname "$(command -v "$rustc")")/cargo" build --release --locked --quiet --target "$target"
+  RUSTC=$rustc "$(dirname "$(command -v "$rustc")")/cargo" build --release --locked --quiet --target "$target"
+  exit
 done
 if [[ ! -d /usr/lib/rustlib/src/rust/library ]]; then
   echo "no rustc for $target: install Debian's rust-web-src, or run: rustup target add $target" >&2

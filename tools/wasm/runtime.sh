@@ -46,7 +46,7 @@ commands() {
     extra=""
     if [[ $file == filesystem/operations.cpp ]]; then extra="-include $work/no_copy_file_range.h"; fi
     echo "${of_libcxx[*]} $extra -c $lib/libcxx/src/$file -o $work/cxx_${file//\//_}.o"
-  done < <(cd "$lib/libcxx/src" && ls ./*.cpp filesystem/*.cpp ryu/*.cpp | sed 's|^\./||' | grep -v '^filesystem/time_utils')
+  done < <(cd "$lib/libcxx/src" && printf '%s\n' *.cpp filesystem/*.cpp ryu/*.cpp | grep -v '^filesystem/time_utils')
   for file in "${abi[@]}"; do
     echo "${of_libcxx[*]} -D_LIBCXXABI_BUILDING_LIBRARY -D_LIBCXXABI_HAS_NO_THREADS -I $lib/libcxxabi/src" \
       "-isystem $lib/libunwind/include -c $lib/libcxxabi/src/$file.cpp -o $work/abi_$file.o"

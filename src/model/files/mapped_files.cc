@@ -95,7 +95,7 @@ MappedFile::~MappedFile() = default;
 
 bool MappedFile::reads_when_needed() noexcept { return false; }
 
-const std::byte* MappedFile::part(std::int64_t offset, std::int64_t) const { return state_->data + offset; }
+const std::byte* MappedFile::part(std::int64_t offset, std::int64_t, Use) const { return state_->data + offset; }
 
 // Releases whole pages only: those at the ends also belong to neighbouring tensors, which may be in use. A released
 // page that is touched again is read again; that costs time, never correctness.

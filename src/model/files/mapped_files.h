@@ -26,10 +26,14 @@ class MappedFile {
   // The part [offset, offset + bytes) of the file, where `offset` is that of a tensor: two parts either are the same or
   // do not overlap. Valid while this object lives, unless all of it is released. Throws attn::Error if it has to be
   // read and cannot.
-  [[nodiscard]] const std::byte* part(std::int64_t offset, std::int64_t bytes) const;
+  enum class Use : std::uint8_t {
+    stays,   // release() does not end it
+    passing  // each byte is released once
+  };
+  [[nodiscard]] const std::byte* part(std::int64_t offset, std::int64_t bytes, Use use) const;
   // Returns the memory of [first, first + span), of which `used` bytes are no longer needed. A mapped file keeps its
-  // address, and reading it again still works. A part that was read is freed once as many bytes have been released as
-  // part() has handed out.
+  // address, and reading it again still works. A part that was read is freed once all bytes that were handed out in
+  // passing are released, unless a use of it stays.
   void release(const std::byte* first, std::int64_t span, std::int64_t used) const noexcept;
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] static bool reads_when_needed() noexcept;  // false: mapped, and every part is at hand at once

@@ -17,7 +17,8 @@ namespace {
 struct FilePart {
   nn::AlignedMemory memory;
   std::int64_t bytes = 0;
-  std::int64_t in_use = 0;  // bytes handed out and not released
+  std::int64_t passing = 0;  // bytes handed out in passing, and not released
+  bool stays = false;
 };
 
 }  // namespace
@@ -44,14 +45,15 @@ MappedFile::~MappedFile() = default;
 
 bool MappedFile::reads_when_needed() noexcept { return true; }
 
-const std::byte* MappedFile::part(std::int64_t offset, std::int64_t bytes) const {
+const std::byte* MappedFile::part(std::int64_t offset, std::int64_t bytes, Use use) const {
   auto at = state_->parts.find(offset);
   if (at == state_->parts.end() || at->second.bytes < bytes) {
-    FilePart fresh{nn::AlignedMemory(std::max(bytes, std::int64_t{1})), bytes, 0};
+    FilePart fresh{nn::AlignedMemory(std::max(bytes, std::int64_t{1})), bytes};
     state_->read(offset, fresh);
     at = state_->parts.insert_or_assign(offset, std::move(fresh)).first;
   }
-  at->second.in_use += bytes;
+  if (use == Use::stays) at->second.stays = true;
+  if (use == Use::passing) at->second.passing += bytes;
   return at->second.memory.data();
 }
 
@@ -62,8 +64,8 @@ void MappedFile::release(const std::byte* first, std::int64_t, std::int64_t used
   };
   const auto at = std::ranges::find_if(state_->parts, holds);
   if (at == state_->parts.end()) return;
-  at->second.in_use -= used;
-  if (at->second.in_use <= 0) state_->parts.erase(at);
+  at->second.passing -= used;
+  if (at->second.passing <= 0 && !at->second.stays) state_->parts.erase(at);
 }
 
 }  // namespace attn::model

@@ -142,15 +142,17 @@ SafeTensors SafeTensors::open(const base::Folder& folder, const std::string& fil
   return bytes ? of(*bytes, folder.shown(file)) : open(folder.path(file));
 }
 
-std::string_view SafeTensors::read(std::int64_t offset, std::int64_t bytes) const {
+std::string_view SafeTensors::read(std::int64_t offset, std::int64_t bytes, bool stays) const {
   if (!mapping_) return memory_.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes));
-  return {reinterpret_cast<const char*>(mapping_->part(offset, bytes)), static_cast<std::size_t>(bytes)};
+  return {reinterpret_cast<const char*>(
+              mapping_->part(offset, bytes, stays ? MappedFile::Use::stays : MappedFile::Use::passing)),
+          static_cast<std::size_t>(bytes)};
 }
 
 void SafeTensors::check_and_take() {
-  const std::string_view start = read(0, kLengthBytes);
+  const std::string_view start = read(0, kLengthBytes, true);
   const std::int64_t length = header_length(start, bytes_, path_);
-  const std::string_view text = read(kLengthBytes, length);
+  const std::string_view text = read(kLengthBytes, length, false);
   if (!text.starts_with('{')) throw Error(path_, "the header does not begin with '{'", kLengthBytes);
   const HeaderPlace place{path_, kLengthBytes + length, bytes_};
   SafeTensorsHeader header = read_safetensors_header(text, place);
@@ -163,7 +165,11 @@ void SafeTensors::check_and_take() {
 }
 
 const std::byte* SafeTensors::load(const StoredTensor& tensor) const {
-  return tensor.data = reinterpret_cast<const std::byte*>(read(tensor.offset, tensor.bytes).data());
+  return tensor.data = reinterpret_cast<const std::byte*>(read(tensor.offset, tensor.bytes, true).data());
+}
+
+const std::byte* SafeTensors::load_until_released(const StoredTensor& tensor) const {
+  return tensor.data = reinterpret_cast<const std::byte*>(read(tensor.offset, tensor.bytes, false).data());
 }
 
 void SafeTensors::release(const StoredTensor& tensor, std::int64_t used) const noexcept {

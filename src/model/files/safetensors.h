@@ -68,9 +68,10 @@ class SafeTensors {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }  // of the file
 
-  // The tensor's bytes. Call it before each use that release() ends: files that are not mapped are read here. Throws
+  // The tensor's bytes, in use for good, or until release(): files that are not mapped are read here. Throws
   // attn::Error if that fails.
-  const std::byte* load(const StoredTensor& tensor) const;  // NOLINT(modernize-use-nodiscard): also sets tensor.data
+  const std::byte* load(const StoredTensor& tensor) const;  // NOLINT(modernize-use-nodiscard): sets tensor.data
+  const std::byte* load_until_released(const StoredTensor& tensor) const;  // NOLINT(modernize-use-nodiscard)
   // Drops a tensor, or the part of one that begins at tensor.data, from memory; `used` of its bytes are no longer
   // needed (by default all). A mapped file can still be read there. Does nothing for a file in memory.
   void release(const StoredTensor& tensor, std::int64_t used) const noexcept;
@@ -79,7 +80,7 @@ class SafeTensors {
  private:
   SafeTensors() = default;
   void check_and_take();
-  [[nodiscard]] std::string_view read(std::int64_t offset, std::int64_t bytes) const;
+  [[nodiscard]] std::string_view read(std::int64_t offset, std::int64_t bytes, bool stays) const;
 
   std::shared_ptr<const MappedFile> mapping_;  // null: the bytes belong to the caller
   std::string_view memory_;                    // without a mapping

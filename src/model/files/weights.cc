@@ -104,7 +104,7 @@ bool is_floating(Dtype dtype) noexcept {
   return engine_type(dtype) || dtype == Dtype::f64 || dtype == Dtype::f8_e4m3 || dtype == Dtype::f8_e5m2;
 }
 
-// -1 in shape: any size.
+// -1 in shape: any size. The caller loads the tensor.
 template <std::size_t Rank>
 AnyView<Rank> view_of(const SafeTensors& file, const StoredTensor& tensor, const std::string& name, Shape<Rank> shape) {
   const std::optional<Type> type = engine_type(tensor.dtype);
@@ -120,7 +120,7 @@ AnyView<Rank> view_of(const SafeTensors& file, const StoredTensor& tensor, const
         "tensor " + base::in_quotes(name) + " is " + shape_text(tensor.shape) + "; " + shape_text(shape) + " is needed",
         tensor.offset);
   std::ranges::copy(tensor.shape, shape.begin());
-  return {file.load(tensor), *type, shape, dense_strides(shape)};
+  return {nullptr, *type, shape, dense_strides(shape)};
 }
 
 }  // namespace
@@ -182,12 +182,23 @@ const Weights::Place& Weights::need(std::string_view name) const {
 
 AnyView<1> Weights::vector(std::string_view name, std::int64_t length) const {
   const Place& place = need(name);
-  return view_of<1>(*place.file, *place.tensor, std::string(name), {length});
+  AnyView<1> view = view_of<1>(*place.file, *place.tensor, std::string(name), {length});
+  view.data = place.file->load(*place.tensor);
+  return view;
 }
 
 AnyView<2> Weights::matrix(std::string_view name, std::int64_t rows, std::int64_t columns) const {
   const Place& place = need(name);
-  return view_of<2>(*place.file, *place.tensor, std::string(name), {rows, columns});
+  AnyView<2> view = view_of<2>(*place.file, *place.tensor, std::string(name), {rows, columns});
+  view.data = place.file->load(*place.tensor);
+  return view;
+}
+
+AnyView<2> Weights::until_packed(std::string_view name, std::int64_t rows, std::int64_t columns) const {
+  const Place& place = need(name);
+  AnyView<2> view = view_of<2>(*place.file, *place.tensor, std::string(name), {rows, columns});
+  view.data = place.file->load_until_released(*place.tensor);
+  return view;
 }
 
 std::vector<float> Weights::floats(std::string_view name, std::int64_t length) const {
@@ -196,12 +207,12 @@ std::vector<float> Weights::floats(std::string_view name, std::int64_t length) c
 
 nn::Weight Weights::linear(std::string_view name, std::int64_t in, std::int64_t out) const {
   const std::string bias = std::string(name) + ".bias";
-  return {matrix(std::string(name) + ".weight", out, in), has(bias) ? vector(bias, out) : AnyView<1>{}, false};
+  return {until_packed(std::string(name) + ".weight", out, in), has(bias) ? vector(bias, out) : AnyView<1>{}, false};
 }
 
 nn::Weight Weights::conv1d(std::string_view name, std::int64_t in, std::int64_t out) const {
   const std::string bias = std::string(name) + ".bias";
-  return {matrix(std::string(name) + ".weight", in, out), has(bias) ? vector(bias, out) : AnyView<1>{}, true};
+  return {until_packed(std::string(name) + ".weight", in, out), has(bias) ? vector(bias, out) : AnyView<1>{}, true};
 }
 
 void Weights::release(const nn::Weight& weight) const noexcept {

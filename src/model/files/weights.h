@@ -39,7 +39,8 @@ class Weights {
   // vector(), converted to floats.
   [[nodiscard]] std::vector<float> floats(std::string_view name, std::int64_t length) const;
 
-  // "<name>.weight" [out, in] and, if the file has it, "<name>.bias" [out].
+  // "<name>.weight" [out, in] and, if the file has it, "<name>.bias" [out]. The matrix may be gone once it is packed:
+  // see release(). Tables that are also looked up in come from matrix(), and stay.
   [[nodiscard]] nn::Weight linear(std::string_view name, std::int64_t in, std::int64_t out) const;
   // The same, stored as [in, out]: GPT-2's Conv1D.
   [[nodiscard]] nn::Weight conv1d(std::string_view name, std::int64_t in, std::int64_t out) const;
@@ -56,6 +57,7 @@ class Weights {
     const StoredTensor* tensor = nullptr;
   };
   void open_shards(const base::Folder& folder);
+  [[nodiscard]] AnyView<2> until_packed(std::string_view name, std::int64_t rows, std::int64_t columns) const;
   [[nodiscard]] const Place* find(std::string_view name) const;
   [[nodiscard]] const Place& need(std::string_view name) const;
 

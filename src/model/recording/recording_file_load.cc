@@ -353,7 +353,7 @@ class RecordingLoader {
     const std::array<Stretch, 2> rows = mine(all_rows, split == Split::rows);
     const std::array<Stretch, 2> columns = mine(all_columns, split == Split::columns);
     nn::Matrix numbers(rows[0].size() + rows[1].size(), columns[0].size() + columns[1].size());
-    const std::byte* const stored = file_.load(tensor);
+    const std::byte* const stored = file_.load_until_released(tensor);
     float* next = numbers.data();
     for (const Stretch& down : rows) {
       for (std::int64_t row = down.begin; row < down.end; ++row) {

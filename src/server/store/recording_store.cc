@@ -32,9 +32,12 @@ RecordingStore::Turn::~Turn() { --working_; }
 std::string RecordingStore::add(std::string name, const std::shared_ptr<const insight::AttentionTables>& tables,
                                 const base::Progress& progress, std::string id) {
   std::unique_lock lock(mutex_);
-  if (id.empty()) id = std::to_string(++named_);
+  const bool stays = id.empty();
+  if (stays) id = std::to_string(++named_);
   lock.unlock();
-  auto stored = std::make_shared<const StoredRecording>(id, std::move(name), tables, provenance(*tables));
+  Provenance from = provenance(*tables);
+  from.stays = stays;
+  auto stored = std::make_shared<const StoredRecording>(id, std::move(name), tables, std::move(from));
   // A model's softmax always gives weights, so the page opens before the summary of a long text, which may take
   // minutes. Other tables are in memory: checking them is quick.
   if (dynamic_cast<const insight::RecordedTables*>(tables.get()) == nullptr)

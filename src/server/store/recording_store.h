@@ -44,8 +44,8 @@ class RecordingStore {
   // Caches at most `cache_bytes` of map tiles and rows. Throws as Models does.
   RecordingStore(PoolOf pool, std::int64_t cache_bytes, StoreOptions store = {});
 
-  // Adds a recording that is never evicted; returns its id: the next number, or the one given, which replaces an
-  // earlier recording of this id. Tables that are not a model's recording are checked at once, with `progress` in
+  // Adds a recording; returns its id: the next number, and then it is never evicted, or the one given, which replaces
+  // an earlier recording of this id. Tables that are not a model's recording are checked at once, with `progress` in
   // heads: throws std::invalid_argument if a number is not a weight.
   std::string add(std::string name, const std::shared_ptr<const insight::AttentionTables>& tables,
                   const base::Progress& progress = {}, std::string id = {});
