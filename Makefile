@@ -42,7 +42,7 @@ web-app: ## Build the microscope as one HTML file, dist/attnscope.html, and as a
 .PHONY: test-web-app
 test-web-app: web-app ## Build both, and run the page's journeys against them and the module against the program
 	@tools/build.sh program
-	@tools/setup.sh browser
+	@tools/setup.sh browsers
 	@tools/test_web_app.sh
 
 .PHONY: dist

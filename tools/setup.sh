@@ -10,7 +10,7 @@
 #   models  packages to train the shipped models
 #   wheel   tools that build a wheel and add the libraries that it needs
 #   web-app program, and the compilers for WebAssembly
-#   browser a browser for the page's tests
+#   browsers Chromium and Firefox, for the tests of the page without a server
 #   dist    tools that build the archive of the program, and a minimal Debian to test it in
 #   lint    tools for tools/lint.sh: shellcheck, ruff, mypy, clang-format, and rustfmt and clippy where packaged
 #   check   lint, clang, clang-tidy and the sanitizers' runtimes
@@ -183,6 +183,11 @@ need_browser() {
   fi
 }
 
+# Debian packages Firefox; Ubuntu has only a snap.
+need_firefox() {
+  if [[ -n $(apt-cache pkgnames firefox-esr 2>/dev/null | grep -x firefox-esr || true) ]]; then need_packages firefox-esr; fi
+}
+
 # Users install the MPI library of their machines themselves; without dpkg none is requested.
 need_mpi() {
   if command -v dpkg-query >/dev/null; then need_packages "${mpi_packages[@]}"; fi
@@ -281,11 +286,14 @@ case "${1:-}" in
     need_fonts
     ;;
   web-app) need_web_app ;;
-  browser) need_browser ;;
+  browsers)
+    need_browser
+    need_firefox
+    ;;
   lint) need_lint ;;
   check)
     need_lint "${gtest_packages[@]}" "${check_packages[@]}"
     need_fonts
     ;;
-  *) fail "usage: tools/setup.sh program|fonts|build|test-packages|test|bench|models|wheel|dist|web-app|browser|lint|check" ;;
+  *) fail "usage: tools/setup.sh program|fonts|build|test-packages|test|bench|models|wheel|dist|web-app|browsers|lint|check" ;;
 esac

@@ -1,12 +1,16 @@
 import { mount } from "svelte";
 import App from "./App.svelte";
+import { isCoursePage } from "./api/routes";
+import { openWithWorker } from "./layout/openWithWorker";
 import { app } from "./state/app.svelte";
 import "./style.css";
 
 const target = document.getElementById("page")!;
-if (!__OFFLINE__ && location.pathname.endsWith("/learn")) {
-  void import("./course").then((course) => course.open(target));
-} else {
+
+async function open(): Promise<Record<string, unknown>> {
+  if (!__OFFLINE__ && isCoursePage(location)) return (await import("./course")).open(target);
   void app.start();
-  mount(App, { target });
+  return mount(App, { target });
 }
+
+void (__APP__ === "file" || __APP__ === "site" ? openWithWorker(target, open) : open());

@@ -101,6 +101,9 @@ export interface RecordingName {
 // How the recording was made; null: it cannot be made again.
 export const recordRequestOf = (facts: Facts): RecordRequest | null => facts.origin ?? null;
 
+// Whether it was opened from a file of the user's.
+export const isOwnRecording = ({ id }: Facts): boolean => id.startsWith("file-");
+
 export const keyOf = (head: HeadName): string => `${head.kind}/${head.layer}/${head.head}`;
 
 export const sameHead = (a: HeadName, b: HeadName): boolean =>

@@ -1,4 +1,5 @@
 // Requests to the server: plain ones, and streams that report progress and can be aborted.
+import { transport } from "./transport";
 
 export class HttpError extends Error {
   constructor(
@@ -29,15 +30,10 @@ export interface RequestOptions {
 export const kServerGone = "gone";
 
 async function send(url: string, { body, signal }: RequestOptions, accept?: string): Promise<Response> {
-  const headers: Record<string, string> = accept ? { Accept: accept } : {};
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const what = body === undefined ? { method: "GET" } : { method: "POST", body: JSON.stringify(body) };
   let response: Response;
   try {
-    response = await fetch(url, {
-      signal,
-      headers,
-      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-    });
+    response = await transport.send(url, { ...what, accept, signal });
   } catch (problem) {
     if (signal?.aborted) throw problem;
     throw new Error(kServerGone, { cause: problem });

@@ -4,6 +4,7 @@ import { EmbeddedSource, unpack } from "./sources/embedded";
 import { requestRecording, requestAt } from "./recordRequest";
 import type { UrlState } from "../state/urlState";
 import { ServedSource } from "./sources/served";
+import { transport } from "./transport";
 import type { Recording } from "./sources/source";
 
 const kData = "attnscope-data"; // the element with the data of an offline page
@@ -18,14 +19,14 @@ export async function openEmbedded(): Promise<Recording | null> {
   return text ? new EmbeddedSource(await unpack(text)) : null;
 }
 
-// The recording that the state requests, else the one with this id. Null: there is none.
+// The recording that the state requests, else the one with this id, else the first one. Null: there is none.
 export async function openServed(
   state: UrlState,
   id: string,
   signal: AbortSignal,
   on: Listeners,
 ): Promise<Recording | null> {
-  const request = requestAt(state);
+  const request = requestAt(state) ?? (id ? null : transport.first);
   const found = request ? await requestRecording(request, signal, on) : id;
   return found ? ServedSource.open(found, state.words, signal, on) : null;
 }

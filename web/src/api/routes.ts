@@ -9,6 +9,7 @@ const kApi = {
   mask: "api/mask",
   compare: "api/compare",
   lessons: "api/lessons",
+  files: "api/files",
 };
 
 // In the address of the page: which of the server's recordings to open.
@@ -22,6 +23,11 @@ export const maskUrl = (): string => kApi.mask;
 export const lessonsUrl = (language: string): string => `${kApi.lessons}?lang=${language}`;
 export const lessonUrl = (name: string): string => `${kApi.lessons}/${encodeURIComponent(name)}`;
 export const lessonAnswerUrl = (name: string): string => `${lessonUrl(name)}/answer`;
+
+// Files of the user's: a folder holds one model, recording or table.
+export const fileUrl = (folder: string, name: string, offset: number): string =>
+  `${kApi.files}/${encodeURIComponent(folder)}?${queryText({ name, offset }, false)}`;
+export const openFilesUrl = (folder: string): string => `${kApi.files}/${encodeURIComponent(folder)}/open`;
 
 export const recordingUrl = (id: string, words = false): string =>
   `${kApi.recordings}/${encodeURIComponent(id)}${words ? "?words=1" : ""}`;
@@ -37,6 +43,14 @@ function queryText(query: Query, words: boolean): string {
   const parts = Object.entries(query).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
   return (words ? [...parts, "words=1"] : parts).join("&");
 }
+
+// Pages. A server has the course at /learn; a file, or a site of files, has only one page.
+const kCourse = __APP__ === "file" || __APP__ === "site" ? "?learn" : "learn";
+export const isCoursePage = ({ pathname, search }: { pathname: string; search: string }): boolean =>
+  kCourse === "learn" ? pathname.endsWith("/learn") : new URLSearchParams(search).has("learn");
+export const coursePage = kCourse;
+export const lessonListPage = kCourse === "learn" ? "learn" : "#"; // without loading the page again
+export const microscopePage = kCourse === "learn" ? "./" : "?";
 
 // The same head by another measure, or without its sinks.
 export const measureQuery = (measure: string, withoutSinks: boolean): Query => ({

@@ -38,6 +38,7 @@ import {
 } from "./urlState";
 import { kOldRecordingParameter, kRecordingParameter } from "../api/routes";
 import { listModels, listRecordings, ServedSource } from "../api/sources/served";
+import { transport } from "../api/transport";
 import { SourceCache } from "../api/sources/sourceCache";
 import type { Source, Recording } from "../api/sources/source";
 import { saveDarkMode, saveLanguage, type Language, watchDarkMode, preferredLanguage } from "./preferences";
@@ -238,11 +239,13 @@ class App {
     if (!this.models.length) listModels().then(known, () => undefined); // without models nothing can be edited
     this.search = location.search;
     const parameters = new URLSearchParams(this.search);
-    const asked =
-      (framed && this.chosenId) || (parameters.get(kRecordingParameter) ?? parameters.get(kOldRecordingParameter));
-    return openServed(this.urlState, asked || this.recordings[0]?.id || "", signal, on);
+    const asked = this.chosenId || (parameters.get(kRecordingParameter) ?? parameters.get(kOldRecordingParameter));
+    const first = transport.first ? "" : this.recordings[0]?.id;
+    return openServed(this.urlState, asked || first || "", signal, on);
   }
-  private chosenId = ""; // the recording chosen in a frame, which has no URL of its own
+  // A recording that the URL does not name: chosen in a frame, or opened from a file.
+  private chosenId = "";
+  private readonly ownIds = new Set<string>(); // from files
 
   private showRecording(source: Recording | null): void {
     const before = this.recording?.facts;
@@ -312,30 +315,36 @@ class App {
   private write(push: boolean): void {
     clearTimeout(this.writing);
     const hash = toHash({ ...this.urlState, ...this.pendingState });
-    if (push && !framed) history.pushState(null, "", hash);
-    else this.writing = window.setTimeout(() => !framed && history.replaceState(null, "", hash), 120);
+    const own = this.chosenId && { own: this.chosenId };
+    if (push && !framed) history.pushState(own, "", hash);
+    else this.writing = window.setTimeout(() => !framed && history.replaceState(own, "", hash), 120);
   }
 
   private restoreFromUrl(): void {
     clearTimeout(this.writing);
     const before = this.urlState;
     const next = fromHash(location.hash);
-    const other = isOtherRecording(before, next) || location.search !== this.search;
+    const own = (history.state as { own?: string } | null)?.own ?? "";
+    const chosen = framed ? this.chosenId : this.ownIds.has(own) ? own : "";
+    const other = isOtherRecording(before, next) || location.search !== this.search || chosen !== this.chosenId;
+    this.chosenId = chosen;
     this.pendingState = other ? next : {};
     this.urlState = this.recording ? validState(next, this.recording.facts) : next;
     this.hover = null;
     if (other) void this.open();
   }
 
-  switchRecording(id: string): void {
-    this.chosenId = id;
+  // `own`: from a file of the user's.
+  switchRecording(id: string, own = this.ownIds.has(id)): void {
+    if (own) this.ownIds.add(id);
+    this.chosenId = own || framed ? id : "";
     this.hover = null;
     this.hasVisited = false;
     this.initialHash = "";
     const { view, map, fit, words } = this.urlState;
     this.urlState = { ...kDefaultState, view, map, fit, words };
-    if (!framed)
-      history.pushState(null, "", `?${kRecordingParameter}=${encodeURIComponent(id)}${toHash(this.urlState)}`);
+    const query = own ? "" : `?${kRecordingParameter}=${encodeURIComponent(id)}`;
+    if (!framed) history.pushState(own && { own: id }, "", query + toHash(this.urlState));
     void this.open();
   }
 

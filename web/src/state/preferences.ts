@@ -16,5 +16,13 @@ export function watchDarkMode(set: (dark: boolean) => void): void {
   system.addEventListener("change", () => !readStored("theme") && set(system.matches));
 }
 
-export const saveLanguage = (language: Language): void => writeStored("language", language);
+// The language of sentences that do not come from a component.
+export const currentLanguage = (): Language => current ?? preferredLanguage();
+let current: Language | null = null;
+
+export function saveLanguage(language: Language): void {
+  current = language;
+  writeStored("language", language);
+}
+
 export const saveDarkMode = (dark: boolean): void => writeStored("theme", dark ? "dark" : "light");

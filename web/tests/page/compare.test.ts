@@ -1,6 +1,18 @@
 import type { Page } from "@playwright/test";
 import { testLooks } from "./axe";
-import { address, end, expect, kText, serve, settled, test, told } from "./program";
+import {
+  address,
+  end,
+  expect,
+  freshPage,
+  intercept,
+  kText,
+  serve,
+  settled,
+  stopIntercepting,
+  test,
+  told,
+} from "./program";
 
 const kOther = kText.replace("great", "terrible");
 const panel = (page: Page) => page.locator("aside[data-tour=panel]");
@@ -93,13 +105,14 @@ test("B is read while it is written, and what cannot be read is said in one line
 });
 
 test("long work says what it is, can be stopped, and goes on when it is wanted again", async ({ page, served }) => {
-  const long = "**/api/compare?*";
-  await page.route(long, () => undefined); // an answer that does not come
-  await page.goto(address(served, kCompared));
-  await expect(page.getByText("Comparing…")).toBeVisible();
+  await page.goto(address(served, "#view=overview"));
+  await settled(page);
+  await intercept(page, { url: "api/compare\\?", do: { what: "hold" } });
+  await page.evaluate((hash) => (location.hash = hash), kCompared);
+  await expect(page.getByText(/^Comparing(…| ·)/)).toBeVisible();
   await page.getByRole("button", { name: "Stop", exact: true }).click();
   await expect(page.getByText("Stopped before it was done.")).toBeVisible();
-  await page.unroute(long);
+  await stopIntercepting(page);
   await page.getByRole("button", { name: "Compare again" }).click();
   await compared(page);
   await expect(page.getByText("Stopped before it was done.")).toHaveCount(0);
@@ -176,7 +189,7 @@ test("the command compares the same", async ({ page, served, context }) => {
 
 test("both texts of an encoder-decoder are compared", async ({ page: _, browser }) => {
   const served = await serve("--model", "tiny-translate", "--text", "a red house");
-  const page = await browser.newPage();
+  const page = await freshPage(browser);
   await page.goto(address(served, hash({ modelB: "tiny-translate", textB: "a blue house", kind: "cross" })));
   await compared(page);
   await expect(page.getByText("What is looked at:")).toBeVisible();

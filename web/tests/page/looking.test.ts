@@ -3,7 +3,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Download, Page } from "@playwright/test";
 import { lookOver } from "./axe";
-import { address, expect, kText, program, rowOf, settled, test } from "./program";
+import { expectSame } from "./near";
+import { address, expect, intercept, kText, program, rowOf, settled, test, watchRequests } from "./program";
 
 const kRead = ["--model", "tiny-bert", "--text", kText];
 const kMatrix = "#view=matrix&layer=1&head=2&row=4&column=3";
@@ -46,16 +47,16 @@ test.describe("measures", () => {
   });
 
   test("sinks are removed by the program", async ({ page, served }) => {
-    const asked: string[] = [];
-    page.on("request", (request) => asked.push(request.url()));
+    const requests = watchRequests(page);
     await page.goto(address(served, kMatrix));
     await settled(page);
-    asked.length = 0;
+    await requests.clear();
     await page.keyboard.press("s");
     await expect(page.locator("footer")).toContainText("without sinks");
     const row = await rowOf(served, 1, 2, 4);
     const left = 1 - row[0] - row[row.length - 1]; // [CLS] and [SEP]
     await expect(panel(page).locator(".weight")).toContainText(three(row[3] / left));
+    const asked = await requests.all();
     expect(asked.some((url) => /\/tile\?.*without_sinks=1/.test(url))).toBe(true);
     expect(asked.filter((url) => /\/(row|column|tile|profile)\?/.test(url) && !/without_sinks=1/.test(url))).toEqual(
       [],
@@ -129,7 +130,7 @@ test.describe("what is taken away", () => {
     await page.keyboard.press("e");
     const csv = await saved(page, "Table, CSV");
     expect(csv.download.suggestedFilename()).toBe("tiny-bert-layer1-head2.csv");
-    expect(readFileSync(csv.file, "utf8")).toBe(said("weights", ...kRead, "--layer", "1", "--head", "2", "--csv"));
+    expectSame(readFileSync(csv.file, "utf8"), said("weights", ...kRead, "--layer", "1", "--head", "2", "--csv"));
     const npy = await saved(page, "Table, NPY");
     expect(readFileSync(npy.file).subarray(1, 6).toString()).toBe("NUMPY");
     const png = await saved(page, "Picture, PNG");
@@ -137,7 +138,8 @@ test.describe("what is taken away", () => {
     const svg = await saved(page, "Picture, SVG");
     expect(readFileSync(svg.file, "utf8")).toContain("<svg");
     const recording = await saved(page, "Recording");
-    expect(said("weights", "--recording", recording.file, "--layer", "1", "--head", "2", "--csv")).toBe(
+    expectSame(
+      said("weights", "--recording", recording.file, "--layer", "1", "--head", "2", "--csv"),
       readFileSync(csv.file, "utf8"),
     );
     await expect(page.getByRole("status").filter({ hasText: /\.attn, / })).toBeVisible();
@@ -163,7 +165,11 @@ test.describe("what is taken away", () => {
 
   test("what the program refuses is said", async ({ page, served }) => {
     await page.goto(address(served, kMatrix));
-    await page.route(/\/table\?/, (route) => route.fulfill({ status: 429, json: { error: "too much at once" } }));
+    await settled(page);
+    await intercept(page, {
+      url: "/table\\?",
+      do: { what: "answer", status: 429, json: { error: "too much at once" } },
+    });
     await page.getByRole("button", { name: "export" }).click();
     page.removeAllListeners("console"); // the browser complains about the refusal, as it should
     await page.getByRole("button", { name: "Save: Table, CSV" }).click();

@@ -6,10 +6,12 @@ import {
   end,
   expect,
   factsOf,
+  freshPage,
   kText,
   markVisited,
   rowOf,
   serve,
+  serverOnly,
   settled,
   test,
   writeOffline,
@@ -46,6 +48,7 @@ test.describe("with a finger", () => {
 });
 
 test("the page allows no script and no connection but its own, and keeps to it", async ({ page, served }) => {
+  serverOnly("its headers");
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
   await page.addInitScript(() => {
@@ -65,6 +68,7 @@ test("the page allows no script and no connection but its own, and keeps to it",
 });
 
 test("what is first loaded stays small", async ({ page, served }) => {
+  serverOnly("its responses");
   const bodies = new Map<string, Promise<Buffer>>();
   page.on("response", (response) => {
     const told = response.headers()["content-type"]?.startsWith("text/event-stream"); // how far something is
@@ -85,6 +89,7 @@ test("what is first loaded stays small", async ({ page, served }) => {
 });
 
 test("a program that ended is told of, and the page goes on when it is back", async ({ page: _, browser }) => {
+  serverOnly("it ends and is started again");
   const page = await browser.newPage();
   await page.addInitScript(markVisited);
   const first = await serve("--model", "tiny-bert", "--text", kText);
@@ -103,7 +108,7 @@ test("a program that ended is told of, and the page goes on when it is back", as
 });
 
 test("an address without a recording says what is wrong", async ({ browser, served }) => {
-  const page = await browser.newPage();
+  const page = await freshPage(browser);
   await page.goto(address(served, "?recording=nobody"));
   await expect(page.getByRole("alert")).toContainText("nobody");
   await page.close();
@@ -111,6 +116,7 @@ test("an address without a recording says what is wrong", async ({ browser, serv
 
 test.describe("an offline file", () => {
   test("shows the same numbers without any network", async ({ page, served }) => {
+    serverOnly("attnscope view -o writes it");
     const file = test.info().outputPath("page.html");
     writeOffline(file, "--model", "tiny-bert", "--text", kText);
     const asked: string[] = [];
@@ -128,6 +134,7 @@ test.describe("an offline file", () => {
   });
 
   test("works inside a notebook's frame", async ({ page }) => {
+    serverOnly("attnscope view -o writes it");
     const file = test.info().outputPath("framed.html");
     writeOffline(file, "--model", "tiny-bert", "--text", kText);
     const { readFileSync } = await import("node:fs");

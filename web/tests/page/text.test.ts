@@ -1,7 +1,20 @@
 import { execFileSync } from "node:child_process";
 import type { Page } from "@playwright/test";
 import { testLooks } from "./axe";
-import { address, end, expect, kText, program, serve, type Served, settled, test } from "./program";
+import {
+  address,
+  end,
+  expect,
+  freshPage,
+  intercept,
+  kText,
+  program,
+  serve,
+  type Served,
+  settled,
+  test,
+  watchRequests,
+} from "./program";
 
 const kGaps = "The film was [MASK] and the actors were wonderful.";
 const written = (page: Page) => page.getByRole("textbox", { name: "Text", exact: true }).first();
@@ -81,21 +94,22 @@ test.describe("the text in the top bar", () => {
   test("is not read in the middle of a composed character", async ({ page, served }) => {
     await page.goto(address(served, "#view=overview"));
     await settled(page);
-    const posts: string[] = [];
-    page.on("request", (request) => request.method() === "POST" && posts.push(request.postData()!));
+    const requests = watchRequests(page);
+    await requests.clear();
+    const posts = async () => (await requests.all()).filter((line) => line.startsWith("POST"));
     const client = await page.context().newCDPSession(page);
     await written(page).focus();
     await page.keyboard.press("End");
     await client.send("Input.imeSetComposition", { text: "mao", selectionStart: 3, selectionEnd: 3 });
     await page.waitForTimeout(500);
-    expect(posts).toEqual([]);
+    expect(await posts()).toEqual([]);
     await client.send("Input.insertText", { text: "猫" });
-    await expect.poll(() => posts.length).toBe(1);
-    expect(posts[0]).toContain(`${kText}猫`);
+    await expect.poll(async () => (await posts()).length).toBe(1);
+    expect((await posts())[0]).toContain(`${kText}猫`);
   });
 
   test("that cannot be read says why and leaves what is there", async ({ page: _, browser, served }) => {
-    const page = await browser.newPage();
+    const page = await freshPage(browser);
     await page.goto(address(served, "#view=overview"));
     await settled(page);
     await written(page).fill("word ".repeat(59).trim());
@@ -125,19 +139,13 @@ test.describe("the text in the top bar", () => {
 test("what takes long says how far it is, can be stopped, and what was there stays", async ({ page, served }) => {
   await page.goto(address(served, "#view=overview"));
   await settled(page);
-  let letGo = () => {};
-  const held = new Promise<void>((done) => (letGo = done));
-  await page.route("**/api/recordings", async (route) => {
-    if (route.request().method() === "POST") await held;
-    await route.continue().catch(() => undefined);
-  });
+  await intercept(page, { url: "api/recordings$", body: "cat", do: { what: "hold" } });
   await written(page).fill("A cat.");
   await expect(page.getByRole("progressbar")).toBeVisible();
   await page.getByRole("button", { name: "Stop" }).click();
   await expect(page.getByRole("progressbar")).toHaveCount(0);
   await expect(written(page)).toHaveValue(kText);
   await expect(page).not.toHaveURL(/cat/);
-  letGo();
 });
 
 test.describe("predictions", () => {
@@ -242,19 +250,16 @@ test.describe("generation", () => {
   test("that is stopped makes nothing, but what has come can be kept", async ({ page, served }) => {
     await page.goto(address(served, hash(kPrompt, "", "tiny-gpt")));
     await settled(page);
-    const steps = [" there", " was"].map(
-      (text, step) =>
-        `event: token\ndata: ${JSON.stringify({ step, id: 1, text, probability: 0.5, choices: [], entropy: 1 })}\n\n`,
-    );
+    const steps = [" there", " was"].map((text, step) => ({
+      ...{ step, id: 1, text, probability: 0.5 },
+      ...{ choices: [], entropy: 1 },
+    }));
     // The page's own reader of streams is fed here, as the built-in model is too quick to be stopped.
-    await page.evaluate((text) => {
-      const real = window.fetch;
-      window.fetch = (url, init) => {
-        if (init?.method !== "POST" || !String(init.body).includes('"generate"')) return real(url, init);
-        const body = new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode(text)) });
-        return Promise.resolve(new Response(body, { headers: { "Content-Type": "text/event-stream" } }));
-      };
-    }, steps.join(""));
+    await intercept(page, {
+      url: "api/recordings$",
+      body: '"generate"',
+      do: { what: "events", events: steps.map((step) => ["token", step]) },
+    });
     await page.getByRole("button", { name: "Generate" }).click();
     await expect(page.locator(".token").last()).toContainText("was");
     await page.locator("form").getByRole("button", { name: "Stop" }).click();
@@ -279,17 +284,14 @@ test.describe("generation", () => {
 test("a recording that was dropped is made again without a word", async ({ page, served }) => {
   await page.goto(address(served, "#view=matrix&model=tiny-bert&text=A%20cat.&layer=1&head=2"));
   await settled(page);
-  let refused = 0;
-  await page.route(/\/row\?/, (route) =>
-    refused++ === 0
-      ? route.fulfill({ status: 404, contentType: "application/json", body: '{"error":"there is no recording 2"}' })
-      : route.continue(),
-  );
+  const json = { error: "there is no recording 2" };
+  await intercept(page, { url: "/row\\?", times: 1, do: { what: "answer", status: 404, json } });
   page.removeAllListeners("console");
-  const again = page.waitForRequest((request) => request.method() === "POST");
+  const requests = watchRequests(page);
+  await requests.clear();
   await page.getByRole("application").focus();
   await page.keyboard.press("ArrowRight");
-  await again;
+  await expect.poll(async () => (await requests.all()).some((line) => line.startsWith("POST"))).toBe(true);
   await expect(panel(page).locator(".weight span").first()).toHaveText(/\d/);
   await expect(page.getByRole("alert")).toHaveCount(0);
 });
@@ -303,7 +305,7 @@ testLooks("text", [
 test("a long text is edited in its own view, and stays within bounds", async ({ page: _, browser }) => {
   const long = Array.from({ length: 90 }, (_, i) => ["the", "cat", "sat", "down"][i % 4]).join(" ");
   const served = await serve("--model", "tiny-gpt", "--text", long);
-  const page = await browser.newPage();
+  const page = await freshPage(browser);
   await page.goto(address(served, "#view=overview"));
   await settled(page);
   await page.getByRole("button", { name: "edit in Text" }).click();

@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
 import type { Page } from "@playwright/test";
 import { testLooks } from "./axe";
-import { address, end, expect, factsOf, kText, program, serve, settled, test } from "./program";
+import { chooseFiles } from "./ownFiles";
+import { expectSame } from "./near";
+import { address, end, expect, factsOf, hasWorker, kText, program, serve, settled, test } from "./program";
 
 interface Trace {
   q: number[];
@@ -38,7 +40,7 @@ test("the numbers of a weight are those that the command line prints", async ({ 
       .first()
       .hover();
     const said = await panel(page).locator(".exact").innerText();
-    expect(Math.fround(Number(said))).toBe(Math.fround(trace[term]));
+    expectSame(Math.fround(Number(said)), Math.fround(trace[term]));
   }
   await expect(page.locator(".story button[data-term=share]").last()).toHaveText(/%/);
 });
@@ -51,7 +53,7 @@ test("a bar shows its dimension exactly, and arrows move over all of them", asyn
   const exact = async () => (await panel(page).locator(".term dd").allInnerTexts()).slice(0, 3).map(Number);
   await bars(page, "products").hover({ position: at(7) });
   await expect(panel(page).locator(".term h3")).toHaveText("dimension 7");
-  expect((await exact()).map(Math.fround)).toEqual([q[7], k[7], products[7]].map(Math.fround));
+  expectSame((await exact()).map(Math.fround), [q[7], k[7], products[7]].map(Math.fround));
   await page.mouse.move(10, 10);
   await page.getByRole("slider").focus();
   await page.keyboard.press("End");
@@ -150,7 +152,7 @@ test("all numbers can be copied", async ({ page, served, context }) => {
   const copied = () => page.evaluate(() => navigator.clipboard.readText());
   await page.getByRole("button", { name: "Copy all numbers (JSON)" }).click();
   await expect.poll(async () => JSON.parse((await copied()) || "{}").weight).toBeDefined();
-  expect(JSON.parse(await copied())).toEqual(traced("tiny-bert", kText, 1, 2, 4, 3));
+  expectSame(JSON.parse(await copied()), traced("tiny-bert", kText, 1, 2, 4, 3));
   await page.getByRole("button", { name: "Copy all products" }).click();
   await expect.poll(copied).toMatch(/^d\tq\tk\tq k\n0\t/);
 });
@@ -167,8 +169,10 @@ test("what a mask forbids is said", async ({ page }) => {
 test("what a recording lacks is said, with how to get it", async ({ page }) => {
   const file = test.info().outputPath("film.attn");
   execFileSync(program, ["record", "--model", "tiny-bert", "--text", kText, "-o", file], { stdio: "ignore" });
-  const served = await serve("--recording", file);
-  await page.goto(address(served, kPlace));
+  const served = await serve(...(hasWorker() ? [] : ["--recording", file]));
+  await page.goto(address(served, hasWorker() ? "" : kPlace));
+  if (hasWorker()) await chooseFiles(page, file);
+  await page.evaluate((hash) => (location.hash = hash), kPlace);
   await expect(page.locator(".story")).toContainText("attnscope record --all");
   await expect(bars(page, "x")).toHaveCount(0);
   await expect(bars(page, "products")).toBeVisible();
