@@ -21,4 +21,5 @@ set(CMAKE_CXX_LINK_EXECUTABLE
     "${zig} wasm-ld ${runtime}/crt1-reactor.o --entry=_initialize <LINK_FLAGS> <OBJECTS> <LINK_LIBRARIES> ${runtime}/libc++.a ${runtime}/libc.a ${runtime}/libzigc.a ${runtime}/libcompiler_rt.a -o <TARGET>")
 
 # Size first: the module is downloaded before anything is shown. What computes is compiled for speed: CMakeLists.txt.
-set(CMAKE_CXX_FLAGS_RELEASE_INIT "-Os -DNDEBUG -ffunction-sections -fdata-sections")
+# To CMAKE_CXX_FLAGS_RELEASE_INIT, CMake would append its own -O3.
+set(CMAKE_CXX_FLAGS_RELEASE "-Os -DNDEBUG -ffunction-sections -fdata-sections" CACHE STRING "" FORCE)

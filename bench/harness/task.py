@@ -32,6 +32,7 @@ NAMES = (
         "ring",
         "recording",
         "page",
+        "wasm",
     ),
 )
 

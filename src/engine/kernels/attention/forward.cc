@@ -75,7 +75,7 @@ class Fetcher {
     share_ = steps == 0 ? 0 : (lines + steps - 1) / steps;
   }
   HWY_INLINE void step() {
-    for (std::int64_t n = 0; n < share_ && prefetch_ != end_; ++n) {
+    for (std::int64_t n = 0; kCanPrefetch && n < share_ && prefetch_ != end_; ++n) {
       if (row_ == prefetch_->rows) {
         ++prefetch_;
         row_ = byte_ = 0;

@@ -87,7 +87,7 @@ HWY_NOINLINE void add_strip(const StripStep& s) {
   auto fetch = reinterpret_cast<std::intptr_t>(s.fetch.from);  // an integer: stretches may end beyond the array
   const std::int64_t streams = s.fetch.streams, apart = s.fetch.apart;
   std::int64_t k = 0;
-  for (; k + kUnroll <= s.depth; k += kUnroll, fetch += kLine) {
+  for (; kCanPrefetch && k + kUnroll <= s.depth; k += kUnroll, fetch += kLine) {
     for (std::int64_t n = 0; n < streams; ++n) {
       __builtin_prefetch(reinterpret_cast<const void*>(fetch + n * apart), 0, 2);  // NOLINT(performance-no-int-to-ptr)
     }
