@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { gzip, listOf, packFiles } from "./contents.mjs";
 import { contentsElement, dataElement, sha256, withPolicy } from "./html.mjs";
 
+// Where a served page writes the address at which a copy of the file opens: src/api/takeAlong.ts.
+const kStart = '<meta name="attnscope-start" content="" />';
 const kMarker = "<!--attnscope-blocks-->";
 
 const block = (id, bytes) => dataElement(id, "text/plain", gzip(bytes).toString("base64"));
@@ -38,6 +40,6 @@ export function writeFile(source, { wasm, models, small }, target) {
   ];
   writeFileSync(
     target,
-    withPolicy(page, policyOf(page)).replace(kMarker, () => blocks.join("\n")),
+    withPolicy(page, policyOf(page), kStart).replace(kMarker, () => blocks.join("\n")),
   );
 }

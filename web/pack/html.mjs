@@ -10,8 +10,8 @@ export const dataElement = (id, type, text) => `<script type="${type}" id="${id}
 export const contentsElement = (contents) =>
   dataElement("attnscope-contents", "application/json", JSON.stringify(contents).replaceAll("</", "<\\/"));
 
-// Puts the policy before all else that the head loads.
-export function withPolicy(page, directives) {
+// Puts the policy, and other elements, before all else that the head loads.
+export function withPolicy(page, directives, ...others) {
   const policy = `<meta http-equiv="Content-Security-Policy" content="${directives.join("; ")}" />`;
-  return page.replace(/(<meta charset="utf-8" \/>)/, (charset) => `${charset}\n    ${policy}`);
+  return page.replace(/(<meta charset="utf-8" \/>)/, (charset) => [charset, policy, ...others].join("\n    "));
 }

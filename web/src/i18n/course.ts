@@ -54,7 +54,6 @@ export const en = {
   splitting: (from: string, to: string) => `${from} becomes ${to}`,
   lines: (n: number) => `Lines from each token to those it looks at, of ${n} heads`,
   figure: (name: string) => `Figure: ${name}`,
-  takeAlong: "The course as a page that needs no program",
 };
 
 export const zh: typeof en = {
@@ -112,5 +111,4 @@ export const zh: typeof en = {
   splitting: (from, to) => `${from} 变成 ${to}`,
   lines: (n) => `从每个词元指向它所看的词元，共 ${n} 个头`,
   figure: (name) => `图：${name}`,
-  takeAlong: "不需要程序的网页版课程",
 };

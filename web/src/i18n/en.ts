@@ -3,6 +3,7 @@ import * as ablate from "./ablate";
 import * as compare from "./compare";
 import * as masks from "./masks";
 import * as exports from "./export";
+import * as takeAlong from "./takeAlong";
 import * as find from "./find";
 import * as measure from "./measure";
 import * as text from "./text";
@@ -20,6 +21,7 @@ export const en = {
     masks: "Masks",
   },
   export: exports.en,
+  takeAlong: takeAlong.en,
   find: find.en,
   measure: measure.en,
   trace: trace.en,

@@ -25,7 +25,6 @@ export const en = {
   coming: (size: string) => `${size} so far…`,
   saved: (name: string, size: string) => `${name}, ${size}`,
   noPicture: "Pictures are made of the overview, lines, matrix and compare.",
-  takeAlong: "This view as a page that needs no program",
 };
 
 export const zh: typeof en = {
@@ -54,5 +53,4 @@ export const zh: typeof en = {
   coming: (size) => `已收到 ${size}…`,
   saved: (name, size) => `${name}，${size}`,
   noPicture: "图片可由总览、连线、矩阵和比较视图生成。",
-  takeAlong: "在不需要程序的网页里打开此视图",
 };

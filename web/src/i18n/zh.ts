@@ -3,6 +3,7 @@ import * as compare from "./compare";
 import type { Strings } from "./en";
 import * as masks from "./masks";
 import * as exports from "./export";
+import * as takeAlong from "./takeAlong";
 import * as find from "./find";
 import * as measure from "./measure";
 import * as text from "./text";
@@ -46,6 +47,7 @@ export const zh: Strings = {
     masks: "掩码",
   },
   export: exports.zh,
+  takeAlong: takeAlong.zh,
   find: find.zh,
   measure: measure.zh,
   trace: trace.zh,
