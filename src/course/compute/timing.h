@@ -30,7 +30,7 @@ struct Timing {
   std::int64_t runs = 0;  // number of measured runs
 };
 
-// Makes at most `runs` runs, and starts none after `patience` seconds.
+// Makes no more after `runs` runs, or `patience` seconds.
 struct TimingLimits {
   std::int64_t runs = 100;
   double patience = 0.5;

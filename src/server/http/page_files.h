@@ -22,6 +22,7 @@ class PageFiles {
   // The microscope that needs no server (make web-app), which the page offers to save: served as /attnscope.html, read
   // when somebody asks for it.
   void offer_app(std::filesystem::path file) { app_ = std::move(file); }
+  [[nodiscard]] bool offers_app() const noexcept { return !app_.empty(); }
 
   // "/" and "/learn" (the course) are index.html. Status 404 if there is no such file.
   [[nodiscard]] Response response(std::string_view path) const;

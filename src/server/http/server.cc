@@ -89,6 +89,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
               std::move(options.store)),
         limits(options.connections) {
     store.show_on(page.offline());
+    store.offer_app(page.offers_app());
   }
 
   PageFiles page;
@@ -207,8 +208,8 @@ void Server::State::guarded(const httplib::Request& http_request, httplib::Respo
              ((http_request.method != "POST" && http_request.method != "PUT") ||
               !http_request.path.starts_with("/api/"))) {
     send(http_request, error_response(405, http_request.method + " is not allowed here, only GET"), http_response);
-  } else if (const Response* const wrong = wrong_type(http_request); wrong != nullptr) {
-    send(http_request, *wrong, http_response);
+  } else if (const Response* const unfit = wrong_type(http_request); unfit != nullptr) {
+    send(http_request, *unfit, http_response);
   } else {
     handle(http_request, http_response);
   }

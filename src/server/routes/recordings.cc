@@ -19,7 +19,8 @@ Response list(RecordingStore& store, const RoutedRequest& request) {
                    {"tokens", one->tokens()},
                    {"stays", one->provenance().stays}});
   // "specimens": its name in version 0.1.
-  const Json json = {{"version", ATTNSCOPE_VERSION}, {"recordings", all}, {"specimens", all}};
+  const Json json = {
+      {"version", ATTNSCOPE_VERSION}, {"recordings", all}, {"specimens", all}, {"app", store.offers_app()}};
   return json_response(200, insight::as_line(json));
 }
 

@@ -84,6 +84,9 @@ class RecordingStore {
   // Sets the page as one file, into which recordings are exported (offline.h). Call it before the first request.
   void show_on(std::string offline) { offline_ = std::move(offline); }
   [[nodiscard]] const std::string& offline() const noexcept { return offline_; }
+  // Whether the microscope as one file can be downloaded: PageFiles::offer_app(). Call it before the first request.
+  void offer_app(bool offered) noexcept { offers_app_ = offered; }
+  [[nodiscard]] bool offers_app() const noexcept { return offers_app_; }
   [[nodiscard]] Models& models() noexcept { return models_; }
   [[nodiscard]] UserFiles& files() noexcept { return files_; }
   [[nodiscard]] int working() const noexcept { return working_; }
@@ -115,6 +118,7 @@ class RecordingStore {
   ByteCache cache_;
   Comparisons comparisons_;
   std::string offline_;
+  bool offers_app_ = false;
   Models models_;
   UserFiles files_;
   const std::int64_t memory_;

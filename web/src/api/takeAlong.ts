@@ -1,7 +1,9 @@
 // The microscope as one file, attnscope.html, which the server hands out if it has it (make web-app). It opens where its
 // reader left: the file has a place for an address.
 import { type Facts, recordRequestOf } from "./facts";
+import { request, requestJson } from "./http";
 import { stateOfRequest } from "./recordRequest";
+import { recordingsUrl } from "./routes";
 import { toHash, type UrlState } from "../state/urlState";
 
 const kFile = "attnscope.html";
@@ -16,17 +18,17 @@ const escaped = (text: string): string =>
 
 // The address of this view in the file. Null: its models cannot make this recording.
 export function viewInFile(facts: Facts, state: UrlState): string | null {
-  const request = recordRequestOf(facts);
-  const models = [request?.model ?? "", ...(state.modelB ? [state.modelB] : [])];
-  if (!request || !models.every((model) => kModels.includes(model))) return null;
-  return toHash({ ...state, ...stateOfRequest(request) });
+  const recorded = recordRequestOf(facts);
+  const models = [recorded?.model ?? "", ...(state.modelB ? [state.modelB] : [])];
+  if (!recorded || !models.every((model) => kModels.includes(model))) return null;
+  return toHash({ ...state, ...stateOfRequest(recorded) });
 }
 
 export const lessonInFile = (hash: string): string => `?learn${hash}`;
 
 export async function hasFile(): Promise<boolean> {
   try {
-    return (await fetch(kFile, { method: "HEAD" })).ok;
+    return (await requestJson<{ app?: boolean }>(recordingsUrl())).app === true;
   } catch {
     return false;
   }
@@ -34,9 +36,7 @@ export async function hasFile(): Promise<boolean> {
 
 // The file, made to open at this address.
 export async function fileAt(address: string): Promise<Blob> {
-  const response = await fetch(kFile);
-  if (!response.ok) throw new Error(`${kFile}: ${response.status}`);
-  return withStart(await response.blob(), address);
+  return withStart(await (await request(kFile)).blob(), address);
 }
 
 export async function withStart(file: Blob, address: string): Promise<Blob> {
