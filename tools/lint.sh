@@ -83,7 +83,9 @@ page_prettier() (
 page_eslint() (cd web && npm run --silent lint -- --cache --cache-strategy content --cache-location "$kept/eslint")
 
 lint_page() {
-  PATH="$(dirname "$(tools/node.sh)"):$PATH"
+  local folder
+  folder=$(dirname "$(tools/node.sh)")
+  local -x PATH="$folder:$PATH" # only here: that folder may have another cargo, too
   run "node modules" page_modules
   run svelte-check svelte_check
   run prettier page_prettier
