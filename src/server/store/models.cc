@@ -56,7 +56,6 @@ bool Models::has(std::string_view name) const {
 
 std::string Models::add(const std::string& name, const base::Folder& folder) {
   auto fresh = std::make_shared<Entry>(ModelSource{.name = name, .folder = folder, .given = true, .request = name});
-  fresh->facts = model::read_facts(folder);
   fresh->reader = std::make_shared<const model::Reader>(model::Reader::load(folder));
   fresh->facts = fresh->reader->model->facts();
   const std::scoped_lock lock(mutex_);
